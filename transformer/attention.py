@@ -1,0 +1,161 @@
+"""Scaled dot-product and multi-head attention (§3.2), with a cache for decoding.
+
+Two paths give the same output. The explicit one follows Eq. 1 line by line and returns
+the weights; the fused one is PyTorch's `scaled_dot_product_attention`, which is
+faster and never forms them. The fused path serves whenever no weights are asked for.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    dropout: Callable[[Tensor], Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Average the values, weighted by how well each key fits the query (§3.2.1, Eq. 1).
+
+    Args:
+        query: (batch, num_heads, q_len, d_k)
+        key: (batch, num_heads, k_len, d_k)
+        value: (batch, num_heads, k_len, d_v)
+        mask: Boolean, True = may attend, broadcastable to
+            (batch, num_heads, q_len, k_len).
+        dropout: Applied to the weights before they meet the values.
+
+    Returns:
+        The output (batch, num_heads, q_len, d_v), and the weights before dropout
+        (batch, num_heads, q_len, k_len). Each row of the weights sums to 1; a query
+        that may attend to nothing has weights 0 and output 0.
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)  # a row of -inf alone gives NaN
+    return (weights if dropout is None else dropout(weights)) @ value, weights
+
+
+class KeyValueCache:
+    """The keys and values that one attention has computed while decoding.
+
+    Not in the paper: without it, every new token would compute all earlier ones again.
+    Self-attention grows its cache by a position a step; cross-attention fills it once.
+    """
+
+    def __init__(self) -> None:
+        self.key: Tensor | None = None  # (batch, num_heads, k_len, d_k)
+        self.value: Tensor | None = None  # (batch, num_heads, k_len, d_v)
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Add positions, and return all keys and values so far."""
+        if self.key is None or self.value is None:
+            self.key, self.value = key, value
+        else:
+            self.key = torch.cat((self.key, key), dim=2)
+            self.value = torch.cat((self.value, value), dim=2)
+        return self.key, self.value
+
+    def select(self, rows: Tensor) -> None:
+        """Keep, repeat or reorder rows of the batch, as beams live, split and die.
+
+        Args:
+            rows: Indices into the batch, (new_batch,).
+        """
+        if self.key is not None and self.value is not None:
+            self.key, self.value = self.key[rows], self.value[rows]
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each in its own projection (§3.2.2).
+
+    Args:
+        d_model: Width of the input and of the output.
+        num_heads: Number of heads, h in the paper.
+        d_k: Width of a head's queries and keys.
+        d_v: Width of a head's values.
+        dropout: Probability of dropping an attention weight.
+        bias: Whether the four projections have biases; the paper's have none.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+    ) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
+        self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)
+        self.value_projection = nn.Linear(d_model, num_heads * d_v, bias)
+        self.output_projection = nn.Linear(num_heads * d_v, d_model, bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+        return_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from each position of `query` to the positions of `memory`.
+
+        Args:
+            query: (batch, q_len, d_model)
+            memory: What keys and values are made of, (batch, k_len, d_model): the
+                encoder's output for cross-attention; None, for self-attention, means `query`.
+            mask: Boolean, True = may attend, broadcastable to
+                (batch, num_heads, q_len, k_len).
+            cache: Keys and values from earlier steps. In self-attention the new
+                positions are added to it; in cross-attention a filled one is used as it is.
+            return_weights: Whether to take the explicit path and return the weights.
+
+        Returns:
+            The output (batch, q_len, d_model), and the weights
+            (batch, num_heads, q_len, k_len), or None where not asked for.
+        """
+        queries = self._split_heads(self.query_projection(query))
+        keys, values = self._keys_and_values(query, memory, cache)
+        weights = None
+        if return_weights:
+            heads, weights = scaled_dot_product_attention(
+                queries, keys, values, mask, self.dropout
+            )
+        else:
+            rate = self.dropout.p if self.training else 0.0
+            heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
+        return self.output_projection(self._join_heads(heads)), weights
+
+    def _keys_and_values(
+        self, query: Tensor, memory: Tensor | None, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor]:
+        """Project memory to keys and values, or take from the cache what is there."""
+        crossing = memory is not None
+        if crossing and cache is not None and cache.key is not None and cache.value is not None:
+            return cache.key, cache.value
+        origin = query if memory is None else memory
+        keys = self._split_heads(self.key_projection(origin))
+        values = self._split_heads(self.value_projection(origin))
+        return (keys, values) if cache is None else cache.append(keys, values)
+
+    def _split_heads(self, joined: Tensor) -> Tensor:
+        """(batch, length, num_heads * d) -> (batch, num_heads, length, d)"""
+        return joined.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    @staticmethod
+    def _join_heads(heads: Tensor) -> Tensor:
+        """(batch, num_heads, length, d) -> (batch, length, num_heads * d)"""
+        return heads.transpose(1, 2).flatten(start_dim=2)

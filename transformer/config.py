@@ -1,0 +1,327 @@
+"""Configurations: frozen dataclasses, checked when made (no torch in here).
+
+A `Recipe` is everything that makes a model: its data, its network, its training.
+The named recipes are in `transformer/recipes.py`.
+"""
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from transformer.errors import UserError, unknown_name
+
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+
+
+class Positions(StrEnum):
+    """How a token learns where it stands."""
+
+    SINUSOIDAL = "sinusoidal"  # §3.5: added, computed
+    LEARNED = "learned"  # Table 3, row E: added, learned
+    CONCATENATED = "concatenated"  # not in the paper: beside the word, learned
+
+
+class TokenizerKind(StrEnum):
+    """What a token is."""
+
+    WORDS = "words"  # spaCy's tokens above a frequency cut
+    BPE = "bpe"  # §5.1: byte-pair encoding
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise UserError(message)
+
+
+def _require_positive(config: object, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        _require(value >= 1, f"{name} is {value}: give 1 or more")
+
+
+def _require_fraction(config: object, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        _require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The shape of the network (§3, Table 3); the defaults are the base model's.
+
+    Attributes:
+        d_model: Width of every layer's output.
+        d_ff: Inner width of the feed-forward layers.
+        num_heads: Heads of every attention, h in the paper.
+        num_layers: Layers of each stack, N in the paper.
+        d_k: Width of a head's queries and keys; None means d_model / num_heads.
+        d_v: Width of a head's values; None means d_model / num_heads.
+        dropout: On each sub-layer's output and on the embeddings (§5.4).
+        attention_dropout: On the attention weights; not in the paper's text.
+        feed_forward_dropout: On the inner activations; not in the paper's text.
+        pre_norm: Normalise before each sub-layer, and once after each stack,
+            instead of after each residual sum (§3.1).
+        positions: How positions enter (§3.5).
+        position_dim: Width of concatenated positions, taken from d_model.
+        max_len: Most tokens of a sentence; fixes the size of learned positions.
+        tie_source_target: One embedding for both languages (§3.4); needs one vocabulary.
+        tie_softmax: The softmax reuses the target embedding (§3.4).
+        attention_bias: Biases in the attention's four projections; the paper has none.
+        output_bias: A bias before the softmax; the paper has none.
+    """
+
+    d_model: int = 512
+    d_ff: int = 2048
+    num_heads: int = 8
+    num_layers: int = 6
+    d_k: int | None = None
+    d_v: int | None = None
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    feed_forward_dropout: float = 0.0
+    pre_norm: bool = False
+    positions: Positions = Positions.SINUSOIDAL
+    position_dim: int = 20
+    max_len: int = 256
+    tie_source_target: bool = True
+    tie_softmax: bool = True
+    attention_bias: bool = False
+    output_bias: bool = False
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "d_model", "d_ff", "num_heads", "num_layers", "max_len")
+        _require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
+        for name in ("d_k", "d_v"):
+            value = getattr(self, name)
+            _require(value is None or value >= 1, f"{name} is {value}: give 1 or more, or None")
+            _require(
+                value is not None or self.d_model % self.num_heads == 0,
+                f"d_model {self.d_model} is not divisible by num_heads {self.num_heads}: "
+                f"choose a divisor of {self.d_model}, or give d_k and d_v",
+            )
+        if self.positions == Positions.SINUSOIDAL:
+            _require(
+                self.d_model % 2 == 0,
+                f"d_model {self.d_model} is odd: sinusoids come in pairs, give an even number",
+            )
+        if self.positions == Positions.CONCATENATED:
+            _require(
+                1 <= self.position_dim < self.d_model,
+                f"position_dim {self.position_dim} leaves no room for the word in "
+                f"d_model {self.d_model}: give 1 to {self.d_model - 1}",
+            )
+            _require(
+                not self.tie_softmax,
+                "tie_softmax needs embeddings of width d_model, and concatenated positions "
+                "narrow them: set tie_softmax=false",
+            )
+
+    @property
+    def key_size(self) -> int:
+        """Width of one head's queries and keys, d_k in the paper."""
+        return self.d_model // self.num_heads if self.d_k is None else self.d_k
+
+    @property
+    def value_size(self) -> int:
+        """Width of one head's values, d_v in the paper."""
+        return self.d_model // self.num_heads if self.d_v is None else self.d_v
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """The text and its tokens (§5.1).
+
+    Attributes:
+        corpus: Name in the registry of `transformer.data.corpora`.
+        src_lang, tgt_lang: Language codes: "de", "en", "fr".
+        tokenizer: Words or byte-pair encoding.
+        joint_vocabulary: One vocabulary for both languages.
+        vocab_size: Most types of a vocabulary, the four special ones included.
+        min_frequency: Fewest times a type must be seen in training to have an id.
+        lowercase: Whether text is lower-cased first.
+        max_train_tokens: Longer training sentences (in tokens, either side) are left out.
+    """
+
+    corpus: str
+    src_lang: str
+    tgt_lang: str
+    tokenizer: TokenizerKind = TokenizerKind.BPE
+    joint_vocabulary: bool = True
+    vocab_size: int = 8000
+    min_frequency: int = 2
+    lowercase: bool = False
+    max_train_tokens: int = 100
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "min_frequency", "max_train_tokens")
+        _require(
+            self.src_lang != self.tgt_lang,
+            f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages",
+        )
+        smallest = 4 + 256 if self.tokenizer == TokenizerKind.BPE else 5
+        _require(
+            self.vocab_size >= smallest,
+            f"vocab_size {self.vocab_size} is too small: {self.tokenizer} needs at least "
+            f"{smallest} (4 special types and {'the 256 bytes' if smallest > 5 else 'a word'})",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How the weights are found (§5).
+
+    Attributes:
+        steps: Updates of the weights.
+        batch_tokens: Most tokens on either side of a batch, padding included.
+        accumulate: Batches whose gradients are summed into one step.
+        learning_rate_factor: Multiplies the paper's schedule (§5.3); 1 is the paper's.
+        warmup_steps: Steps of rising rate.
+        beta1, beta2, epsilon: Adam's (§5.3).
+        weight_decay: Decoupled (AdamW); 0, the paper's, makes it plain Adam.
+        label_smoothing: Probability moved away from the true type (§5.4).
+        smooth_over_all: Spread that mass over every type; else over all but the
+            true one and padding.
+        clip_norm: Largest norm of the gradient; 0 means no limit.
+        bf16: Autocast matrix products to bfloat16.
+        report_every: Steps between lines of progress.
+        validate_every: Steps between validations, each followed by a checkpoint.
+        patience: Validations without a better loss before stopping; 0 means never.
+        average_last: Checkpoints averaged into the final model (§6.1); 1 means none.
+        seed: Of weights, dropout and the order of batches.
+    """
+
+    steps: int = 100_000
+    batch_tokens: int = 25_000
+    accumulate: int = 1
+    learning_rate_factor: float = 1.0
+    warmup_steps: int = 4000
+    beta1: float = 0.9
+    beta2: float = 0.98
+    epsilon: float = 1e-9
+    weight_decay: float = 0.0
+    label_smoothing: float = 0.1
+    smooth_over_all: bool = True
+    clip_norm: float = 0.0
+    bf16: bool = False
+    report_every: int = 100
+    validate_every: int = 1000
+    patience: int = 0
+    average_last: int = 5
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        _require_positive(
+            self,
+            "steps",
+            "batch_tokens",
+            "accumulate",
+            "warmup_steps",
+            "report_every",
+            "validate_every",
+            "average_last",
+        )
+        _require_fraction(self, "label_smoothing", "beta1", "beta2")
+        for name in ("learning_rate_factor", "epsilon"):
+            value = getattr(self, name)
+            _require(value > 0, f"{name} is {value}: give a number above 0")
+        for name in ("weight_decay", "clip_norm", "patience"):
+            value = getattr(self, name)
+            _require(value >= 0, f"{name} is {value}: give 0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A model from its data to its last step, under one name."""
+
+    name: str
+    about: str
+    data: DataConfig
+    model: ModelConfig
+    training: TrainingConfig
+
+    def __post_init__(self) -> None:
+        _require(
+            self.data.joint_vocabulary or not self.model.tie_source_target,
+            "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
+            "or tie_source_target=false",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, ready for JSON; `from_dict` reads them back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Make a recipe from what `to_dict` gave.
+
+        Raises:
+            UserError: a section or a key is missing or foreign, or a value is out of range.
+        """
+        sections = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
+        try:
+            made: dict[str, Any] = {key: kind(**values[key]) for key, kind in sections.items()}
+            made["model"] = dataclasses.replace(
+                made["model"], positions=Positions(made["model"].positions)
+            )
+            made["data"] = dataclasses.replace(
+                made["data"], tokenizer=TokenizerKind(made["data"].tokenizer)
+            )
+            return cls(name=values["name"], about=values["about"], **made)
+        except UserError:
+            raise
+        except (TypeError, KeyError, ValueError) as error:
+            raise UserError(f"not a recipe of this version: {error}") from error
+
+    def override(self, settings: dict[str, str]) -> Self:
+        """Give a copy in which some keys of any section have other values.
+
+        Args:
+            settings: Key to value as typed, for example {"d_model": "128", "pre_norm": "true"}.
+
+        Raises:
+            UserError: the key is unknown (the nearest is named), or the value does not fit it.
+        """
+        sections = {
+            field.name: {f.name for f in dataclasses.fields(getattr(self, field.name))}
+            for field in dataclasses.fields(self)
+            if dataclasses.is_dataclass(getattr(self, field.name))
+        }
+        changes: dict[str, dict[str, Any]] = {section: {} for section in sections}
+        for key, text in settings.items():
+            section = next((name for name, keys in sections.items() if key in keys), None)
+            if section is None:
+                raise unknown_name("key", key, [k for keys in sections.values() for k in keys])
+            kind = typing.get_type_hints(type(getattr(self, section)))[key]
+            changes[section][key] = _parse(key, text, kind)
+        return dataclasses.replace(
+            self,
+            **{
+                section: dataclasses.replace(getattr(self, section), **values)
+                for section, values in changes.items()
+            },
+        )
+
+
+def _parse(key: str, text: str, kind: Any) -> Any:
+    """Read a typed value: bool as true or false, "none" where None is allowed."""
+    if isinstance(kind, types.UnionType):
+        if text.lower() == "none":
+            return None
+        kind = next(k for k in typing.get_args(kind) if k is not type(None))
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise UserError(f"{key}={text}: give true or false")
+        return text.lower() == "true"
+    try:
+        return kind(text)
+    except ValueError as error:
+        choices = (
+            "one of " + ", ".join(kind) if issubclass(kind, StrEnum) else f"a value of {kind}"
+        )
+        raise UserError(
+            f"{key}={text}: give {choices.replace('<class ', '').replace('>', '')}"
+        ) from error

@@ -1,0 +1,90 @@
+"""From token ids to vectors that know their place (§3.4, §3.5)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from transformer.config import PAD_ID, ModelConfig, Positions
+from transformer.errors import UserError
+
+
+def sinusoidal_positions(length: int, d_model: int) -> Tensor:
+    """Compute the table of sinusoidal position encodings (§3.5).
+
+    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
+
+    Args:
+        length: Number of positions, from 0.
+        d_model: Width, even.
+
+    Returns:
+        Float table, (length, d_model), every value in [-1, 1].
+    """
+    if d_model % 2:
+        raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
+    pos = torch.arange(length, dtype=torch.float64)[:, None]
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = pos / 10_000 ** (even / d_model)  # (length, d_model / 2)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(start_dim=1).float()
+
+
+class Embedding(nn.Module):
+    """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4).
+
+    Args:
+        config: The network; `positions`, `max_len` and `dropout` are read.
+        vocab_size: Number of types.
+    """
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__()
+        if vocab_size <= PAD_ID + 1:
+            raise UserError(f"vocab_size {vocab_size} holds no word: train on more text")
+        self.max_len = config.max_len
+        concatenated = config.positions == Positions.CONCATENATED
+        width = config.d_model - config.position_dim if concatenated else config.d_model
+        self.scale = math.sqrt(width)
+        self.concatenated = concatenated
+        self.token = nn.Embedding(vocab_size, width)
+        self.learned_position: nn.Embedding | None = None
+        if config.positions != Positions.SINUSOIDAL:
+            position_width = config.position_dim if concatenated else config.d_model
+            self.learned_position = nn.Embedding(config.max_len, position_width)
+        else:
+            table = sinusoidal_positions(config.max_len, config.d_model)
+            self.register_buffer("sinusoids", table, persistent=False)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Embed tokens that stand at positions start, start + 1, ...
+
+        Args:
+            ids: Token ids, (batch, length).
+            start: Position of the first one; above 0 when decoding with a cache.
+
+        Returns:
+            (batch, length, d_model)
+
+        Raises:
+            UserError: the positions go past max_len.
+        """
+        end = start + ids.shape[1]
+        if end > self.max_len:
+            raise UserError(
+                f"{end} tokens are more than max_len {self.max_len}: shorten the sentence, "
+                "or train with a larger max_len"
+            )
+        words = self.token(ids) * self.scale
+        positions = self.position_table()[start:end]
+        if self.concatenated:
+            positions = positions.expand(ids.shape[0], -1, -1)
+            return self.dropout(torch.cat((words, positions), dim=-1))
+        return self.dropout(words + positions)
+
+    def position_table(self) -> Tensor:
+        """Give the vector of each position, (max_len, d_model), or the narrow ones to concatenate."""
+        if self.learned_position is not None:
+            return self.learned_position.weight
+        assert isinstance(self.sinusoids, Tensor)
+        return self.sinusoids

@@ -1,0 +1,165 @@
+"""What the two stacks are built of (§3.1, §3.3)."""
+
+from torch import Tensor, nn
+
+from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.config import ModelConfig
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2).
+
+    Args:
+        d_model: Width of the input and of the output.
+        d_ff: Width in between.
+        dropout: On the inner activations; the paper has none.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Map (batch, length, d_model) to the same shape, each position for itself."""
+        return self.outer(self.dropout(self.inner(hidden).relu()))
+
+
+class Residual(nn.Module):
+    """The frame around a sub-layer: residual sum, dropout, layer normalisation (§3.1, §5.4).
+
+    Post-norm, the paper's: LayerNorm(x + Dropout(sublayer(x))).
+    Pre-norm, not in the paper: x + Dropout(sublayer(LayerNorm(x))); it trains more
+    easily (Xiong et al. 2020, arXiv 2002.04745).
+
+    A sub-layer stands between two calls: `output = sublayer(frame.before(hidden))`,
+    then `hidden = frame.after(hidden, output)`.
+    """
+
+    def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.pre_norm = pre_norm
+
+    def before(self, hidden: Tensor) -> Tensor:
+        """Give the sub-layer's input, (batch, length, d_model)."""
+        return self.norm(hidden) if self.pre_norm else hidden
+
+    def after(self, hidden: Tensor, output: Tensor) -> Tensor:
+        """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
+        hidden = hidden + self.dropout(output)
+        return hidden if self.pre_norm else self.norm(hidden)
+
+
+def make_attention(config: ModelConfig) -> MultiHeadAttention:
+    """Make an attention of the configuration's widths (§3.2.2)."""
+    return MultiHeadAttention(
+        config.d_model,
+        config.num_heads,
+        config.key_size,
+        config.value_size,
+        config.attention_dropout,
+        config.attention_bias,
+    )
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (§3.1, left half of Fig. 1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = make_attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
+        self.self_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+
+    def forward(
+        self, hidden: Tensor, mask: Tensor, return_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """Run the layer.
+
+        Args:
+            hidden: (batch, src_len, d_model)
+            mask: Boolean, broadcastable to (batch, num_heads, src_len, src_len).
+            return_weights: Whether to return the attention weights.
+
+        Returns:
+            (batch, src_len, d_model), and the weights
+            (batch, num_heads, src_len, src_len) or None.
+        """
+        frame = self.self_attention_residual
+        output, weights = self.self_attention(
+            frame.before(hidden), mask=mask, return_weights=return_weights
+        )
+        hidden = frame.after(hidden, output)
+        frame = self.feed_forward_residual
+        return frame.after(hidden, self.feed_forward(frame.before(hidden))), weights
+
+
+class LayerCache:
+    """The two caches of one decoder layer."""
+
+    def __init__(self) -> None:
+        self.self_attention = KeyValueCache()
+        self.cross_attention = KeyValueCache()
+
+    def select(self, rows: Tensor) -> None:
+        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        self.self_attention.select(rows)
+        self.cross_attention.select(rows)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, attention to the encoder's output, feed-forward (§3.1, right half of Fig. 1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = make_attention(config)
+        self.cross_attention = make_attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
+        self.self_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+        self.cross_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+
+    def forward(
+        self,
+        hidden: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None,
+        src_mask: Tensor,
+        cache: LayerCache | None = None,
+        return_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Run the layer.
+
+        Args:
+            hidden: (batch, tgt_len, d_model)
+            memory: The encoder's output, (batch, src_len, d_model).
+            tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len);
+                None where every key may be attended to.
+            src_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, src_len).
+            cache: Keys and values of earlier steps.
+            return_weights: Whether to return the attention weights.
+
+        Returns:
+            (batch, tgt_len, d_model); the weights of self-attention
+            (batch, num_heads, tgt_len, k_len) and of cross-attention
+            (batch, num_heads, tgt_len, src_len), or None for each.
+        """
+        past_self = None if cache is None else cache.self_attention
+        past_cross = None if cache is None else cache.cross_attention
+        frame = self.self_attention_residual
+        output, self_weights = self.self_attention(
+            frame.before(hidden), None, tgt_mask, past_self, return_weights
+        )
+        hidden = frame.after(hidden, output)
+        frame = self.cross_attention_residual
+        output, cross_weights = self.cross_attention(
+            frame.before(hidden), memory, src_mask, past_cross, return_weights
+        )
+        hidden = frame.after(hidden, output)
+        frame = self.feed_forward_residual
+        hidden = frame.after(hidden, self.feed_forward(frame.before(hidden)))
+        return hidden, self_weights, cross_weights

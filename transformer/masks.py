@@ -1,0 +1,56 @@
+"""Which positions may attend to which (§3.1, §3.2.3).
+
+Every mask is boolean, True = may attend, and broadcasts to
+(batch, num_heads, q_len, k_len).
+"""
+
+import torch
+from torch import Tensor
+
+from transformer.config import PAD_ID
+
+
+def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
+    """Let every query attend to the real tokens only.
+
+    Not in the paper: a batch holds sentences of different lengths, filled up with
+    padding that must have no effect.
+
+    Args:
+        ids: Token ids, (batch, k_len).
+        pad_id: The id that fills up.
+
+    Returns:
+        Boolean mask, (batch, 1, 1, k_len): the same for every head and query.
+    """
+    return (ids != pad_id)[:, None, None, :]
+
+
+def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | None = None) -> Tensor:
+    """Let each position attend to itself and to those before it (§3.2.3).
+
+    Args:
+        q_len: Number of queries.
+        k_len: Number of keys; None means as many as queries. With more keys than
+            queries, the queries are the last positions (decoding with a cache).
+        device: Where to make the mask.
+
+    Returns:
+        Boolean mask, (1, 1, q_len, k_len), True on and below the diagonal.
+    """
+    k_len = q_len if k_len is None else k_len
+    everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)
+    return everything.tril(diagonal=k_len - q_len)[None, None]
+
+
+def decoder_mask(tgt_in: Tensor, pad_id: int = PAD_ID) -> Tensor:
+    """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
+
+    Args:
+        tgt_in: Target ids that begin with bos, (batch, tgt_len).
+        pad_id: The id that fills up.
+
+    Returns:
+        Boolean mask, (batch, 1, tgt_len, tgt_len).
+    """
+    return padding_mask(tgt_in, pad_id) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

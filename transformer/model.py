@@ -1,0 +1,249 @@
+"""The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from transformer.config import ModelConfig, Positions
+from transformer.embeddings import Embedding
+from transformer.errors import UserError
+from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
+from transformer.masks import causal_mask, padding_mask
+
+
+class AttentionMaps(NamedTuple):
+    """The attention weights of every layer; each row sums to 1 over the real keys.
+
+    Attributes:
+        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
+        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
+        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
+    """
+
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers (§3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
+        self.norm = nn.LayerNorm(config.d_model) if config.pre_norm else nn.Identity()
+
+    def forward(
+        self, hidden: Tensor, mask: Tensor, return_weights: bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Run (batch, src_len, d_model) through every layer; collect weights if asked for."""
+        collected = []
+        for layer in self.layers:
+            hidden, weights = layer(hidden, mask, return_weights)
+            if weights is not None:
+                collected.append(weights)
+        return self.norm(hidden), collected
+
+
+class DecoderCache:
+    """What decoding remembers from step to step: the caches of every layer."""
+
+    def __init__(self, num_layers: int) -> None:
+        self.layers = [LayerCache() for _ in range(num_layers)]
+
+    @property
+    def length(self) -> int:
+        """Number of target positions already seen."""
+        key = self.layers[0].self_attention.key
+        return 0 if key is None else key.shape[2]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        for layer in self.layers:
+            layer.select(rows)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers (§3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_layers))
+        self.norm = nn.LayerNorm(config.d_model) if config.pre_norm else nn.Identity()
+
+    def forward(
+        self,
+        hidden: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None,
+        src_mask: Tensor,
+        cache: DecoderCache | None = None,
+        return_weights: bool = False,
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
+        collected: tuple[list[Tensor], list[Tensor]] = ([], [])
+        for index, layer in enumerate(self.layers):
+            layer_cache = None if cache is None else cache.layers[index]
+            hidden, *weights = layer(
+                hidden, memory, tgt_mask, src_mask, layer_cache, return_weights
+            )
+            for kept, new in zip(collected, weights, strict=True):
+                if new is not None:
+                    kept.append(new)
+        return self.norm(hidden), *collected
+
+
+class Transformer(nn.Module):
+    """An encoder-decoder made of attention alone (§3, Fig. 1).
+
+    Args:
+        config: The shape of the network.
+        src_vocab_size: Number of source types.
+        tgt_vocab_size: Number of target types.
+
+    Raises:
+        UserError: the embeddings are tied and the vocabularies differ in size.
+    """
+
+    def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        super().__init__()
+        self.config = config
+        self.src_embedding = Embedding(config, src_vocab_size)
+        if config.tie_source_target:
+            if src_vocab_size != tgt_vocab_size:
+                raise UserError(
+                    f"tie_source_target needs one vocabulary, and the sides have {src_vocab_size} "
+                    f"and {tgt_vocab_size} types: train a joint one, or set tie_source_target=false"
+                )
+            self.tgt_embedding = self.src_embedding
+        else:
+            self.tgt_embedding = Embedding(config, tgt_vocab_size)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
+        self._initialise()
+        if config.tie_softmax:
+            self.output.weight = self.tgt_embedding.token.weight
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Score every next token of every target prefix at once (training, §5).
+
+        Args:
+            src: Source ids, (batch, src_len).
+            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size); position t scores
+            the token after `tgt_in[:, t]`.
+        """
+        src_mask = padding_mask(src)
+        return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Read the source.
+
+        Args:
+            src: Source ids, (batch, src_len).
+            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+
+        Returns:
+            Memory for the decoder, (batch, src_len, d_model).
+        """
+        return self.encoder(self.src_embedding(src), src_mask)[0]
+
+    def decode(
+        self,
+        tgt_in: Tensor,
+        memory: Tensor,
+        src_mask: Tensor,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        """Score the token after each of `tgt_in`.
+
+        Padding stands at the end of a target, where the causal mask hides it from
+        every real token; it needs no mask of its own.
+
+        Args:
+            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
+            memory: From `encode`, (batch, src_len, d_model).
+            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+            cache: From `new_cache`; it is extended by the new positions.
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+        """
+        start = 0 if cache is None else cache.length
+        hidden = self.tgt_embedding(tgt_in, start)
+        length = tgt_in.shape[1]
+        tgt_mask = causal_mask(length, start + length, tgt_in.device) if length > 1 else None
+        return self.output(self.decoder(hidden, memory, tgt_mask, src_mask, cache)[0])
+
+    def new_cache(self) -> DecoderCache:
+        """Make an empty cache for `decode`."""
+        return DecoderCache(self.config.num_layers)
+
+    @torch.no_grad()
+    def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
+        """Give every attention weight for these sentences (the paper's appendix figures).
+
+        Args:
+            src: Source ids, (batch, src_len).
+            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+        """
+        src_mask = padding_mask(src)
+        tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
+        memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
+        hidden = self.tgt_embedding(tgt_in)
+        _, decoder, cross = self.decoder(hidden, memory, tgt_mask, src_mask, return_weights=True)
+        return AttentionMaps(torch.stack(encoder), torch.stack(decoder), torch.stack(cross))
+
+    def _initialise(self) -> None:
+        """Draw the weights: Xavier uniform for matrices, biases 0.
+
+        Not in the paper's text. Embeddings are drawn with standard deviation
+        width^-0.5, as in the authors' code, so that scaled by sqrt(width) they start at
+        1, the size of the sinusoids.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Count the weights that training changes, a tied matrix once."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+    """Compute a Transformer's number of parameters without making it (Table 3, last column).
+
+    Args:
+        config: The shape of the network.
+        src_vocab_size: Number of source types.
+        tgt_vocab_size: Number of target types.
+    """
+    d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads
+    projected = heads * (2 * config.key_size + config.value_size)  # queries, keys, values
+    attention = d_model * (projected + heads * config.value_size)
+    if config.attention_bias:
+        attention += projected + d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    stacks = config.num_layers * (encoder_layer + decoder_layer) + 2 * norm * config.pre_norm
+
+    concatenated = config.positions == Positions.CONCATENATED
+    width = d_model - config.position_dim if concatenated else d_model
+    position_width = config.position_dim if concatenated else d_model
+    learned = config.positions != Positions.SINUSOIDAL
+    tables = 1 if config.tie_source_target else 2
+    types = src_vocab_size if config.tie_source_target else src_vocab_size + tgt_vocab_size
+    embeddings = types * width + tables * learned * config.max_len * position_width
+    softmax = (not config.tie_softmax) * tgt_vocab_size * d_model
+    return stacks + embeddings + softmax + config.output_bias * tgt_vocab_size
