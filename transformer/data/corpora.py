@@ -1,0 +1,147 @@
+"""The corpora by name: `load` a split, `fetch` the files, `verify` them (§5.1 names the paper's).
+
+No torch in here, and nothing that is slow to import: the command line lists corpora with it.
+"""
+
+import gzip
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from transformer.data.download import FileReport, State, obtain, report
+from transformer.data.parallel import ParallelText
+from transformer.data.registry import CORPORA, Corpus, DataFile
+from transformer.errors import UserError, unknown_name
+
+__all__ = ["CORPORA", "Corpus", "DataFile", "FileReport", "State", "fetch", "load", "verify"]
+
+BLANKS = str.maketrans({c: " " for c in "\t\u00a0\u2009\u202f"})
+
+
+def load(corpus: str | Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Load one split of a corpus in one direction, getting the files it needs.
+
+    Not in the paper, which trains on WMT 2014 (§5.1): these corpora fit a course.
+    Sentences are stripped, and blanks of other kinds (tab, no-break, thin) become plain ones.
+    A pair with an empty side is dropped, in every split, and their number is logged.
+
+    Args:
+        corpus: A name in `CORPORA`, or a corpus of your own making (one with other
+            mirrors: `dataclasses.replace(CORPORA["multi30k"], mirrors=(...))`).
+        split: One of the corpus's splits.
+        src_lang, tgt_lang: One of its directions: "de", "en", "fr".
+
+    Raises:
+        UserError: A name is unknown, a file cannot be had or is corrupted, the sides have
+            different numbers of lines, or no pair is left.
+    """
+    corpus = _find(corpus)
+    if split not in corpus.splits:
+        raise unknown_name(f"split of {corpus.name}", split, corpus.splits)
+    for language in (src_lang, tgt_lang):
+        if language not in {code for pair in corpus.pairs for code in pair}:
+            known = {code for pair in corpus.pairs for code in pair}
+            raise unknown_name(f"language of {corpus.name}", language, known)
+    if (src_lang, tgt_lang) not in corpus.pairs:
+        known_pairs = ", ".join("-".join(pair) for pair in corpus.pairs)
+        raise UserError(f"{corpus.name} has no {src_lang}-{tgt_lang}: give one of {known_pairs}")
+    return _LOADERS[corpus.name](corpus, split, src_lang, tgt_lang)
+
+
+def fetch(corpus: str | Corpus) -> list[Path]:
+    """Make sure that every file of a corpus is there and right, downloading what is missing.
+
+    Returns:
+        The files' paths; none for a corpus that needs no download.
+
+    Raises:
+        UserError: The name is unknown, or a file cannot be had or is corrupted.
+    """
+    corpus = _find(corpus)
+    return [obtain(corpus, file) for file in corpus.files]
+
+
+def verify(corpus: str | Corpus) -> list[FileReport]:
+    """Check the sums of a corpus's files again, without downloading.
+
+    Returns:
+        For each file its path and whether it is ok or missing.
+
+    Raises:
+        UserError: The name is unknown, or files are corrupted (each is named).
+    """
+    corpus = _find(corpus)
+    reports = [report(corpus, file) for file in corpus.files]
+    bad = [str(r.path) for r in reports if r.state == State.CORRUPTED]
+    if bad:
+        raise UserError(
+            f"corrupted: {', '.join(bad)}; delete and fetch {corpus.name} again "
+            f"({len(bad)} of {len(reports)} files)"
+        )
+    return reports
+
+
+def _find(corpus: str | Corpus) -> Corpus:
+    if isinstance(corpus, Corpus):
+        return corpus
+    if corpus not in CORPORA:
+        raise unknown_name("corpus", corpus, CORPORA)
+    return CORPORA[corpus]
+
+
+def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    from transformer.data.grammar import pairs
+
+    return pairs(split, src_lang, tgt_lang)
+
+
+def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    stem = "val" if split == "validation" else split
+    files = {file.name: file for file in corpus.files}
+    sides = []
+    for language in (src_lang, tgt_lang):
+        path = obtain(corpus, files[f"multi30k/{stem}.{language}.gz"])
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+            sides.append(stream.read().removesuffix("\n").split("\n"))
+    return side_by_side(f"{corpus.name} {split}", src_lang, tgt_lang, sides[0], sides[1])
+
+
+def side_by_side(
+    title: str, src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]
+) -> ParallelText:
+    """Tidy two lists of lines into parallel text, without the pairs that have an empty side.
+
+    Args:
+        title: Names the text in messages.
+        src_lang, tgt_lang: Language codes.
+        src, tgt: Lines as read, line i of one beside line i of the other.
+
+    Raises:
+        UserError: The lists differ in length, or no pair is left.
+    """
+    if len(src) != len(tgt):
+        raise UserError(
+            f"{title}: {len(src)} lines of {src_lang}, {len(tgt)} of {tgt_lang}; "
+            f"line i of one must translate line i of the other"
+        )
+    tidied = [(tidy(a), tidy(b)) for a, b in zip(src, tgt, strict=True)]
+    kept = [(a, b) for a, b in tidied if a and b]
+    if len(kept) < len(tidied):
+        dropped = len(tidied) - len(kept)
+        logging.getLogger(__name__).warning(
+            "%s: dropped %d of %d pairs, which have an empty side", title, dropped, len(tidied)
+        )
+    return ParallelText(
+        src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
+    )
+
+
+def tidy(line: str) -> str:
+    """Give a line with plain blanks only, none at its edges."""
+    return line.translate(BLANKS).strip()
+
+
+_LOADERS: dict[str, Callable[[Corpus, str, str, str], ParallelText]] = {
+    "embedded": _load_embedded,
+    "multi30k": _load_multi30k,
+}

@@ -1,0 +1,164 @@
+"""Getting a corpus's files: found, or downloaded, and never used unchecked.
+
+Three places, in this order: the folder that `TRANSFORMER_DATA` names (the user's own
+copies, only read), the cache, and the corpus's mirrors.
+"""
+
+import hashlib
+import os
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer.data.registry import Corpus, DataFile
+from transformer.errors import UserError
+
+ROUNDS = 3  # how often every mirror is asked before giving up
+PAUSE = 0.5  # seconds before the second round, twice that before the third
+
+
+class State(StrEnum):
+    """What a check of a file found."""
+
+    OK = "ok"
+    MISSING = "missing"
+    CORRUPTED = "corrupted"
+
+
+class FileReport(NamedTuple):
+    """One file, where it is (or would be), and what its check found."""
+
+    name: str
+    path: Path
+    state: State
+
+
+def default_cache() -> Path:
+    """Give the folder of the downloads: data/cache of a checkout, else the user's cache folder."""
+    root = Path(__file__).resolve().parents[2]
+    if (root / "pyproject.toml").is_file():
+        return root / "data" / "cache"
+    import pooch
+
+    return Path(pooch.os_cache("transformer"))
+
+
+def user_folder() -> Path | None:
+    """Give the folder that `TRANSFORMER_DATA` names, or None where it is not set.
+
+    Raises:
+        UserError: It names no folder.
+    """
+    named = os.environ.get("TRANSFORMER_DATA")
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise UserError(f"TRANSFORMER_DATA is {named!r}, which is no folder: create it or unset it")
+    return folder
+
+
+def search_folders(corpus: Corpus) -> list[Path]:
+    """Give the folders that may hold the corpus's files, the user's own first."""
+    cache = corpus.cache or default_cache()
+    own = user_folder()
+    return [cache] if own is None else [own, cache]
+
+
+def check(path: Path, sha256: str) -> State:
+    """Compare a file with its check sum."""
+    if not path.is_file():
+        return State.MISSING
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return State.OK if digest == sha256 else State.CORRUPTED
+
+
+def report(corpus: Corpus, file: DataFile) -> FileReport:
+    """Check the copy that `obtain` would use: the user's own if there is one, else the cache's."""
+    paths = [folder / file.name for folder in search_folders(corpus)]
+    path = next((p for p in paths if p.is_file()), paths[-1])
+    return FileReport(file.name, path, check(path, file.sha256))
+
+
+def obtain(corpus: Corpus, file: DataFile) -> Path:
+    """Give the path of a checked copy of a file, downloading it if there is none.
+
+    A corrupted copy in the cache is downloaded anew; a corrupted copy of the user's own is
+    left as it is, and reported.
+
+    Raises:
+        UserError: The user's own copy is corrupted, or no mirror gives the right file.
+    """
+    found = report(corpus, file)
+    if found.state == State.OK:
+        return found.path
+    cached = search_folders(corpus)[-1] / file.name
+    if found.path != cached:
+        raise UserError(
+            f"{found.path} is corrupted (its sha256 is not {file.sha256}): "
+            f"delete it to have it downloaded, or put the right file there"
+        )
+    _download(corpus, file, cached)
+    return cached
+
+
+def _download(corpus: Corpus, file: DataFile, target: Path) -> None:
+    """Ask every mirror in turn, some rounds over, until the check sum is right.
+
+    pooch writes to a temporary name beside the target and renames it after the check, so
+    that a file under its final name is always whole.
+    """
+    import pooch
+    import requests
+
+    downloader = pooch.HTTPDownloader(
+        progressbar=True, chunk_size=65536, timeout=(corpus.timeout, corpus.timeout)
+    )
+    addresses = [mirror + file.remote_name for mirror in corpus.mirrors]
+    reasons: dict[str, str] = {}
+    for round_number in range(ROUNDS):
+        if round_number and addresses:
+            time.sleep(PAUSE * round_number)
+        for address in tuple(addresses):
+            try:
+                pooch.retrieve(
+                    address,
+                    known_hash=f"sha256:{file.sha256}",
+                    fname=target.name,
+                    path=target.parent,
+                    downloader=downloader,
+                )
+                return
+            except requests.HTTPError as error:
+                status = error.response.status_code
+                reasons[address] = f"answers {status}"
+                if 400 <= status < 500:  # asking again will not help
+                    addresses.remove(address)
+            except requests.RequestException as error:
+                reasons[address] = _reason(error)
+            except ValueError:
+                reasons[address] = "sent a file with a wrong check sum"
+            except OSError as error:
+                raise UserError(f"cannot write {target}: {error.strerror or error}") from error
+    raise _unobtainable(file, target, reasons)
+
+
+def _reason(error: Exception) -> str:
+    """Say in a few words why a connection failed."""
+    import requests
+
+    if isinstance(error, requests.Timeout) or "timed out" in str(error):
+        return "does not answer in time"
+    if isinstance(error, requests.ConnectionError):
+        return "cannot be reached"
+    return "broke off"
+
+
+def _unobtainable(file: DataFile, target: Path, reasons: dict[str, str]) -> UserError:
+    tried = "; ".join(f"{address} {reason}" for address, reason in reasons.items())
+    return UserError(
+        f"cannot download {file.name}: {tried}. With no network, put the file (sha256 "
+        f"{file.sha256}) at {target}, or set TRANSFORMER_DATA to a folder that holds {file.name}"
+    )
