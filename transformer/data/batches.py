@@ -1,0 +1,217 @@
+"""Sentences to tensors: padding, masks, and batches of about equal size (§5.1)."""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.data.parallel import ParallelText
+from transformer.data.tokenizers import Tokenizer
+from transformer.errors import UserError
+from transformer.masks import decoder_mask, padding_mask
+
+
+class Example(NamedTuple):
+    """One sentence pair as ids, without beginning and end marks."""
+
+    src: list[int]
+    tgt: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentence pairs side by side, padded at the end to the longest.
+
+    Attributes:
+        src: Source ids, each row ending in `EOS_ID`: (batch, src_len). The paper does
+            not say that the source has an end mark; it is the common practice.
+        tgt_in: What the decoder reads, `BOS_ID` first: (batch, tgt_len).
+        tgt_out: What it shall say, one token further on, `EOS_ID` last: (batch, tgt_len).
+    """
+
+    src: Tensor
+    tgt_in: Tensor
+    tgt_out: Tensor
+
+    @property
+    def num_src_tokens(self) -> int:
+        """Source tokens without padding, end marks included."""
+        return int((self.src != PAD_ID).sum())
+
+    @property
+    def num_tgt_tokens(self) -> int:
+        """Target tokens without padding, end marks included: the terms of the loss."""
+        return int((self.tgt_out != PAD_ID).sum())
+
+    @property
+    def src_mask(self) -> Tensor:
+        """Where the source is no padding: (batch, 1, 1, src_len), True = may attend."""
+        return padding_mask(self.src, PAD_ID)
+
+    @property
+    def tgt_mask(self) -> Tensor:
+        """No padding and no later token: (batch, 1, tgt_len, tgt_len), True = may attend."""
+        return decoder_mask(self.tgt_in, PAD_ID)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Give the batch on another device."""
+        return type(self)(self.src.to(device), self.tgt_in.to(device), self.tgt_out.to(device))
+
+
+def encode_pairs(
+    src_tokenizer: Tokenizer,
+    tgt_tokenizer: Tokenizer,
+    text: ParallelText,
+    max_tokens: int | None = None,
+) -> list[Example]:
+    """Turn sentence pairs into ids, without the pairs that are empty or too long.
+
+    Args:
+        src_tokenizer, tgt_tokenizer: One for each side.
+        text: The sentences.
+        max_tokens: Most tokens of either side, end mark not counted; None keeps all.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    sides = zip(src_tokenizer.encode_all(text.src), tgt_tokenizer.encode_all(text.tgt), strict=True)
+    examples = [
+        Example(src, tgt)
+        for src, tgt in sides
+        if src and tgt and (max_tokens is None or max(len(src), len(tgt)) <= max_tokens)
+    ]
+    if not examples:
+        raise UserError(
+            f"none of the {len(text)} pairs has 1 to {max_tokens} tokens on both sides: "
+            "raise max_train_tokens or give shorter sentences"
+        )
+    return examples
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    """Put examples side by side, with beginning and end marks and padding."""
+    return Batch(
+        src=collate_sources([src for src, _ in examples]),
+        tgt_in=_pad([[BOS_ID, *tgt] for _, tgt in examples]),
+        tgt_out=_pad([[*tgt, EOS_ID] for _, tgt in examples]),
+    )
+
+
+def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
+    """Put source sentences side by side for decoding.
+
+    Args:
+        sources: Ids of each sentence, without an end mark.
+
+    Returns:
+        Ids with `EOS_ID` at each end, then padding: (batch, src_len).
+    """
+    return _pad([[*src, EOS_ID] for src in sources])
+
+
+def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Fill rows up to the longest: (len(rows), longest), int64."""
+    if not rows:
+        raise UserError("a batch of 0 sentences: give at least one")
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+
+
+def padding_share(batches: Iterable[Batch]) -> float:
+    """Give the share of all positions, source and target, that is padding: 0 to 1."""
+    tokens = positions = 0
+    for batch in batches:
+        tokens += batch.num_src_tokens + batch.num_tgt_tokens
+        positions += batch.src.numel() + batch.tgt_out.numel()
+    return 1 - tokens / positions
+
+
+class TokenBudgetBatches:
+    """Batches of a bounded number of tokens, of sentences of about one length (§5.1).
+
+    Each epoch all examples are shuffled and cut into pools of about `pool_batches`
+    batches; each pool is sorted by length and packed into batches; then the batches
+    of all pools are shuffled. The order depends on (seed, epoch) alone, so that
+    a run can be resumed at any batch.
+
+    Args:
+        examples: The training pairs.
+        batch_tokens: Most positions of a batch on either side, padding and end marks
+            included: rows x the longest row.
+        pool_batches: Batches per pool; more means less padding and less chance.
+        seed: Of the order.
+
+    Raises:
+        UserError: there are no examples, or one alone is over `batch_tokens`.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], batch_tokens: int, pool_batches: int = 100, seed: int = 1
+    ) -> None:
+        if not examples:
+            raise UserError("no examples to make batches of: give at least one pair")
+        longest = max(map(_length, examples))
+        if longest > batch_tokens:
+            raise UserError(
+                f"batch_tokens is {batch_tokens}, and the longest sentence has {longest} tokens "
+                f"with its end mark: give batch_tokens of {longest} or more, or leave out long "
+                "sentences by a smaller max_train_tokens"
+            )
+        self.examples = examples
+        self.batch_tokens = batch_tokens
+        self.pool_batches = pool_batches
+        self.seed = seed
+
+    def plan(self, epoch: int) -> list[list[int]]:
+        """Give an epoch's batches as positions in `examples`, each exactly once."""
+        chance = random.Random(f"{self.seed} {epoch}")
+        order = list(range(len(self.examples)))
+        chance.shuffle(order)
+        batches = [batch for pool in self._pools(order) for batch in self._pack(pool)]
+        chance.shuffle(batches)
+        return batches
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """Give an epoch's batches in order.
+
+        Args:
+            number: Which epoch, from 0.
+            start: Batches to leave out at the beginning (a resumed run has had them).
+        """
+        for batch in self.plan(number)[start:]:
+            yield collate([self.examples[index] for index in batch])
+
+    def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
+        """Cut the order where a pool has `pool_batches` x `batch_tokens` tokens."""
+        pool: list[int] = []
+        tokens = 0
+        for index in order:
+            pool.append(index)
+            tokens += _length(self.examples[index])
+            if tokens >= self.pool_batches * self.batch_tokens:
+                yield pool
+                pool, tokens = [], 0
+        if pool:
+            yield pool
+
+    def _pack(self, pool: list[int]) -> Iterator[list[int]]:
+        """Sort a pool by length and cut it where one more row would break the budget."""
+        pool.sort(key=lambda i: (len(self.examples[i].tgt), len(self.examples[i].src)))
+        batch: list[int] = []
+        longest = 0
+        for index in pool:
+            longest = max(longest, _length(self.examples[index]))
+            if (len(batch) + 1) * longest > self.batch_tokens:
+                yield batch
+                batch, longest = [], _length(self.examples[index])
+            batch.append(index)
+        yield batch
+
+
+def _length(example: Example) -> int:
+    """Positions that the longer side takes, end mark included."""
+    return max(len(example.src), len(example.tgt)) + 1
