@@ -1,0 +1,60 @@
+# make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options on)
+# make test       set up, then every check: lint, types, unit tests, lessons
+# make lint       ruff and the notebooks' own lint
+# make notebooks  execute every lesson from top to bottom and store its outputs
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+FIRST = $(firstword $(wildcard notebooks/00_*.ipynb))
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+
+# Root needs JupyterLab's leave, and without a display it prints its address instead.
+LAB_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
+LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,--no-browser))
+
+PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>&1)
+PYTHON_FOUND = $(or $(shell $(PYTHON) --version 2>&1 | tail -n 1),not found)
+
+.PHONY: lab test lint types unit lessons notebooks
+.NOTPARALLEL:
+
+lab: $(STAMP)
+	$(BIN)/jupyter lab $(LAB_ROOT) $(LAB_BROWSER) $(FIRST) $(ARGS)
+
+test: lint types unit lessons
+	@echo "All checks passed: lint, types, unit tests and lessons."
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tests/notebook_lint.py
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+# One thread for each process, so that two of them share two cores, and so that
+# sums are added in the same order when a lesson is stored and when it is checked.
+unit lessons notebooks: export OMP_NUM_THREADS := 1
+unit lessons notebooks: export COURSE_PROFILE := quick
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lessons: $(STAMP)
+	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile notebooks
+
+notebooks: $(STAMP)
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace notebooks/*.ipynb
+	$(BIN)/nbstripout --keep-output --keep-count --keep-id notebooks/*.ipynb
+
+# The stamp is written last. Where it is missing, an earlier set-up was cut short
+# (or there was none), and the environment is made anew.
+$(STAMP): pyproject.toml constraints.txt
+	$(if $(filter True,$(PYTHON_FITS)),,$(error The course needs Python 3.11 or later, and $(PYTHON) is $(PYTHON_FOUND): name another with PYTHON=/path/to/python3))
+	@test -f $@ || $(PYTHON) -m venv --clear .venv
+	@rm -f $@
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'
+	@touch $@
