@@ -1,0 +1,166 @@
+"""Greedy and beam search: equal where they must be, right where it is worked by hand."""
+
+import math
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
+from transformer.decoding import beam_search, greedy_search, length_penalty
+from transformer.errors import UserError
+from transformer.model import Transformer
+
+VOCAB = 23
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    torch.manual_seed(5)
+    config = ModelConfig(d_model=14, d_ff=29, num_heads=7, num_layers=2, max_len=120)
+    made = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB).eval()
+    with torch.no_grad():  # an untrained softmax is flat and ties are near: sharpen it
+        made.output.weight.mul_(3)
+    return made.double()
+
+
+@pytest.fixture(scope="module")
+def src() -> Tensor:
+    generator = torch.Generator().manual_seed(11)
+    ids = torch.randint(4, VOCAB, (5, 13), generator=generator)
+    for row, length in enumerate((13, 2, 7, 5, 11)):
+        ids[row, length - 1] = EOS_ID
+        ids[row, length:] = PAD_ID
+    return ids
+
+
+class Scripted:
+    """A model whose next-token probabilities depend on the last token only.
+
+    ids: 4 = a, 5 = b. After bos: a .6, b .4. After a: eos .1, a .45, b .45.
+    After b: eos .9, a .05, b .05.
+    """
+
+    rows = {BOS_ID: (0.0, 0.6, 0.4), 4: (0.1, 0.45, 0.45), 5: (0.9, 0.05, 0.05)}
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        return torch.zeros(*src.shape, 1)
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
+        logits = torch.full((*tgt_in.shape, 6), -torch.inf)
+        for index in product(range(tgt_in.shape[0]), range(tgt_in.shape[1])):
+            end, a, b = self.rows[int(tgt_in[index])]
+            logits[index] = torch.tensor([0.0, 0.0, 0.0, end, a, b]).log()
+        return logits
+
+    def new_cache(self) -> None:
+        return None
+
+
+def test_greedy_and_beam_on_a_case_worked_by_hand() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    # Greedy takes a (.6), then a again: of two equal ones the first. It never meets eos.
+    (greedy,) = greedy_search(Scripted(), src, extra_length=1, use_cache=False)
+    assert greedy.ids == [4, 4, 4]
+    assert not greedy.finished
+    assert greedy.score == pytest.approx(math.log(0.6 * 0.45 * 0.45))
+    # "b eos" has .4 * .9 = .36; "a b eos" has .6 * .45 * .9 = .243; "a eos" only .06.
+    (found,) = beam_search(Scripted(), src, beam_size=2, alpha=0.0, use_cache=False)
+    assert [hypothesis.ids for hypothesis in found] == [[5], [4, 5]]
+    assert found[0].score == pytest.approx(math.log(0.36))
+    assert found[1].score == pytest.approx(math.log(0.243))
+
+
+def test_length_penalty_can_turn_the_order() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    assert length_penalty(1) == 1.0
+    assert length_penalty(7, alpha=1.0) == 2.0
+    # log .36 / (7/6)^4 = -.551; log .243 / (8/6)^4 = -.448: the longer one wins.
+    (found,) = beam_search(Scripted(), src, beam_size=2, alpha=4.0, use_cache=False)
+    assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
+    assert found[0].score == pytest.approx(math.log(0.243) / (8 / 6) ** 4)
+
+
+def test_beam_of_one_is_greedy(model: Transformer, src: Tensor) -> None:
+    greedy = greedy_search(model, src, extra_length=17)
+    beam = beam_search(model, src, beam_size=1, alpha=0.0, extra_length=17)
+    for one, (other,) in zip(greedy, beam, strict=True):
+        assert one.ids == other.ids
+        assert one.finished == other.finished
+        assert one.score == pytest.approx(other.score)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_cache_changes_nothing(model: Transformer, src: Tensor, beam_size: int) -> None:
+    cached = beam_search(model, src, beam_size=beam_size, extra_length=17)
+    whole = beam_search(model, src, beam_size=beam_size, extra_length=17, use_cache=False)
+    for ours, theirs in zip(cached, whole, strict=True):
+        assert [h.ids for h in ours] == [h.ids for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-9)
+    greedy = greedy_search(model, src, extra_length=17)
+    again = greedy_search(model, src, extra_length=17, use_cache=False)
+    assert [h.ids for h in greedy] == [h.ids for h in again]
+
+
+@pytest.mark.parametrize("beam_size", [0, 1, 4])
+def test_neighbours_change_nothing(model: Transformer, src: Tensor, beam_size: int) -> None:
+    def search(ids: Tensor) -> list[Any]:
+        if beam_size == 0:
+            return greedy_search(model, ids, extra_length=17)
+        return [found[0] for found in beam_search(model, ids, beam_size=beam_size, extra_length=17)]
+
+    together = search(src)
+    for row, hypothesis in enumerate(together):
+        (alone,) = search(src[row : row + 1, : int((src[row] != PAD_ID).sum())])
+        assert alone.ids == hypothesis.ids
+        assert alone.score == pytest.approx(hypothesis.score, rel=1e-9)
+    back = search(src.flip(0))
+    assert [h.ids for h in back[::-1]] == [h.ids for h in together]
+
+
+def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, src: Tensor) -> None:
+    lengths = (src != PAD_ID).sum(dim=1).tolist()
+    with torch.no_grad():
+        saved = model.output.weight[EOS_ID].clone()
+        model.output.weight[EOS_ID] = 0  # eos is seldom the best now
+    try:
+        for hypothesis, length in zip(greedy_search(model, src, extra_length=3), lengths, strict=True):
+            assert hypothesis.finished or len(hypothesis.ids) == length + 3
+        capped = greedy_search(model, src, extra_length=3, max_len=4)
+        assert max(len(hypothesis.ids) for hypothesis in capped) <= 4
+        for found, length in zip(beam_search(model, src, beam_size=3, extra_length=3), lengths, strict=True):
+            assert all(h.finished or len(h.ids) == length + 3 for h in found)
+            assert len(found) == 3
+    finally:
+        with torch.no_grad():
+            model.output.weight[EOS_ID] = saved
+
+
+def test_scores_are_the_models_own_log_probabilities(model: Transformer, src: Tensor) -> None:
+    for row, found in enumerate(beam_search(model, src, beam_size=3, extra_length=17)):
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        for hypothesis in found:
+            ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
+            tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]])
+            with torch.no_grad():
+                logits = model(src[row : row + 1], tgt_in)
+            logged = logits[0].float().log_softmax(dim=-1)[range(len(ids)), ids].sum().item()
+            assert hypothesis.score == pytest.approx(logged / length_penalty(len(ids)), rel=1e-5)
+
+
+def test_neither_padding_nor_bos_is_ever_generated(src: Tensor) -> None:
+    class Eager(Scripted):
+        def decode(self, tgt_in: Tensor, *_: Any) -> Tensor:
+            logits = torch.zeros(*tgt_in.shape, 6)
+            logits[..., [PAD_ID, BOS_ID]] = 9.0
+            return logits
+
+    for found in beam_search(Eager(), src, beam_size=2, use_cache=False):
+        assert not {PAD_ID, BOS_ID} & {i for hypothesis in found for i in hypothesis.ids}
+
+
+def test_a_beam_of_none_is_refused(model: Transformer, src: Tensor) -> None:
+    with pytest.raises(UserError, match="beam size 0 is too small: give 1 or more"):
+        beam_search(model, src, beam_size=0)
