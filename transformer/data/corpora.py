@@ -4,18 +4,17 @@ No torch in here, and nothing that is slow to import: the command line lists cor
 """
 
 import gzip
-import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from transformer.data import iwslt, tatoeba
 from transformer.data.download import FileReport, State, obtain, report
+from transformer.data.lines import side_by_side, split_lines
 from transformer.data.parallel import ParallelText
 from transformer.data.registry import CORPORA, Corpus, DataFile
 from transformer.errors import UserError, unknown_name
 
 __all__ = ["CORPORA", "Corpus", "DataFile", "FileReport", "State", "fetch", "load", "verify"]
-
-BLANKS = str.maketrans({c: " " for c in "\t\u00a0\u2009\u202f"})
 
 
 def load(corpus: str | Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
@@ -52,12 +51,14 @@ def fetch(corpus: str | Corpus) -> list[Path]:
     """Make sure that every file of a corpus is there and right, downloading what is missing.
 
     Returns:
-        The files' paths; none for a corpus that needs no download.
+        The files' paths: none for the embedded corpus, the user's own for IWSLT.
 
     Raises:
         UserError: The name is unknown, or a file cannot be had or is corrupted.
     """
     corpus = _find(corpus)
+    if corpus.name == "iwslt":
+        return iwslt.sources(corpus)
     return [obtain(corpus, file) for file in corpus.files]
 
 
@@ -65,7 +66,8 @@ def verify(corpus: str | Corpus) -> list[FileReport]:
     """Check the sums of a corpus's files again, without downloading.
 
     Returns:
-        For each file its path and whether it is ok or missing.
+        For each file its path and whether it is ok or missing. None for the embedded corpus,
+        which is not downloaded, and for IWSLT, whose archives have no known sums.
 
     Raises:
         UserError: The name is unknown, or files are corrupted (each is named).
@@ -102,46 +104,13 @@ def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> 
     for language in (src_lang, tgt_lang):
         path = obtain(corpus, files[f"multi30k/{stem}.{language}.gz"])
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
-            sides.append(stream.read().removesuffix("\n").split("\n"))
+            sides.append(split_lines(stream.read()))
     return side_by_side(f"{corpus.name} {split}", src_lang, tgt_lang, sides[0], sides[1])
-
-
-def side_by_side(
-    title: str, src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]
-) -> ParallelText:
-    """Tidy two lists of lines into parallel text, without the pairs that have an empty side.
-
-    Args:
-        title: Names the text in messages.
-        src_lang, tgt_lang: Language codes.
-        src, tgt: Lines as read, line i of one beside line i of the other.
-
-    Raises:
-        UserError: The lists differ in length, or no pair is left.
-    """
-    if len(src) != len(tgt):
-        raise UserError(
-            f"{title}: {len(src)} lines of {src_lang}, {len(tgt)} of {tgt_lang}; "
-            f"line i of one must translate line i of the other"
-        )
-    tidied = [(tidy(a), tidy(b)) for a, b in zip(src, tgt, strict=True)]
-    kept = [(a, b) for a, b in tidied if a and b]
-    if len(kept) < len(tidied):
-        dropped = len(tidied) - len(kept)
-        logging.getLogger(__name__).warning(
-            "%s: dropped %d of %d pairs, which have an empty side", title, dropped, len(tidied)
-        )
-    return ParallelText(
-        src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
-    )
-
-
-def tidy(line: str) -> str:
-    """Give a line with plain blanks only, none at its edges."""
-    return line.translate(BLANKS).strip()
 
 
 _LOADERS: dict[str, Callable[[Corpus, str, str, str], ParallelText]] = {
     "embedded": _load_embedded,
     "multi30k": _load_multi30k,
+    "tatoeba": tatoeba.load,
+    "iwslt": iwslt.load,
 }

@@ -1,9 +1,9 @@
-"""Which corpora there are: where each comes from, its check sums, its licence (no torch in here)."""
+"""Which corpora there are: where each comes from, its check sums, its licence (no torch here)."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-EUROPEAN = tuple((a, b) for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b)
+ALL_SIX = tuple((a, b) for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ _MULTI30K_SUMS = {
 _EMBEDDED = Corpus(
     name="embedded",
     about="English, French and German sentences made by a grammar, with gold word alignments",
-    pairs=EUROPEAN,
+    pairs=ALL_SIX,
     splits=("train", "validation", "test", "test_combinations", "test_long"),
     licence="that of this project",
     citation="this project, transformer/data/grammar.py",
@@ -87,7 +87,7 @@ _EMBEDDED = Corpus(
 _MULTI30K = Corpus(
     name="multi30k",
     about="captions of photographs in German, English and French, 29,000 in train",
-    pairs=EUROPEAN,
+    pairs=ALL_SIX,
     splits=(
         "train",
         "validation",
@@ -103,13 +103,13 @@ _MULTI30K = Corpus(
     ),
     mirrors=(
         f"https://raw.githubusercontent.com/multi30k/dataset/{_MULTI30K_COMMIT}/data/task1/raw/",
-        f"https://cdn.jsdelivr.net/gh/multi30k/dataset@{_MULTI30K_COMMIT}/data/task1/raw/",
+        f"https://github.com/multi30k/dataset/raw/{_MULTI30K_COMMIT}/data/task1/raw/",
     ),
 )
 
 _TATOEBA = Corpus(
     name="tatoeba",
-    about="short everyday sentences in English and French, 135,842 pairs of Tatoeba",
+    about="short everyday sentences in English and French, 135,842 pairs",
     pairs=(("en", "fr"), ("fr", "en")),
     splits=("train", "validation", "test"),
     licence="CC BY 2.0 FR",
@@ -126,7 +126,7 @@ _TATOEBA = Corpus(
 _IWSLT = Corpus(
     name="iwslt",
     about="talks of TED, as IWSLT 2016 laid them out; from an archive of your own",
-    pairs=EUROPEAN,
+    pairs=(("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")),
     splits=("train", "validation", "test"),
     licence="CC BY-NC-ND 3.0 (4.0 for the later hub copy)",
     citation="Cettolo, Girardi and Federico 2012, WIT3: web inventory of transcribed talks",
