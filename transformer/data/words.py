@@ -1,0 +1,148 @@
+"""Words as tokens, cut by spaCy's rules. Not in the paper: the plain alternative to §5.1."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Self
+
+from transformer.config import SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
+from transformer.data.vocabulary import FIRST_ID, check_ids
+from transformer.errors import UserError, unknown_name
+
+LANGUAGES = ("de", "en", "fr")
+
+
+class WordTokenizer:
+    """Words and punctuation marks; a word outside the vocabulary becomes `UNK_ID`.
+
+    The words do not say where the blanks were, so `decode` joins them by single
+    blanks: "a dog ." for "a dog.". Two blanks in a row make a token of their own, as
+    spaCy has it.
+
+    Args:
+        lang: "de", "en" or "fr"; says whose rules cut the text.
+        types: The vocabulary without special tokens; `types[i]` has the id 4 + i.
+        lowercase: Lower-case each word (after cutting, so that spaCy still knows "Mr.").
+
+    Raises:
+        UserError: the language is unknown, or the types are none or not distinct.
+    """
+
+    def __init__(self, lang: str, types: Sequence[str], lowercase: bool = False) -> None:
+        if lang not in LANGUAGES:
+            raise unknown_name("language", lang, LANGUAGES)
+        if not types:
+            raise UserError("the vocabulary is empty: give at least one type")
+        self.lang = lang
+        self.types = list(types)
+        self.lowercase = lowercase
+        self._shown = [*SPECIAL_TOKENS, *types]
+        self._ids = {word: number for number, word in enumerate(types, start=FIRST_ID)}
+        if len(self._ids) < len(self.types):
+            raise UserError("a type stands twice in the vocabulary: give each once")
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, the four special ones included."""
+        return len(self._shown)
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of a sentence; unknown words as `UNK_ID`."""
+        return [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give what `encode` gives for each sentence."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Give the words of ids, joined by blanks; special ids are skipped."""
+        known = [n for n in check_ids(ids, self.vocab_size) if n >= FIRST_ID]
+        return " ".join(self.pieces(known))
+
+    def tokens(self, text: str) -> list[str]:
+        """Give the words of a sentence, known or not, one per id of `encode`."""
+        return split_words(self.lang, text, self.lowercase)
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Give one word per id; special ids too, as "<unk>"."""
+        return [self._shown[number] for number in check_ids(ids, self.vocab_size)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, ready for JSON."""
+        return {
+            "kind": TokenizerKind.WORDS.value,
+            "lang": self.lang,
+            "lowercase": self.lowercase,
+            "types": self.types,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Make a tokenizer from what `to_dict` gave.
+
+        Raises:
+            ValueError, KeyError, TypeError: the values are not such.
+        """
+        types = values["types"]
+        if not isinstance(types, list) or not all(isinstance(word, str) for word in types):
+            raise UserError("its types are not a list of words")
+        return cls(values["lang"], types, values["lowercase"])
+
+
+@cache
+def _spacy_rules(lang: str) -> Any:
+    """Give spaCy's tokenizer of a language; imported late, because it takes seconds."""
+    import spacy
+
+    return spacy.blank(lang).tokenizer
+
+
+def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
+    """Cut a sentence into words and punctuation marks. Not in the paper.
+
+    Args:
+        lang: "de", "en" or "fr".
+        text: One sentence.
+        lowercase: Lower-case each word after cutting.
+
+    Raises:
+        UserError: the language is unknown.
+    """
+    if lang not in LANGUAGES:
+        raise unknown_name("language", lang, LANGUAGES)
+    words = [token.text for token in _spacy_rules(lang)(text)]
+    return [word.lower() for word in words] if lowercase else words
+
+
+def train_words(
+    config: DataConfig, src: Sequence[str], tgt: Sequence[str]
+) -> tuple[WordTokenizer, WordTokenizer]:
+    """Find the words of both sides; see `transformer.data.tokenizers.train`."""
+    src_counts = _count(config.src_lang, src, config.lowercase)
+    tgt_counts = _count(config.tgt_lang, tgt, config.lowercase)
+    if config.joint_vocabulary:
+        src_counts = tgt_counts = src_counts + tgt_counts
+    return (
+        WordTokenizer(config.src_lang, _keep(src_counts, config), config.lowercase),
+        WordTokenizer(config.tgt_lang, _keep(tgt_counts, config), config.lowercase),
+    )
+
+
+def _count(lang: str, texts: Iterable[str], lowercase: bool) -> Counter[str]:
+    return Counter(word for text in texts for word in split_words(lang, text, lowercase))
+
+
+def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
+    """Give the types to keep, the most frequent first, equals in alphabetical order."""
+    kept = [
+        word
+        for word, count in counts.items()
+        if count >= config.min_frequency and word not in SPECIAL_TOKENS
+    ]
+    if not kept:
+        raise UserError(
+            f"no word is seen min_frequency = {config.min_frequency} times: "
+            "give more text or a smaller min_frequency"
+        )
+    kept.sort(key=lambda word: (-counts[word], word))
+    return kept[: config.vocab_size - FIRST_ID]
