@@ -1,0 +1,248 @@
+"""Checkpoints: safetensors and JSON, each file written whole or not at all.
+
+Not in the paper, but for the averaging of the last checkpoints (§6.1). A training
+checkpoint is one file: weights, Adam's moments, the state of the random numbers and
+(in its metadata) the counters can never disagree.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from transformer.errors import UserError
+
+FORMAT = "attention-course-1"
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file by new content: after a crash it holds the old or the new, whole.
+
+    Raises:
+        UserError: no space, no permission ...; the file of before is unharmed.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        before = "; the one saved before is unharmed" if path.exists() else ""
+        raise UserError(
+            f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "
+            f"make room or choose another folder{before}"
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON that people can read, atomically."""
+    write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON.
+
+    Raises:
+        UserError: the file is missing or is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"no file {path}: is this the folder of a trained model?") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
+    """Write tensors, and what is to be known about them, atomically into one file.
+
+    Args:
+        path: Where to.
+        tensors: By name; no two may share memory (see `weights`).
+        about: Values for the metadata, anything that JSON can hold.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": FORMAT} | {key: json.dumps(value) for key, value in about.items()}
+    write_atomically(path, to_bytes(plain, metadata))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save_tensors` wrote.
+
+    Returns:
+        The tensors, on the CPU, and the metadata.
+
+    Raises:
+        UserError: the file is missing, cut short, or not one of ours.
+    """
+    if not path.is_file():
+        raise UserError(f"no file {path}: is this the folder of a trained model?")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path} is cut short or not a safetensors file ({error}): "
+            "copy it again, or use another checkpoint"
+        ) from error
+    if metadata.pop("format", None) != FORMAT:
+        raise UserError(
+            f"{path} was not written by this version of the course: "
+            "use a checkpoint that it trained"
+        )
+    return tensors, {key: json.loads(value) for key, value in metadata.items()}
+
+
+def _first_names(model: nn.Module) -> dict[str, str]:
+    """Map each name in the state to the first name of the same memory (tied weights)."""
+    first: dict[tuple[int, ...], str] = {}
+    names = {}
+    for name, tensor in model.state_dict().items():
+        key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
+        names[name] = first.setdefault(key, name)
+    return names
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Give a model's weights and buffers by name, tied ones once."""
+    state = model.state_dict()
+    return {name: state[name] for name, first in _first_names(model).items() if name == first}
+
+
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Put saved weights into a model, tied ones everywhere.
+
+    Args:
+        model: Built with the same configuration and vocabularies.
+        tensors: As `weights` gave them.
+        source: The file that they are from, for the message.
+
+    Raises:
+        UserError: a tensor is missing, foreign or of another shape.
+    """
+    names = _first_names(model)
+    state = model.state_dict()
+    expected = set(names.values())
+    problem = ""
+    if missing := sorted(expected - tensors.keys()):
+        problem = f"{missing[0]} is missing"
+    elif foreign := sorted(tensors.keys() - expected):
+        problem = f"{foreign[0]} is unknown here"
+    else:
+        for name in sorted(expected):
+            has, wants = tuple(tensors[name].shape), tuple(state[name].shape)
+            if has != wants:
+                problem = f"{name} has shape {has} there and {wants} here"
+                break
+    if problem:
+        raise UserError(
+            f"{source} does not fit this model: {problem}; "
+            "build the model with the recipe and tokenizers saved beside it"
+        )
+    model.load_state_dict({name: tensors[first] for name, first in names.items()})
+
+
+def average(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """Average the weights of several checkpoints, tensor by tensor (§6.1).
+
+    The sum is held in float64; the mean has the type of the files.
+
+    Raises:
+        UserError: no path is given, a file is damaged, or two are of different models.
+    """
+    if not paths:
+        raise UserError("no checkpoints to average: train past the first validation")
+    totals: dict[str, Tensor] = {}
+    for path in paths:
+        tensors, _ = load_tensors(path)
+        if totals and {n: t.shape for n, t in tensors.items()} != {
+            n: t.shape for n, t in totals.items()
+        }:
+            raise UserError(
+                f"{path} and {paths[0]} are of different models: average checkpoints of one run"
+            )
+        for name, tensor in tensors.items():
+            totals[name] = totals.get(name, 0) + tensor.double()
+    kinds = {name: tensor.dtype for name, tensor in tensors.items()}
+    return {name: (total / len(paths)).to(kinds[name]) for name, total in totals.items()}
+
+
+def require_same(saved: Mapping[str, Any], given: Mapping[str, Any], *, free: str = "") -> None:
+    """Refuse to go on with another configuration than the one begun with.
+
+    Args:
+        saved: The values begun with; may hold mappings.
+        given: The values now.
+        free: The one key that may change.
+
+    Raises:
+        UserError: a key differs; both values are named.
+    """
+    for key in [*saved, *(key for key in given if key not in saved)]:
+        before, now = saved.get(key), given.get(key)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            require_same(before, now, free=free)
+        elif before != now and key != free:
+            raise UserError(
+                f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
+                f"give {key}={before}, or begin in another folder"
+            )
+
+
+def save_training(
+    path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device, **about: Any
+) -> None:
+    """Write all that a run needs to go on as if it had never stopped.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
+    for index, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
+    tensors["random/cpu"] = torch.get_rng_state()
+    if device.type == "cuda":
+        tensors["random/cuda"] = torch.cuda.get_rng_state(device)
+    save_tensors(path, tensors, **about)
+
+
+def load_training(
+    path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device
+) -> dict[str, Any]:
+    """Put back what `save_training` wrote, and return its metadata.
+
+    Raises:
+        UserError: the file is missing, damaged, weights only, or of another model.
+    """
+    tensors, about = load_tensors(path)
+    if "random/cpu" not in tensors:
+        raise UserError(f"{path} holds weights only: resume from last.safetensors")
+    parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+    for name, tensor in tensors.items():
+        part, _, rest = name.partition("/")
+        parts[part][rest] = tensor
+    load_weights(model, parts["model"], path)
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in parts["optimizer"].items():
+        index, _, key = name.partition("/")
+        state.setdefault(int(index), {})[key] = tensor
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
+    torch.set_rng_state(parts["random"]["cpu"])
+    if device.type == "cuda" and "cuda" in parts["random"]:
+        torch.cuda.set_rng_state(parts["random"]["cuda"], device)
+    return about

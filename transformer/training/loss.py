@@ -1,0 +1,116 @@
+"""Label smoothing in its two usual forms, and plain perplexity's loss (§5.4)."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from transformer.errors import UserError
+
+
+class LossSums(NamedTuple):
+    """Sums over the real tokens of a batch; divide by `tokens` for a mean.
+
+    Attributes:
+        loss: The smoothed loss in nats, a scalar; carries the gradient.
+        nll: The negative log likelihood in nats, unsmoothed, a scalar without
+            gradient; exp(nll / tokens) is the perplexity.
+        tokens: How many targets are not padding, a scalar.
+    """
+
+    loss: Tensor
+    nll: Tensor
+    tokens: Tensor
+
+
+def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
+    if not 0 <= smoothing < 1:
+        raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
+    if not over_all and vocab_size < 3:
+        raise UserError(
+            f"a vocabulary of {vocab_size} has no type beside the true one and padding: "
+            "give 3 or more, or smooth over all"
+        )
+
+
+def smoothed_targets(
+    targets: Tensor, vocab_size: int, *, smoothing: float, pad_id: int, over_all: bool = True
+) -> Tensor:
+    """Spell out the distribution that label smoothing trains towards (§5.4).
+
+    For looking at: `label_smoothing_loss` never builds this large tensor.
+
+    Args:
+        targets: True ids `(batch, tgt_len)`.
+        vocab_size: Types of the vocabulary.
+        smoothing: Probability moved away from the true type.
+        pad_id: Id of padding.
+        over_all: Spread that mass over every type, the true one and padding included,
+            as `torch.nn.CrossEntropyLoss` does; else over all but these two.
+
+    Returns:
+        Probabilities `(batch, tgt_len, vocab_size)`; all zero where the target is padding.
+
+    Raises:
+        UserError: smoothing is outside 0 to 1, or no type is left to take the mass.
+    """
+    _check(smoothing, vocab_size, over_all)
+    share = smoothing / (vocab_size if over_all else vocab_size - 2)
+    wanted = torch.full((*targets.shape, vocab_size), share, device=targets.device)
+    if over_all:
+        true_share = 1 - smoothing + share
+    else:
+        true_share = 1 - smoothing
+        wanted[..., pad_id] = 0
+    wanted.scatter_(-1, targets.unsqueeze(-1), true_share)
+    return wanted * (targets != pad_id).unsqueeze(-1)
+
+
+def label_smoothing_loss(
+    logits: Tensor, targets: Tensor, *, smoothing: float, pad_id: int, over_all: bool = True
+) -> LossSums:
+    """Sum the label-smoothed loss over the real tokens (§5.4).
+
+    With p the model's probabilities, V types and smoothing e, a token costs
+
+    - over all: the cross-entropy to a target of 1 - e on the true type plus e / V on
+      every type; the same number as `torch.nn.CrossEntropyLoss(label_smoothing=e)`;
+    - else: the Kullback-Leibler divergence from p to a target of 1 - e on the true type
+      and e / (V - 2) on every other but padding. It is 0 when p is exactly that target,
+      and differs from a cross-entropy by a constant, so not in its gradient.
+
+    Args:
+        logits: Scores before the softmax `(batch, tgt_len, vocab_size)`, any float type;
+            computed in float32 at least.
+        targets: True ids `(batch, tgt_len)`.
+        smoothing: Probability moved away from the true type; 0 gives the plain loss.
+        pad_id: Targets with this id count nothing.
+        over_all: Which of the two forms.
+
+    Returns:
+        The sums `(loss, nll, tokens)`, scalars.
+
+    Raises:
+        UserError: smoothing is outside 0 to 1, or no type is left to take the mass.
+    """
+    vocab_size = logits.size(-1)
+    _check(smoothing, vocab_size, over_all)
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    log_probs = logits.log_softmax(-1)
+    real = targets != pad_id
+    true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    if smoothing == 0:
+        per_token = -true
+    elif over_all:
+        per_token = -(1 - smoothing) * true - smoothing * log_probs.mean(-1)
+    else:
+        share = smoothing / (vocab_size - 2)
+        others = log_probs.sum(-1) - true - log_probs[..., pad_id]
+        minus_entropy = (1 - smoothing) * math.log(1 - smoothing) + smoothing * math.log(share)
+        per_token = minus_entropy - (1 - smoothing) * true - share * others
+    # where, not a product: a padding row's infinity would make it NaN
+    loss = per_token.where(real, 0).sum()
+    nll = -true.detach().where(real, 0).sum()
+    return LossSums(loss, nll, real.sum())

@@ -1,0 +1,27 @@
+"""The learning rate of the paper (§5.3)."""
+
+from transformer.errors import UserError
+
+
+def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
+    """Compute the rate of one step (§5.3, Eq. 3).
+
+    It rises in proportion to the step until `warmup_steps`, where it reaches
+    `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`.
+
+    Args:
+        step: Number of the update, from 1.
+        d_model: Width of the model: wider models learn more slowly.
+        warmup_steps: Steps of rising rate; 4000 in the paper.
+        factor: Multiplies the whole curve; 1 in the paper.
+
+    Returns:
+        The learning rate.
+
+    Raises:
+        UserError: a count is under 1.
+    """
+    for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
+        if value < 1:
+            raise UserError(f"{name} is {value}: give 1 or more")
+    return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
