@@ -1,8 +1,6 @@
 """Checkpoints: safetensors and JSON, each file written whole or not at all.
 
-Not in the paper, but for the averaging of the last checkpoints (§6.1). A training
-checkpoint is one file: weights, Adam's moments, the state of the random numbers and
-(in its metadata) the counters can never disagree.
+Not in the paper, but for the averaging of the last checkpoints (§6.1).
 """
 
 import json
@@ -11,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from transformer.errors import UserError
 
@@ -94,7 +90,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # clones, for the originals are the file's own memory
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise UserError(
             f"{path} is cut short or not a safetensors file ({error}): "
@@ -202,47 +199,3 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any], *, free: st
                 f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
                 f"give {key}={before}, or begin in another folder"
             )
-
-
-def save_training(
-    path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device, **about: Any
-) -> None:
-    """Write all that a run needs to go on as if it had never stopped.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
-    tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
-    for index, moments in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
-    tensors["random/cpu"] = torch.get_rng_state()
-    if device.type == "cuda":
-        tensors["random/cuda"] = torch.cuda.get_rng_state(device)
-    save_tensors(path, tensors, **about)
-
-
-def load_training(
-    path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device
-) -> dict[str, Any]:
-    """Put back what `save_training` wrote, and return its metadata.
-
-    Raises:
-        UserError: the file is missing, damaged, weights only, or of another model.
-    """
-    tensors, about = load_tensors(path)
-    if "random/cpu" not in tensors:
-        raise UserError(f"{path} holds weights only: resume from last.safetensors")
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
-    for name, tensor in tensors.items():
-        part, _, rest = name.partition("/")
-        parts[part][rest] = tensor
-    load_weights(model, parts["model"], path)
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in parts["optimizer"].items():
-        index, _, key = name.partition("/")
-        state.setdefault(int(index), {})[key] = tensor
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-    torch.set_rng_state(parts["random"]["cpu"])
-    if device.type == "cuda" and "cuda" in parts["random"]:
-        torch.cuda.set_rng_state(parts["random"]["cuda"], device)
-    return about

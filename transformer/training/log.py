@@ -180,7 +180,13 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 
 def truncate_log(path: Path, step: int) -> None:
-    """Drop the reports after a step, so that a resumed run writes none twice."""
-    if path.exists():
-        kept = [json.dumps(record) + "\n" for record in read_log(path) if record["step"] <= step]
-        write_atomically(path, "".join(kept).encode())
+    """Drop the reports after a step, so that a resumed run writes none twice.
+
+    Begins an empty log where there is none.
+
+    Raises:
+        UserError: the folder cannot be written to, or the file is not a log.
+    """
+    records = read_log(path) if path.exists() else []
+    kept = [json.dumps(record) + "\n" for record in records if record["step"] <= step]
+    write_atomically(path, "".join(kept).encode())

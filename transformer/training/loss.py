@@ -1,11 +1,14 @@
-"""Label smoothing in its two usual forms, and plain perplexity's loss (§5.4)."""
+"""The loss: label smoothing in its two usual forms (§5.4), over real tokens only."""
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from transformer.config import PAD_ID, TrainingConfig
+from transformer.data.batches import Batch
 from transformer.errors import UserError
 
 
@@ -114,3 +117,58 @@ def label_smoothing_loss(
     loss = per_token.where(real, 0).sum()
     nll = -true.detach().where(real, 0).sum()
     return LossSums(loss, nll, real.sum())
+
+
+def batch_loss(model: nn.Module, batch: Batch, config: TrainingConfig) -> LossSums:
+    """Run a model on a batch and sum the loss that the configuration asks for.
+
+    Args:
+        model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
+            tgt_in `(batch, tgt_len)`.
+        batch: On the model's device.
+        config: Which loss, and whether to autocast to bfloat16.
+    """
+    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=config.bf16):
+        logits = model(batch.src, batch.tgt_in)
+    return label_smoothing_loss(
+        logits,
+        batch.tgt_out,
+        smoothing=config.label_smoothing,
+        pad_id=PAD_ID,
+        over_all=config.smooth_over_all,
+    )
+
+
+def validation_loss(
+    model: nn.Module,
+    batches: Iterable[Batch],
+    *,
+    device: torch.device | str = "cpu",
+    bf16: bool = False,
+) -> float:
+    """Measure the loss without smoothing or dropout; e to its power is the perplexity.
+
+    Args:
+        model: Left in the mode, training or evaluation, that it came in.
+        batches: The data.
+        device: Where the model is.
+        bf16: Autocast matrix products to bfloat16.
+
+    Returns:
+        The mean negative log likelihood, nats per real token.
+
+    Raises:
+        UserError: there are no tokens.
+    """
+    was_training = model.training
+    model.eval()
+    config = TrainingConfig(label_smoothing=0.0, bf16=bf16)
+    total, tokens = 0.0, 0
+    with torch.inference_mode():
+        for batch in batches:
+            total += float(batch_loss(model, batch.to(device), config).nll)
+            tokens += batch.num_tgt_tokens
+    model.train(was_training)
+    if tokens == 0:
+        raise UserError("no validation tokens: give at least one batch with text")
+    return total / tokens

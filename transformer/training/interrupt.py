@@ -1,0 +1,35 @@
+"""Ctrl-C that waits for the step in hand."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def noted_interrupt() -> Iterator[list[int]]:
+    """Note the first Ctrl-C in place of an interruption; the second one interrupts.
+
+    So that no update of the weights is left half done. Where the signal is handled by
+    someone else, or in another thread than the main one, nothing changes.
+
+    Yields:
+        A list that is empty until Ctrl-C is pressed.
+    """
+    pressed: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or handler is not signal.default_int_handler:
+        yield pressed
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, handler)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, handler)
