@@ -41,7 +41,7 @@ def default_cache() -> Path:
         return root / "data" / "cache"
     import pooch
 
-    return Path(pooch.os_cache("transformer"))
+    return Path(pooch.os_cache("attention-course"))
 
 
 def user_folder() -> Path | None:

@@ -88,7 +88,7 @@ def normalise(sentence: str) -> str:
 
 
 def normalise_french(sentence: str) -> str:
-    """Normalise, and set the blank that French has before ! ? : ; where it is missing; not in 8:40."""
+    """Normalise, and set the blank before ! ? : ; where French text lacks it (not in 8:40)."""
     return re.sub(r"(?<=[^\s!?:;])([!?;]|:(?!\d))", r" \1", normalise(sentence))
 
 
