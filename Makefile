@@ -15,8 +15,8 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
 LAB_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,--no-browser))
 
-PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>&1)
-PYTHON_FOUND = $(or $(shell $(PYTHON) --version 2>&1 | tail -n 1),not found)
+PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
+PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
 .PHONY: lab test lint types unit lessons notebooks
 .NOTPARALLEL:

@@ -1,0 +1,171 @@
+"""The package keeps its shape: imports run downwards, files and functions stay short."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "transformer"
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.parts)
+
+# From the bottom up. A module may import what stands below its own line, and its own part.
+LAYERS: tuple[set[str], ...] = (
+    {"errors"},
+    {"config"},
+    {"masks", "provenance", "recipes"},
+    {"attention", "embeddings", "data"},
+    {"layers"},
+    {"model", "recurrent"},
+    {"decoding", "training"},
+    {"model_folder"},
+    {"translator"},
+    {"training.runner"},
+    {"evaluation", "diagnostics"},
+    {"charts", "exercises"},
+    {"__main__", "commands"},
+)
+NETWORK = {"masks", "attention", "embeddings", "layers", "model", "recurrent"}
+# The network knows no data; the search and the loop take any model.
+FORBIDDEN = {
+    **{part: {"data", "training", "charts"} for part in NETWORK},
+    "decoding": {"data", "model", "recurrent"},
+    "training.loop": {"model", "recurrent"},
+}
+MAX_FILE_LINES, MAX_FUNCTION_LINES = 250, 40  # docstrings, comments and blank lines not counted
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def module_name(path: Path) -> str:
+    """`training.loop` for transformer/training/loop.py; `training` for its __init__."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+NAMED = [name for name in MODULES if name]
+
+
+def imports(name: str) -> set[str]:
+    """The package's modules that a module imports anywhere, in its functions too."""
+    found = set()
+    for node in ast.walk(tree(MODULES[name])):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: write `from transformer...`, not a relative import"
+            assert node.module is not None
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = {m for m in members if m.removeprefix("transformer.") in MODULES}
+            found |= modules or {node.module}
+    inside = {m.removeprefix("transformer.") for m in found if m.startswith("transformer.")}
+    return {m for m in inside if m in MODULES}
+
+
+def part(name: str) -> str:
+    return name.split(".")[0]
+
+
+def height(name: str) -> int:
+    for key in (name, part(name)):
+        for level, parts in enumerate(LAYERS):
+            if key in parts:
+                return level
+    raise AssertionError(f"{name} has no place yet: give it one in LAYERS")
+
+
+def test_the_package_itself_imports_nothing() -> None:
+    kinds = {type(node) for node in ast.walk(tree(MODULES[""]))}
+    assert not kinds & {ast.Import, ast.ImportFrom}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_imports_run_downwards(name: str) -> None:
+    above = {
+        other
+        for other in imports(name)
+        if height(other) > height(name)
+        or (height(other) == height(name) and part(other) != part(name))
+    }
+    assert not above, f"{name} imports what does not stand below it"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_network_search_and_loop_know_no_more_than_they_need(name: str) -> None:
+    forbidden = FORBIDDEN.get(name, FORBIDDEN.get(part(name), set()))
+    assert not {other for other in imports(name) if part(other) in forbidden}
+
+
+def test_no_cycle() -> None:
+    graph = {name: imports(name) - {name} for name in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports go round: {' -> '.join(error.args[1])}")
+
+
+def docstring_lines(node: ast.AST) -> set[int]:
+    lines: set[int] = set()
+    for inner in ast.walk(node):
+        if not isinstance(inner, ast.Module | ast.ClassDef | Function):
+            continue
+        if ast.get_docstring(inner, clean=False) is not None:
+            text = inner.body[0]
+            assert text.end_lineno is not None
+            lines |= set(range(text.lineno, text.end_lineno + 1))
+    return lines
+
+
+def code_lines(path: Path, node: ast.AST, first: int, last: int) -> int:
+    text = path.read_text(encoding="utf-8").splitlines()
+    skipped = docstring_lines(node)
+    counted = [i for i in range(first, last + 1) if i not in skipped]
+    return sum(not re.fullmatch(r"\s*(#.*)?", text[i - 1]) for i in counted)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_files_and_functions_are_short(name: str) -> None:
+    path = MODULES[name]
+    length = code_lines(path, tree(path), 1, len(path.read_text(encoding="utf-8").splitlines()))
+    assert length <= MAX_FILE_LINES, f"{name} has {length} lines: has it still one subject?"
+    for node in ast.walk(tree(path)):
+        if isinstance(node, Function):
+            first, last = node.body[0].lineno, node.body[-1].end_lineno
+            assert last is not None
+            length = code_lines(path, node, first, last)
+            assert length <= MAX_FUNCTION_LINES, f"{name}.{node.name} has {length} lines: split it"
+
+
+def public(node: ast.Module | ast.ClassDef, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """A module's or class's public classes, functions and methods, with their full names."""
+    for inner in node.body:
+        if isinstance(inner, ast.ClassDef | Function) and not inner.name.startswith("_"):
+            yield f"{name}.{inner.name}", inner
+            if isinstance(inner, ast.ClassDef):
+                yield from public(inner, f"{name}.{inner.name}")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_public_names_have_docstrings(name: str) -> None:
+    module = tree(MODULES[name])
+    if module.body:
+        assert ast.get_docstring(module), f"{name} does not say what it is for"
+    bare = [full for full, node in public(module, name) if not _documented(node)]
+    assert not bare, f"no docstring: {', '.join(bare)}"
+
+
+def _documented(node: ast.AST) -> bool:
+    """Overloads are documented by the function that follows them."""
+    assert isinstance(node, ast.ClassDef | Function)
+    if isinstance(node, Function) and any("overload" in ast.dump(d) for d in node.decorator_list):
+        return True
+    return bool(ast.get_docstring(node))

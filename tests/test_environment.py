@@ -1,0 +1,134 @@
+"""Versions stand in one place: constraints.txt pins all that pyproject and conda name."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def pins() -> dict[str, Version]:
+    """Name to exact version, as constraints.txt has them."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = {}
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        match = re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line)
+        assert match, f"not an exact version: {line!r}"
+        name = canonicalize_name(match[1])
+        assert name not in found, f"pinned twice: {name}"
+        found[name] = Version(match[2])
+    return found
+
+
+def requirements() -> list[Requirement]:
+    extras = PROJECT["optional-dependencies"].values()
+    return [Requirement(line) for group in (PROJECT["dependencies"], *extras) for line in group]
+
+
+@pytest.mark.parametrize("requirement", requirements(), ids=str)
+def test_every_requirement_is_pinned_within_its_bounds(requirement: Requirement) -> None:
+    name = canonicalize_name(requirement.name)
+    assert name in pins(), f"{name} is not in constraints.txt"
+    assert requirement.specifier.contains(pins()[name])
+
+
+def test_no_pin_is_of_one_machine() -> None:
+    """A local version, such as +cpu, is on no public index."""
+    assert not {name: pin for name, pin in pins().items() if pin.local}
+
+
+def test_torch_is_not_capped() -> None:
+    (torch,) = (r for r in requirements() if r.name == "torch")
+    assert {spec.operator for spec in torch.specifier} == {">="}
+
+
+def test_conda_environment_installs_the_package_under_the_same_pins() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert set(environment) == {"name", "channels", "dependencies"}
+    conda = [line for line in environment["dependencies"] if isinstance(line, str)]
+    (pip,) = (line["pip"] for line in environment["dependencies"] if isinstance(line, dict))
+    assert "pip" in conda
+    assert pip == ["-c constraints.txt", "-e .[course,test]"]
+    for line in conda:
+        name, _, version = line.partition("=")
+        if name == "python":
+            assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)
+        elif version:
+            assert Version(version) == pins()[canonicalize_name(name)]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What `make` reads, without an environment."""
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "--no-print-directory", *arguments]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    return subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def old_python(path: Path) -> Path:
+    """A stand-in that answers as Python 3.9 does."""
+    path.write_text(
+        '#!/bin/sh\ncase "$2" in *platform*) echo Python 3.9.2;; *) echo False;; esac\n',
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_make_refuses_an_old_python_in_one_line(checkout: Path) -> None:
+    result = make(checkout, "lab", f"PYTHON={old_python(checkout / 'old')}")
+    assert result.returncode == 2
+    assert not (checkout / ".venv").exists()
+    (line,) = result.stderr.splitlines()
+    assert "needs Python 3.11 or later" in line
+    assert "is Python 3.9.2" in line
+
+
+def test_make_names_a_python_that_is_not_there(checkout: Path) -> None:
+    result = make(checkout, "test", f"PYTHON={checkout / 'none'}")
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert "is not found" in line
+
+
+def test_make_sets_up_once_and_again_when_a_pin_changes(checkout: Path) -> None:
+    """What make would run, by the state of its stamp."""
+    stamp = checkout / ".venv" / ".installed"
+    assert "pip install" in make(checkout, "-n", "lab").stdout
+    stamp.parent.mkdir()
+    assert "pip install" in make(checkout, "-n", "lab").stdout
+    stamp.touch()
+    done = make(checkout, "-n", "lab", "ARGS=--port=8889").stdout
+    assert "pip install" not in done
+    assert "--port=8889" in done
+    (checkout / "constraints.txt").touch()
+    os.utime(stamp, (0, 0))
+    assert "pip install" in make(checkout, "-n", "lab").stdout
+
+
+def test_ci_runs_what_a_reader_runs() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == "make test"

@@ -1,0 +1,183 @@
+"""The lint finds what it is for, and nbval notices an output that has changed."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from notebook_lint import NOTEBOOKS, canary_cell, lint
+
+LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
+PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "aGVsbG8="}}
+
+
+def markdown(text: str) -> dict:
+    return {"cell_type": "markdown", "id": "m", "metadata": {}, "source": text}
+
+
+def code(text: str, count: int, *outputs: dict) -> dict:
+    return {
+        "cell_type": "code",
+        "id": f"c{count}",
+        "metadata": {},
+        "source": text,
+        "execution_count": count,
+        "outputs": list(outputs),
+    }
+
+
+def printed(text: str, name: str = "stdout") -> dict:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def good_notebook() -> dict:
+    header = "# A lesson\n\nPaper §1 · modules: masks · tests: test_masks.py · 3 minutes CPU, 1 GPU"
+    passage = "> **Paper §3.2.1.** Ours ([§3.2.1](https://arxiv.org/abs/1706.03762))."
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}},
+        "cells": [
+            markdown(header),
+            code("print(2 + 3)", 1, printed("5\n")),
+            markdown(passage),
+            code("draw()", 2, copy.deepcopy(PICTURE)),
+            markdown("*What to see.* A line that rises."),
+            markdown("## Recap\n\n## Exercises"),
+        ],
+    }
+
+
+def change(cell: int, **values: object) -> Callable[[dict], None]:
+    return lambda notebook: notebook["cells"][cell].update(values)
+
+
+def add_output(text: str, name: str = "stdout") -> Callable[[dict], None]:
+    return lambda notebook: notebook["cells"][1]["outputs"].append(printed(text, name))
+
+
+def add_data(kind: str) -> Callable[[dict], None]:
+    return lambda notebook: notebook["cells"][3]["outputs"][0]["data"].update({kind: "text"})
+
+
+def add_error(notebook: dict) -> None:
+    error = {"output_type": "error", "ename": "KeyError", "evalue": "", "traceback": []}
+    notebook["cells"][1]["outputs"].append(error)
+
+
+def ignore_five(notebook: dict) -> None:
+    for count in range(3, 8):
+        notebook["cells"].append(code(f"print({count})  # NBVAL_IGNORE_OUTPUT", count, printed("")))
+        notebook["cells"][-1]["outputs"] = [printed("slow")]
+
+
+BAD: dict[str, tuple[Callable[[dict], None], str]] = {
+    "stripped": (change(1, execution_count=None, outputs=[]), "cell 1: execution count None"),
+    "disorder": (change(3, execution_count=7), "cell 3: execution count 7, not 2"),
+    "no output": (change(1, outputs=[]), "cell 1: prints, but no output is stored"),
+    "error": (add_error, "cell 1: ends in KeyError"),
+    "stderr": (add_output("Warning", "stderr"), "cell 1: wrote to stderr"),
+    "svg": (add_data("image/svg+xml"), "cell 3: stores an SVG"),
+    "widget": (add_data("application/vnd.jupyter.widget-view+json"), "cell 3: stores a widget"),
+    "state": (lambda n: n["metadata"].update(widgets={"a": 1}), "holds the state of widgets"),
+    "kernel": (lambda n: n["metadata"]["kernelspec"].update(name="mine"), "kernel 'mine'"),
+    "path": (add_output("saved in /home/me/runs"), "cell 1: names a path of a machine, '/home/m'"),
+    "windows": (change(3, source=r"open('C:\\Users\\me')"), "cell 3: names a path of a machine"),
+    "time": (add_output("2026-01-31 12:59 done"), "cell 1: holds a time, '2026-01-31 12:59'"),
+    "run times": (change(1, metadata={"execution": {"a": "b"}}), "cell 1: its metadata hold"),
+    "semicolon": (change(3, source="draw();"), "cell 3: ends in a semicolon"),
+    "large": (add_output("x" * 600_000), "bytes, over 600,000"),
+    "long cell": (change(3, source="a = 1\n" * 21), "cell 3: 21 lines of code, over 20"),
+    "long class": (
+        change(3, source="class A:\n" + "    a = 1\n" * 30),
+        "cell 3: 31 lines of code, over 30",
+    ),
+    "median": (change(3, source="a = 1\n" * 17), "median of 9.0 lines a code cell, over 8"),
+    "wide": (change(3, source="a = " + "1" * 77), "cell 3: 81 columns, over 80"),
+    "no text first": (lambda n: n["cells"].pop(0), "cell 0: does not open with text"),
+    "header": (change(0, source="# A\n\nPaper, module, test, minutes, CPU"), "header without GPU"),
+    "title": (lambda n: n["cells"][0].update(source=n["cells"][0]["source"][2:]), "a title"),
+    "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
+    "exercises": (change(5, source="## Recap"), "no heading 'Exercises'"),
+    "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
+    "ignored": (ignore_five, "5 outputs not compared, over 4"),
+    "incomparable": (change(1, source="3  # NBVAL_IGNORE_OUTPUT"), "cell 1: no text to compare"),
+    "callout": (change(2, source="> **Beware.** It bites."), "cell 2: unknown callout 'Beware'"),
+    "section": (
+        change(2, source="> **Paper.** See https://arxiv.org/abs/1706.03762"),
+        "cell 2: callout 'Paper' names no section",
+    ),
+    "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_lint_finds(case: str, tmp_path: Path) -> None:
+    spoil, expected = BAD[case]
+    notebook = good_notebook()
+    spoil(notebook)
+    path = tmp_path / "bad.ipynb"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    findings = [line for line in lint(path) if expected in line]
+    assert findings, lint(path)
+    assert findings[0].startswith("bad.ipynb: cell ")
+
+
+@pytest.mark.parametrize(
+    "long_cell", ["a = 1\n" * 20, "import os\nclass A:\n" + "    a = 1\n" * 28]
+)
+def test_lint_passes_a_good_notebook(long_cell: str, tmp_path: Path) -> None:
+    notebook = good_notebook()
+    notebook["cells"] += [code("a = 1", 3), code("b = 1", 4), code(long_cell, 5)]
+    path = tmp_path / "good.ipynb"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    assert lint(path) == []
+
+
+def test_lessons_exist() -> None:
+    numbers = {path.name[:2] for path in LESSONS}
+    assert {"00", "07"} <= numbers, f"only these lessons were found: {sorted(numbers)}"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_nbval_notices_a_changed_output(path: Path, tmp_path: Path) -> None:
+    """The lesson as far as its first text passes; with that text changed it fails there."""
+    notebook = nbformat.read(path, as_version=4)
+    last = canary_cell(notebook.cells)
+    assert last is not None, f"{path.name} has no output that nbval compares as text"
+    notebook.cells = notebook.cells[: last + 1]
+    nbformat.write(notebook, tmp_path / "true.ipynb")
+    nbformat.write(falsified(notebook), tmp_path / "false.ipynb")
+
+    command = ["-m", "pytest", "--nbval", "--nbval-current-env", "-rA", "--tb=no", "-q"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    result = subprocess.run(
+        [sys.executable, *command, "-c", os.devnull, "--rootdir", tmp_path, tmp_path],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    output = result.stdout + result.stderr
+    verdicts = re.findall(r"^(PASSED|FAILED) .*?(true|false)\.ipynb::Cell (\d+)", output, re.M)
+    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+    failed = [(copied, cell) for verdict, copied, cell in verdicts if verdict == "FAILED"]
+    assert failed == [("false", str(cells - 1))], output
+    assert len(verdicts) == 2 * cells, output
+
+
+def falsified(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy in which the last cell's stored text has one letter more."""
+    changed = copy.deepcopy(notebook)
+    for output in changed.cells[-1].outputs:
+        if "text" in output:
+            output.text = "x" + output.text
+        elif "text/plain" in output.get("data", {}):
+            output.data["text/plain"] = "x" + output.data["text/plain"]
+    return changed

@@ -1,0 +1,59 @@
+"""The package works as an installed wheel, away from its checkout, as on Colab."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds nothing but the package, installed from its wheel."""
+    wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    build = ["wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", wheels, ROOT]
+    subprocess.run([*pip, *build], check=True, timeout=120)
+    (wheel,) = wheels.glob("*.whl")
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--no-index", "--target", site, wheel],
+        check=True,
+        timeout=120,
+    )
+    return site
+
+
+def run(site: Path, cwd: Path, *arguments: str, stdin: str = "") -> str:
+    """Run the installed package in a folder of its own; give what it prints."""
+    result = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_corpus_travels_inside(site: Path) -> None:
+    here = {path.name for path in (ROOT / "data" / "corpus").iterdir()}
+    assert here
+    assert {path.name for path in (site / "transformer" / "data" / "_corpus").iterdir()} == here
+
+
+def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -> None:
+    used = run(site, tmp_path, "-c", "import transformer.config as c; print(c.__file__)")
+    assert Path(used.strip()).is_relative_to(site)
+    command = ("-m", "transformer")
+    run(site, tmp_path, *command, "train", "demo", "--steps", "2", "--out", "runs/demo")
+    sentences = "the dog sleeps .\n\nthe cat sees a house .\n"
+    translated = run(site, tmp_path, *command, "translate", "runs/demo", stdin=sentences)
+    lines = translated.split("\n")
+    assert len(lines) == 4  # three translations, and the end of the last line
+    assert lines[1] == ""  # an empty sentence has an empty translation
