@@ -85,8 +85,9 @@ def encode_pairs(
         if src and tgt and (max_tokens is None or max(len(src), len(tgt)) <= max_tokens)
     ]
     if not examples:
+        allowed = "1 or more" if max_tokens is None else f"1 to {max_tokens}"
         raise UserError(
-            f"none of the {len(text)} pairs has 1 to {max_tokens} tokens on both sides: "
+            f"none of the {len(text)} pairs has {allowed} tokens on both sides: "
             "raise max_train_tokens or give shorter sentences"
         )
     return examples
@@ -122,11 +123,17 @@ def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
-    """Give the share of all positions, source and target, that is padding: 0 to 1."""
+    """Give the share of all positions, source and target, that is padding: 0 to 1.
+
+    Raises:
+        UserError: there is no batch.
+    """
     tokens = positions = 0
     for batch in batches:
         tokens += batch.num_src_tokens + batch.num_tgt_tokens
         positions += batch.src.numel() + batch.tgt_out.numel()
+    if not positions:
+        raise UserError("no batches to measure: give at least one")
     return 1 - tokens / positions
 
 
@@ -146,7 +153,8 @@ class TokenBudgetBatches:
         seed: Of the order.
 
     Raises:
-        UserError: there are no examples, or one alone is over `batch_tokens`.
+        UserError: there are no examples, one alone is over `batch_tokens` (the budget
+            is a promise about memory), or `pool_batches` is below 1.
     """
 
     def __init__(
@@ -154,6 +162,8 @@ class TokenBudgetBatches:
     ) -> None:
         if not examples:
             raise UserError("no examples to make batches of: give at least one pair")
+        if pool_batches < 1:
+            raise UserError(f"pool_batches is {pool_batches}: give 1 or more")
         longest = max(map(_length, examples))
         if longest > batch_tokens:
             raise UserError(

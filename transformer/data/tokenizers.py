@@ -16,6 +16,8 @@ from transformer.data.bpe import BPETokenizer, train_bpe
 from transformer.data.words import WordTokenizer, train_words
 from transformer.errors import UserError, unknown_name
 
+__all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
+
 
 class Tokenizer(Protocol):
     """What the rest of the package asks of a tokenizer."""
@@ -123,8 +125,8 @@ def from_dict(values: dict[str, Any]) -> Tokenizer:
         UserError: the values are not a tokenizer's.
     """
     kinds: dict[str, type[BPETokenizer] | type[WordTokenizer]] = {
-        TokenizerKind.BPE: BPETokenizer,
-        TokenizerKind.WORDS: WordTokenizer,
+        TokenizerKind.BPE.value: BPETokenizer,
+        TokenizerKind.WORDS.value: WordTokenizer,
     }
     try:
         kind = values["kind"]

@@ -134,11 +134,7 @@ def _count(lang: str, texts: Iterable[str], lowercase: bool) -> Counter[str]:
 
 def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
     """Give the types to keep, the most frequent first, equals in alphabetical order."""
-    kept = [
-        word
-        for word, count in counts.items()
-        if count >= config.min_frequency and word not in SPECIAL_TOKENS
-    ]
+    kept = [word for word, count in counts.items() if count >= config.min_frequency]
     if not kept:
         raise UserError(
             f"no word is seen min_frequency = {config.min_frequency} times: "
