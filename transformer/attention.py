@@ -131,9 +131,7 @@ class MultiHeadAttention(nn.Module):
         keys, values = self._keys_and_values(query, memory, cache)
         weights = None
         if return_weights:
-            heads, weights = scaled_dot_product_attention(
-                queries, keys, values, mask, self.dropout
-            )
+            heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
         else:
             rate = self.dropout.p if self.training else 0.0
             heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
@@ -152,10 +150,10 @@ class MultiHeadAttention(nn.Module):
         return (keys, values) if cache is None else cache.append(keys, values)
 
     def _split_heads(self, joined: Tensor) -> Tensor:
-        """(batch, length, num_heads * d) -> (batch, num_heads, length, d)"""
+        """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
         return joined.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
     @staticmethod
     def _join_heads(heads: Tensor) -> Tensor:
-        """(batch, num_heads, length, d) -> (batch, length, num_heads * d)"""
+        """(batch, num_heads, length, d) -> (batch, length, num_heads * d)."""
         return heads.transpose(1, 2).flatten(start_dim=2)

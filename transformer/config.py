@@ -319,9 +319,7 @@ def _parse(key: str, text: str, kind: Any) -> Any:
     try:
         return kind(text)
     except ValueError as error:
-        choices = (
-            "one of " + ", ".join(kind) if issubclass(kind, StrEnum) else f"a value of {kind}"
-        )
+        choices = "one of " + ", ".join(kind) if issubclass(kind, StrEnum) else f"a value of {kind}"
         raise UserError(
             f"{key}={text}: give {choices.replace('<class ', '').replace('>', '')}"
         ) from error

@@ -5,7 +5,6 @@ Both search a whole batch at once, with a key/value cache, and take any model th
 itself: what stands beside it in the batch changes nothing.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -123,7 +122,9 @@ def greedy_search(
             if last == EOS_ID or prefix.shape[1] > limits[index]:
                 ids = prefix[row, 1:].tolist()
                 finished = last == EOS_ID
-                found[index] = Hypothesis(ids[:-1] if finished else ids, scores[row].item(), finished)
+                found[index] = Hypothesis(
+                    ids[:-1] if finished else ids, scores[row].item(), finished
+                )
             else:
                 alive.append(row)
         if len(alive) < len(sentence):

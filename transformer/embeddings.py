@@ -83,7 +83,7 @@ class Embedding(nn.Module):
         return self.dropout(words + positions)
 
     def position_table(self) -> Tensor:
-        """Give the vector of each position, (max_len, d_model), or the narrow ones to concatenate."""
+        """Give the vector of each position, (max_len, d_model or position_dim)."""
         if self.learned_position is not None:
             return self.learned_position.weight
         assert isinstance(self.sinusoids, Tensor)

@@ -112,7 +112,7 @@ class LayerCache:
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention, attention to the encoder's output, feed-forward (§3.1, right half of Fig. 1)."""
+    """Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -1,0 +1,240 @@
+"""The command line: `python -m transformer --help`.
+
+Only what a command needs is imported, when it runs: help answers at once.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer import recipes
+from transformer.errors import UserError
+
+INTERRUPTED = 130  # what a shell expects of a program stopped by Ctrl-C
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Describe the commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer",
+        description="Train, use and measure the course's models.",
+        epilog="Try: python -m transformer train demo --out runs/demo",
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_corpora(commands)
+    _add_train(commands)
+    _add_translate(commands)
+    _add_evaluate(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: What follows the program's name; None reads `sys.argv`.
+
+    Returns:
+        The exit status: 0, 2 after a user's mistake, or 130 after Ctrl-C.
+    """
+    options = make_parser().parse_args(arguments)
+    warnings.showwarning = _show_warning
+    try:
+        status: int = options.run(options)
+        return status
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning as one line, without the place in the code."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _add_corpora(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    corpora = commands.add_parser("corpora", help="list, fetch and verify the corpora")
+    actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="the corpora, with languages, splits and licence")
+    listing.set_defaults(run=list_corpora)
+    fetching = actions.add_parser("fetch", help="download a corpus and check its sums")
+    fetching.add_argument("name", metavar="NAME")
+    fetching.set_defaults(run=fetch_corpus)
+    verifying = actions.add_parser("verify", help="check the sums of a corpus's files again")
+    verifying.add_argument("name", metavar="NAME")
+    verifying.set_defaults(run=verify_corpus)
+
+
+def _add_train(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    listed = "\n".join(f"  {name:18} {recipe.about}" for name, recipe in recipes.RECIPES.items())
+    train = commands.add_parser(
+        "train",
+        help="train a recipe and leave a model folder",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Train a recipe. Ctrl-C keeps everything; --resume goes on.",
+        epilog=f"recipes:\n{listed}",
+    )
+    train.add_argument("recipe", metavar="RECIPE", help="one of the recipes below")
+    train.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of the recipe, for example d_model=256; may be given again",
+    )
+    train.add_argument("--steps", type=int, metavar="N", help="updates, instead of the recipe's")
+    train.add_argument("--out", type=Path, metavar="DIR", help="model folder (runs/RECIPE)")
+    train.add_argument("--resume", action="store_true", help="go on with the run in the folder")
+    train.set_defaults(run=train_model)
+
+
+def _add_translate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    translate = commands.add_parser(
+        "translate",
+        help="translate standard input, one sentence a line",
+        description="Translate standard input, one sentence a line; an empty line stays empty.",
+    )
+    translate.add_argument("model", type=Path, metavar="MODEL_DIR")
+    translate.add_argument(
+        "--beam", type=int, default=4, metavar="K", help="prefixes to follow; 1 is greedy (4)"
+    )
+    translate.add_argument(
+        "--attention",
+        type=Path,
+        metavar="FILE",
+        help="write the attention weights too: every one as .json, or, of one sentence, "
+        "the cross-attention as a picture, .png",
+    )
+    translate.add_argument(
+        "--refuse-long",
+        action="store_true",
+        help="stop at a sentence longer than the model takes, instead of cutting it short",
+    )
+    translate.set_defaults(run=translate_lines)
+
+
+def _add_evaluate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    evaluate = commands.add_parser(
+        "evaluate",
+        help="measure a model: BLEU, chrF, perplexity, as JSON",
+        description="Measure a model on a split of a corpus, and print the figures as JSON.",
+    )
+    evaluate.add_argument("model", type=Path, metavar="MODEL_DIR")
+    evaluate.add_argument("--corpus", metavar="NAME", help="instead of the one it was trained on")
+    evaluate.add_argument("--split", metavar="NAME", help="instead of the corpus's first test set")
+    evaluate.add_argument(
+        "--beam", type=int, default=4, metavar="K", help="prefixes to follow; 1 is greedy (4)"
+    )
+    evaluate.add_argument(
+        "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"
+    )
+    evaluate.set_defaults(run=evaluate_model)
+
+
+def list_corpora(options: argparse.Namespace) -> int:
+    """Print each corpus with its languages, splits and licence."""
+    from transformer.data.corpora import CORPORA
+
+    for corpus in CORPORA.values():
+        directions = ", ".join("-".join(pair) for pair in corpus.pairs)
+        print(f"{corpus.name}: {corpus.about}")
+        print(f"  directions: {directions}")
+        print(f"  splits:     {', '.join(corpus.splits)}")
+        print(f"  licence:    {corpus.licence}")
+        print(f"  cite:       {corpus.citation}")
+    return 0
+
+
+def fetch_corpus(options: argparse.Namespace) -> int:
+    """Download what is missing of a corpus, check it, and print where it is."""
+    from transformer.data.corpora import fetch
+
+    paths = fetch(options.name)
+    for path in paths:
+        print(path)
+    if not paths:
+        print(f"{options.name} needs no download")
+    return 0
+
+
+def verify_corpus(options: argparse.Namespace) -> int:
+    """Check a corpus's files and print what is there."""
+    from transformer.data.corpora import verify
+
+    for report in verify(options.name):
+        print(f"{report.state:8} {report.path}")
+    return 0
+
+
+def train_model(options: argparse.Namespace) -> int:
+    """Train a recipe with its changed settings."""
+    recipe = recipes.find(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.training.runner import train_recipe
+
+    out: Path = options.out or Path("runs") / recipe.name
+    result = train_recipe(recipe, out, resume=options.resume)
+    if result.interrupted:
+        print(f"stopped at step {result.step}; go on with the same command and --resume")
+        return INTERRUPTED
+    print(f"done: {out}, validation loss {result.final_loss:.3f} ({result.final_from})")
+    print(f'try: echo "..." | python -m transformer translate {out}')
+    return 0
+
+
+def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
+    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping.
+
+    Raises:
+        UserError: a string has no "=".
+    """
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set {pair}: give KEY=VALUE, for example d_model=256")
+        settings[key.strip()] = value.strip()
+    return settings if steps is None else settings | {"steps": str(steps)}
+
+
+def translate_lines(options: argparse.Namespace) -> int:
+    """Translate standard input line by line, and write the attention if asked for."""
+    from transformer.translator import Translator
+
+    translator = Translator.load(options.model)
+    lines = (line.rstrip("\n") for line in sys.stdin)
+    if sys.stdin.isatty():
+        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
+        blocks = ([line] for line in lines)
+    else:
+        blocks = iter([list(lines)])
+    seen: list[str] = []
+    for block in blocks:
+        translated = translator.translate(block, options.beam, refuse_long=options.refuse_long)
+        print(*translated, sep="\n", flush=True)
+        seen += block
+    if options.attention is not None:
+        from transformer.charts.export import write_attention
+
+        write_attention(options.attention, translator, seen, options.beam)
+    return 0
+
+
+def evaluate_model(options: argparse.Namespace) -> int:
+    """Print a model's figures on a test set as JSON, and record them if asked for."""
+    from transformer.evaluation import evaluate_folder
+
+    figures = evaluate_folder(
+        options.model, options.corpus, options.split, options.beam, options.record
+    )
+    print(json.dumps(figures, indent=2, ensure_ascii=False))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

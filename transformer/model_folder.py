@@ -1,0 +1,99 @@
+"""A model's folder: what a run writes and what translation reads.
+
+- recipe.json: everything that was asked for
+- src_tokenizer.json, tgt_tokenizer.json: the same twice where they are joint
+- model.safetensors: the final weights
+- checkpoints/: what a run needs to go on, and the last ones for averaging
+- log.jsonl: one line per report
+- run.json: where, when and how long the run was
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer.config import Recipe
+from transformer.data import tokenizers
+from transformer.data.tokenizers import Tokenizer
+from transformer.errors import UserError
+from transformer.model import Transformer
+from transformer.training.checkpoint import load_tensors, load_weights, read_json, write_json
+
+RECIPE = "recipe.json"
+SRC_TOKENIZER = "src_tokenizer.json"
+TGT_TOKENIZER = "tgt_tokenizer.json"
+WEIGHTS = "model.safetensors"
+RUN = "run.json"
+
+
+class Description(NamedTuple):
+    """All of a model but its weights."""
+
+    recipe: Recipe
+    src_tokenizer: Tokenizer
+    tgt_tokenizer: Tokenizer
+
+    def build(self) -> Transformer:
+        """Make the network, its weights freshly drawn from torch's random numbers."""
+        return Transformer(
+            self.recipe.model,
+            src_vocab_size=self.src_tokenizer.vocab_size,
+            tgt_vocab_size=self.tgt_tokenizer.vocab_size,
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder, and those above it.
+
+    Raises:
+        UserError: a file is in the way, or it may not be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
+
+
+def write_description(folder: Path, description: Description) -> None:
+    """Write the recipe and the tokenizers.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    make_folder(folder)
+    tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
+    tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
+    write_json(folder / RECIPE, description.recipe.to_dict())
+
+
+def read_description(folder: Path) -> Description:
+    """Read the recipe and the tokenizers.
+
+    Raises:
+        UserError: the folder or a file in it is missing, truncated or foreign.
+    """
+    if not folder.is_dir():
+        raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
+    if not (folder / RECIPE).is_file():
+        raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
+    try:
+        recipe = Recipe.from_dict(read_json(folder / RECIPE))
+    except UserError as error:
+        raise UserError(f"{folder / RECIPE}: {error}") from error
+    src_tokenizer = tokenizers.load(folder / SRC_TOKENIZER)
+    tgt_tokenizer = tokenizers.load(folder / TGT_TOKENIZER)
+    return Description(recipe, src_tokenizer, tgt_tokenizer)
+
+
+def read_model(folder: Path) -> tuple[Description, Transformer]:
+    """Read a trained model, in evaluation mode, on the CPU.
+
+    Raises:
+        UserError: the folder or a file in it is missing, truncated or foreign.
+    """
+    description = read_description(folder)
+    path = folder / WEIGHTS
+    if not path.is_file():
+        raise UserError(f"{folder} has no {WEIGHTS}: its training has not ended, resume it")
+    model = description.build()
+    load_weights(model, load_tensors(path)[0], path)
+    return description, model.eval()

@@ -1,0 +1,62 @@
+"""The named recipes: `python -m transformer train NAME` (no torch in here)."""
+
+from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
+from transformer.errors import unknown_name
+
+# Small enough for 29,000 captions: narrower and shallower than the base model, more dropout.
+# Pre-norm takes the high learning rate that makes few steps enough.
+_CAPTION_MODEL = ModelConfig(
+    d_model=192, d_ff=512, num_heads=6, num_layers=3, dropout=0.2, pre_norm=True
+)
+_CAPTION_TRAINING = TrainingConfig(
+    steps=3000,
+    batch_tokens=4096,
+    learning_rate_factor=2.0,
+    warmup_steps=800,
+    report_every=50,
+    validate_every=250,
+    average_last=5,
+)
+
+
+def _captions(src_lang: str, tgt_lang: str) -> Recipe:
+    return Recipe(
+        name=f"multi30k-{src_lang}-{tgt_lang}",
+        about=f"captions of Multi30k, {src_lang} to {tgt_lang}: an hour on 2 cores",
+        data=DataConfig(corpus="multi30k", src_lang=src_lang, tgt_lang=tgt_lang, vocab_size=8000),
+        model=_CAPTION_MODEL,
+        training=_CAPTION_TRAINING,
+    )
+
+
+_DEMO = Recipe(
+    name="demo",
+    about="the embedded corpus, English to French: about a minute on 2 cores",
+    data=DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", vocab_size=1000),
+    model=ModelConfig(d_model=128, d_ff=256, num_heads=4, num_layers=2, dropout=0.1),
+    training=TrainingConfig(
+        steps=600,
+        batch_tokens=2048,
+        learning_rate_factor=1.0,
+        warmup_steps=200,
+        report_every=50,
+        validate_every=200,
+        average_last=1,
+    ),
+)
+
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (_DEMO, _captions("de", "en"), _captions("fr", "en"), _captions("en", "fr"))
+}
+
+
+def find(name: str) -> Recipe:
+    """Give the recipe of this name.
+
+    Raises:
+        UserError: there is none; the nearest name is given.
+    """
+    if name not in RECIPES:
+        raise unknown_name("recipe", name, RECIPES)
+    return RECIPES[name]

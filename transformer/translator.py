@@ -1,0 +1,147 @@
+"""A trained model that takes text and gives text."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import torch
+
+from transformer.config import BOS_ID, EOS_ID
+from transformer.data.batches import collate_sources
+from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_search
+from transformer.errors import UserError
+from transformer.model import AttentionMaps, Transformer
+from transformer.model_folder import Description, read_model
+
+BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
+
+
+class Attention(NamedTuple):
+    """What attended to what while a sentence was translated.
+
+    Attributes:
+        translation: The target text.
+        src_tokens: Source tokens, "<eos>" last.
+        tgt_tokens: Target tokens, what the model says: the row that says token t has read
+            the tokens before it. "<eos>" last where the translation ended of itself.
+        maps: The weights; the batch has one sentence.
+    """
+
+    translation: str
+    src_tokens: list[str]
+    tgt_tokens: list[str]
+    maps: AttentionMaps
+
+
+class Translator:
+    """A model with its tokenizers, ready to translate.
+
+    Args:
+        description: The recipe and the tokenizers.
+        model: The trained network.
+        device: Where to search.
+    """
+
+    def __init__(
+        self, description: Description, model: Transformer, device: torch.device | str = "cpu"
+    ) -> None:
+        self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
+        self.device = torch.device(device)
+        self.model = model.to(self.device).eval()
+
+    @classmethod
+    def load(cls, folder: str | Path, device: torch.device | str = "cpu") -> Self:
+        """Load a model folder.
+
+        Raises:
+            UserError: the folder or a file in it is missing, truncated or foreign.
+        """
+        return cls(*read_model(Path(folder)), device)
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        beam_size: int = BEAM_SIZE,
+        alpha: float = LENGTH_PENALTY,
+        *,
+        refuse_long: bool = False,
+    ) -> list[str]:
+        """Translate sentences, in order; an empty one gives an empty translation.
+
+        Args:
+            sentences: Plain text, one sentence each.
+            beam_size: Of the search; 1 is greedy.
+            alpha: Of the length penalty.
+            refuse_long: Whether a sentence longer than max_len is an error; else it is cut
+                short, with a warning that says so.
+
+        Raises:
+            UserError: a sentence is too long and `refuse_long` is on.
+        """
+        sources = [self._encode(sentence, refuse_long) for sentence in sentences]
+        translations = [""] * len(sentences)
+        for rows in self._batches(sources, beam_size):
+            found = self._search([sources[row] for row in rows], beam_size, alpha)
+            for row, hypotheses in zip(rows, found, strict=True):
+                translations[row] = self.tgt_tokenizer.decode(hypotheses[0].ids)
+        return translations
+
+    def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
+        """Translate one sentence and give every attention weight on the way.
+
+        Args:
+            sentence: Plain text.
+            beam_size: Of the search; 1 is greedy.
+
+        Raises:
+            UserError: the sentence is empty.
+        """
+        source = self._encode(sentence, refuse_long=False)
+        if not source:
+            raise UserError("an empty sentence has no attention to show: give some words")
+        best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
+        src = collate_sources([source]).to(self.device)
+        tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
+        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
+        said = [*best.ids, EOS_ID] if best.finished else best.ids
+        return Attention(
+            translation=self.tgt_tokenizer.decode(best.ids),
+            src_tokens=self.src_tokenizer.pieces([*source, EOS_ID]),
+            tgt_tokens=self.tgt_tokenizer.pieces(said),
+            maps=maps,
+        )
+
+    def _encode(self, sentence: str, refuse_long: bool) -> list[int]:
+        """Give a sentence's ids; none for a blank one, no more than the model can take."""
+        text = " ".join(sentence.split())
+        ids = self.src_tokenizer.encode(text) if text else []
+        limit = self.recipe.model.max_len - 1  # one place is for eos
+        if len(ids) > limit:
+            shown = text if len(text) <= 40 else f"{text[:40]}..."
+            message = f"{shown!r} has {len(ids)} tokens, and this model takes {limit}"
+            if refuse_long:
+                raise UserError(f"{message}: split the sentence")
+            warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
+        return ids[:limit]
+
+    def _batches(self, sources: Sequence[list[int]], beam_size: int) -> Iterator[list[int]]:
+        """Group the rows of sentences that are not empty, those of like length together."""
+        rows: list[int] = []
+        for row in sorted(range(len(sources)), key=lambda row: len(sources[row])):
+            length = len(sources[row])
+            if rows and (len(rows) + 1) * length * beam_size > BATCH_TOKENS:
+                yield rows
+                rows = []
+            if length:
+                rows.append(row)
+        if rows:
+            yield rows
+
+    def _search(
+        self, sources: Sequence[list[int]], beam_size: int, alpha: float
+    ) -> list[list[Hypothesis]]:
+        src = collate_sources(sources).to(self.device)
+        return beam_search(
+            self.model, src, beam_size=beam_size, alpha=alpha, max_len=self.recipe.model.max_len - 1
+        )
