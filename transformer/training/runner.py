@@ -14,8 +14,8 @@ from transformer.errors import UserError
 from transformer.model_folder import Description
 from transformer.provenance import provenance
 from transformer.training.checkpoint import read_json, require_same, write_json
-from transformer.training.log import Report
-from transformer.training.loop import TrainingResult, train
+from transformer.training.log import Report, TrainingResult
+from transformer.training.loop import train
 
 
 def pick_device() -> torch.device:
