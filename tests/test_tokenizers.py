@@ -91,6 +91,7 @@ def test_bpe_by_hand() -> None:
 def test_bpe_two_ways_to_one_piece_share_its_id() -> None:
     tokenizer = BPETokenizer([("a", "b"), ("ab", "c"), ("b", "c"), ("a", "bc")])
     assert tokenizer.vocab_size == 4 + 256 + 3
+    assert tokenizer.tokens("abc") == ["▁", "abc"]
 
 
 def test_bpe_shows_bytes_that_are_no_whole_letter() -> None:

@@ -216,12 +216,10 @@ class TokenBudgetBatches:
         """
         pool.sort(key=lambda i: (_length(self.examples[i]), len(self.examples[i].tgt)))
         batch: list[int] = []
-        longest = 0
-        for index in pool:
-            longest = max(longest, _length(self.examples[index]))
-            if (len(batch) + 1) * longest > self.batch_tokens:
+        for index in pool:  # each is the longest so far
+            if (len(batch) + 1) * _length(self.examples[index]) > self.batch_tokens:
                 yield batch
-                batch, longest = [], _length(self.examples[index])
+                batch = []
             batch.append(index)
         yield batch
 
