@@ -22,7 +22,7 @@ PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platf
 .NOTPARALLEL:
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab $(LAB_ROOT) $(LAB_BROWSER) $(FIRST) $(ARGS)
+	$(BIN)/jupyter lab $(LAB_ROOT) $(LAB_BROWSER) --LabApp.default_url=/lab/tree/$(FIRST) $(ARGS)
 
 test: lint types unit lessons
 	@echo "All checks passed: lint, types, unit tests and lessons."
