@@ -3,6 +3,7 @@
 Not in the paper, but for the averaging of the last checkpoints (§6.1).
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         before = "; the one saved before is unharmed" if path.exists() else ""
         raise UserError(
             f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "

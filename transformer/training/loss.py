@@ -110,10 +110,10 @@ def label_smoothing_loss(
         per_token = -(1 - smoothing) * true - smoothing * log_probs.mean(-1)
     else:
         share = smoothing / (vocab_size - 2)
-        others = log_probs.sum(-1) - true - log_probs[..., pad_id]
+        before_pad, after_pad = log_probs[..., :pad_id], log_probs[..., pad_id + 1 :]
+        others = before_pad.sum(-1) + after_pad.sum(-1) - true
         minus_entropy = (1 - smoothing) * math.log(1 - smoothing) + smoothing * math.log(share)
         per_token = minus_entropy - (1 - smoothing) * true - share * others
-    # where, not a product: a padding row's infinity would make it NaN
     loss = per_token.where(real, 0).sum()
     nll = -true.detach().where(real, 0).sum()
     return LossSums(loss, nll, real.sum())
