@@ -2,7 +2,7 @@
 
 import math
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -43,7 +43,7 @@ class Scripted:
     After b: eos .9, a .05, b .05.
     """
 
-    rows = {BOS_ID: (0.0, 0.6, 0.4), 4: (0.1, 0.45, 0.45), 5: (0.9, 0.05, 0.05)}
+    rows: ClassVar = {BOS_ID: (0.0, 0.6, 0.4), 4: (0.1, 0.45, 0.45), 5: (0.9, 0.05, 0.05)}
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         return torch.zeros(*src.shape, 1)
@@ -126,11 +126,15 @@ def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, sr
         saved = model.output.weight[EOS_ID].clone()
         model.output.weight[EOS_ID] = 0  # eos is seldom the best now
     try:
-        for hypothesis, length in zip(greedy_search(model, src, extra_length=3), lengths, strict=True):
+        for hypothesis, length in zip(
+            greedy_search(model, src, extra_length=3), lengths, strict=True
+        ):
             assert hypothesis.finished or len(hypothesis.ids) == length + 3
         capped = greedy_search(model, src, extra_length=3, max_len=4)
         assert max(len(hypothesis.ids) for hypothesis in capped) <= 4
-        for found, length in zip(beam_search(model, src, beam_size=3, extra_length=3), lengths, strict=True):
+        for found, length in zip(
+            beam_search(model, src, beam_size=3, extra_length=3), lengths, strict=True
+        ):
             assert all(h.finished or len(h.ids) == length + 3 for h in found)
             assert len(found) == 3
     finally:
@@ -140,7 +144,7 @@ def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, sr
 
 def test_scores_are_the_models_own_log_probabilities(model: Transformer, src: Tensor) -> None:
     for row, found in enumerate(beam_search(model, src, beam_size=3, extra_length=17)):
-        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert found == sorted(found, key=lambda h: (not h.finished, -h.score))
         for hypothesis in found:
             ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
             tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]])

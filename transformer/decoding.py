@@ -151,7 +151,7 @@ def beam_search(
     At each step the best 2 x beam_size continuations of a sentence are looked at: those
     among the first beam_size that end in eos are finished, and the best beam_size of the
     others live on. A sentence is done with beam_size finished ones, or at its limit, where
-    the living are taken as they stand. With beam_size 1 this is greedy search.
+    the living are taken as they stand, after the finished. With beam_size 1 this is greedy search.
 
     Args:
         model: In evaluation mode.
@@ -185,28 +185,26 @@ def beam_search(
         origin, token = flat // totals.shape[2], flat % totals.shape[2]
         rows = origin + torch.arange(len(sentence), device=src.device)[:, None] * beam_size
         ends = token == EOS_ID
-        length = prefix.shape[1]  # of a target that takes one more token
-        for row, rank in (ends[:, :beam_size] & best[:, :beam_size].isfinite()).nonzero().tolist():
-            score = best[row, rank].item() / length_penalty(length, alpha)
+        penalty = length_penalty(prefix.shape[1], alpha)  # of a target one token longer
+        for row, rank in (ends & best.isfinite())[:, :beam_size].nonzero().tolist():
             ids = prefix[rows[row, rank], 1:].tolist()
+            score = best[row, rank].item() / penalty
             found[sentence[row]].append(Hypothesis(ids, score, finished=True))
         living = ends.int().argsort(dim=1, stable=True)[:, :beam_size]  # the best without eos
         scores, rows = best.gather(1, living), rows.gather(1, living)
         prefix = torch.cat((prefix[rows.flatten()], token.gather(1, living).view(-1, 1)), dim=1)
+        prefix = prefix.unflatten(0, (-1, beam_size))  # (sentences, beam_size, tgt_len)
         going_on = []
         for row, index in enumerate(sentence):
             if len(found[index]) >= beam_size:
                 continue
-            if length < limits[index]:
+            if prefix.shape[2] <= limits[index]:
                 going_on.append(row)
                 continue
-            for rank in range(beam_size):
-                score = scores[row, rank].item() / length_penalty(length, alpha)
-                ids = prefix[row * beam_size + rank, 1:].tolist()
-                found[index].append(Hypothesis(ids, score, finished=False))
+            for ids, score in zip(prefix[row, :, 1:].tolist(), scores[row].tolist(), strict=True):
+                found[index].append(Hypothesis(ids, score / penalty, finished=False))
         kept = torch.tensor(going_on, dtype=torch.long, device=src.device)
         decoder.select(rows[kept].flatten())
-        prefix = prefix.unflatten(0, (-1, beam_size))[kept].flatten(end_dim=1)
-        scores = scores[kept]
+        prefix, scores = prefix[kept].flatten(end_dim=1), scores[kept]
         sentence = [sentence[row] for row in going_on]
-    return [sorted(each, key=lambda h: -h.score)[:beam_size] for each in found]
+    return [sorted(each, key=lambda h: (not h.finished, -h.score))[:beam_size] for each in found]

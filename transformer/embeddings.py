@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.config import PAD_ID, ModelConfig, Positions
+from transformer.config import SPECIAL_TOKENS, ModelConfig, Positions
 from transformer.errors import UserError
 
 
@@ -39,7 +39,7 @@ class Embedding(nn.Module):
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__()
-        if vocab_size <= PAD_ID + 1:
+        if vocab_size <= len(SPECIAL_TOKENS):
             raise UserError(f"vocab_size {vocab_size} holds no word: train on more text")
         self.max_len = config.max_len
         concatenated = config.positions == Positions.CONCATENATED

@@ -1,0 +1,170 @@
+"""Attention: a case by hand, PyTorch's own functions as oracles, and what must never change."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.attention import KeyValueCache, MultiHeadAttention, scaled_dot_product_attention
+from transformer.masks import causal_mask
+
+BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 11, 13, 17
+
+
+@pytest.fixture
+def parts() -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(3)
+    query = torch.randn(BATCH, HEADS, Q_LEN, D_K)
+    return query, torch.randn(BATCH, HEADS, K_LEN, D_K), torch.randn(BATCH, HEADS, K_LEN, D_V)
+
+
+@pytest.fixture
+def mask() -> Tensor:
+    torch.manual_seed(4)
+    allowed = torch.rand(BATCH, 1, Q_LEN, K_LEN) < 0.6
+    allowed[..., 0] = True
+    return allowed
+
+
+def make(dropout: float = 0.0, bias: bool = True) -> MultiHeadAttention:
+    torch.manual_seed(5)
+    return MultiHeadAttention(D_MODEL, HEADS, D_K, D_V, dropout, bias)
+
+
+def test_equation_1_by_hand() -> None:
+    query = torch.tensor([[[[2.0, 0.0, 0.0, 0.0]]]])
+    key = torch.tensor([[[[math.log(3.0), 5.0, 5.0, 5.0], [0.0, 7.0, 7.0, 7.0]]]])
+    value = torch.tensor([[[[8.0], [4.0]]]])
+    # The scores are 2 log 3 / sqrt(4) = log 3 and 0; the weights 3/4 and 1/4.
+    output, weights = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(weights, torch.tensor([[[[0.75, 0.25]]]]))
+    torch.testing.assert_close(output, torch.tensor([[[[7.0]]]]))
+
+
+def test_both_paths_agree(parts: tuple[Tensor, Tensor, Tensor], mask: Tensor) -> None:
+    for allowed in (None, mask):
+        output, weights = scaled_dot_product_attention(*parts, allowed)
+        assert output.shape == (BATCH, HEADS, Q_LEN, D_V)
+        assert weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
+        torch.testing.assert_close(output, F.scaled_dot_product_attention(*parts, allowed))
+
+
+def test_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
+    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
+) -> None:
+    _, weights = scaled_dot_product_attention(*parts, mask)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, Q_LEN))
+    assert (weights.masked_select(~mask) == 0).all()
+    assert (weights.masked_select(mask) > 0).all()
+
+
+def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
+    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
+) -> None:
+    mask[1, 0, 2] = False
+    output, weights = scaled_dot_product_attention(*parts, mask)
+    assert (weights[1, :, 2] == 0).all()
+    assert (output[1, :, 2] == 0).all()
+    torch.testing.assert_close(output, F.scaled_dot_product_attention(*parts, mask))
+    query = parts[0].clone().requires_grad_()
+    scaled_dot_product_attention(query, *parts[1:], mask)[0].sum().backward()
+    assert query.grad is not None
+    assert query.grad.isfinite().all()
+
+
+def test_dropout_acts_on_what_is_summed_and_not_on_what_is_shown(
+    parts: tuple[Tensor, Tensor, Tensor],
+) -> None:
+    output, weights = scaled_dot_product_attention(*parts, dropout=lambda w: 2 * w)
+    plain, same = scaled_dot_product_attention(*parts)
+    torch.testing.assert_close(output, 2 * plain)
+    torch.testing.assert_close(weights, same)
+
+
+def test_multi_head_attention_against_pytorchs() -> None:
+    torch.manual_seed(6)
+    width, heads = 33, 3
+    ours = MultiHeadAttention(width, heads, 11, 11, bias=True)
+    theirs = nn.MultiheadAttention(width, heads, batch_first=True)
+    with torch.no_grad():
+        projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+        theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
+        theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
+        theirs.out_proj.weight.copy_(ours.output_projection.weight)
+        theirs.out_proj.bias.copy_(ours.output_projection.bias)
+    query, memory = torch.randn(BATCH, Q_LEN, width), torch.randn(BATCH, K_LEN, width)
+    allowed = torch.ones(BATCH, K_LEN, dtype=torch.bool)
+    allowed[1, 4:] = False
+    expected, expected_weights = theirs(
+        query, memory, memory, key_padding_mask=~allowed, average_attn_weights=False
+    )
+    for return_weights in (False, True):
+        output, weights = ours(query, memory, allowed[:, None, None], return_weights=return_weights)
+        torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights, expected_weights)
+
+
+def test_shapes_with_widths_that_do_not_divide() -> None:
+    query, memory = torch.randn(BATCH, Q_LEN, D_MODEL), torch.randn(BATCH, K_LEN, D_MODEL)
+    output, weights = make()(query, memory, return_weights=True)
+    assert output.shape == query.shape
+    assert weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
+    assert make()(query, memory)[1] is None
+
+
+def test_without_memory_it_attends_to_itself() -> None:
+    attention, query = make(), torch.randn(BATCH, Q_LEN, D_MODEL)
+    torch.testing.assert_close(attention(query)[0], attention(query, query)[0])
+
+
+def test_keys_can_be_reordered_and_queries_carry_their_order_along() -> None:
+    attention = make()
+    query, memory = torch.randn(BATCH, Q_LEN, D_MODEL), torch.randn(BATCH, K_LEN, D_MODEL)
+    output, _ = attention(query, memory)
+    shuffled = torch.randperm(K_LEN, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(attention(query, memory[:, shuffled])[0], output)
+    torch.testing.assert_close(attention(query.flip(1), memory)[0], output.flip(1))
+
+
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_attention_dropout_works_in_training_only(return_weights: bool) -> None:
+    attention, query = make(dropout=0.5), torch.randn(BATCH, Q_LEN, D_MODEL)
+    first, second = (attention(query, return_weights=return_weights)[0] for _ in range(2))
+    assert not torch.equal(first, second)
+    attention.eval()
+    quiet, weights = attention(query, return_weights=return_weights)
+    torch.testing.assert_close(quiet, make()(query)[0])
+    assert (weights is not None) == return_weights
+
+
+def test_a_growing_cache_equals_the_whole_sequence() -> None:
+    attention, query = make(), torch.randn(BATCH, Q_LEN, D_MODEL)
+    whole, _ = attention(query, mask=causal_mask(Q_LEN))
+    cache = KeyValueCache()
+    steps = [attention(query[:, [t]], cache=cache)[0] for t in range(Q_LEN)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), whole)
+    assert cache.key is not None
+    assert cache.key.shape == (BATCH, HEADS, Q_LEN, D_K)
+
+
+def test_a_cross_attention_cache_is_filled_once() -> None:
+    attention = make()
+    query, memory = torch.randn(BATCH, Q_LEN, D_MODEL), torch.randn(BATCH, K_LEN, D_MODEL)
+    cache = KeyValueCache()
+    first, _ = attention(query, memory, cache=cache)
+    again, _ = attention(query, torch.full_like(memory, torch.nan), cache=cache)
+    torch.testing.assert_close(again, first)
+
+
+def test_selecting_rows_of_a_cache() -> None:
+    cache = KeyValueCache()
+    cache.select(torch.tensor([1]))  # nothing there yet: nothing to do
+    key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 5, 11)
+    cache.append(key, value)
+    cache.select(torch.tensor([1, 1, 0]))
+    assert cache.key is not None
+    assert cache.value is not None
+    torch.testing.assert_close(cache.key, key[[1, 1, 0]])
+    torch.testing.assert_close(cache.value, value[[1, 1, 0]])

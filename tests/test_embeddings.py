@@ -1,0 +1,91 @@
+"""Embeddings and positions: the paper's formula, its rotation, and the three kinds."""
+
+import math
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig, Positions
+from transformer.embeddings import Embedding, sinusoidal_positions
+from transformer.errors import UserError
+
+VOCAB = 13
+
+
+def make(**changes: object) -> Embedding:
+    torch.manual_seed(2)
+    settings: dict[str, object] = {
+        "d_model": 22, "num_heads": 11, "max_len": 19, "dropout": 0.0, "tie_softmax": False,
+        "position_dim": 5,
+    }  # fmt: skip
+    return Embedding(ModelConfig(**(settings | changes)), VOCAB)  # type: ignore[arg-type]
+
+
+def test_sinusoids_follow_the_papers_formula() -> None:
+    length, width = 23, 14
+    table = sinusoidal_positions(length, width)
+    assert table.shape == (length, width)
+    for pos in range(length):
+        for i in range(width // 2):
+            angle = pos / 10000 ** (2 * i / width)
+            assert table[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_a_shift_is_a_rotation_of_each_pair() -> None:
+    table, shift, width = sinusoidal_positions(29, 10).double(), 7, 10
+    for i in range(width // 2):
+        angle = shift / 10000 ** (2 * i / width)
+        rotation = torch.tensor(
+            [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]],
+            dtype=torch.float64,
+        )
+        pair = table[:, 2 * i : 2 * i + 2]
+        torch.testing.assert_close(pair[:-shift] @ rotation.T, pair[shift:], atol=1e-6, rtol=0)
+
+
+def test_far_positions_keep_their_precision() -> None:
+    assert sinusoidal_positions(5001, 2)[5000, 0].item() == pytest.approx(math.sin(5000), abs=1e-6)
+
+
+def test_an_odd_width_is_refused() -> None:
+    with pytest.raises(UserError, match="d_model 7 is odd"):
+        sinusoidal_positions(3, 7)
+
+
+@pytest.mark.parametrize("kind", [Positions.SINUSOIDAL, Positions.LEARNED])
+def test_words_are_scaled_and_positions_added(kind: Positions) -> None:
+    embedding = make(positions=kind)
+    ids = torch.tensor([[4, 9, 4], [1, 2, 3]])
+    output = embedding(ids, start=2)
+    words = embedding.token.weight[ids] * math.sqrt(22)
+    torch.testing.assert_close(output, words + embedding.position_table()[2:5])
+    assert (embedding.learned_position is None) == (kind == Positions.SINUSOIDAL)
+
+
+def test_concatenated_positions_stand_beside_the_word() -> None:
+    embedding = make(positions=Positions.CONCATENATED)
+    output = embedding(torch.tensor([[4, 9, 4]]))
+    assert output.shape == (1, 3, 22)
+    torch.testing.assert_close(output[0, 0, :17], output[0, 2, :17])  # the same word
+    torch.testing.assert_close(output[0, :, 17:], embedding.position_table()[:3])
+
+
+def test_past_max_len_it_says_what_to_do() -> None:
+    embedding = make()
+    embedding(torch.zeros(1, 19, dtype=torch.long))
+    with pytest.raises(UserError, match="20 tokens are more than max_len 19: shorten"):
+        embedding(torch.zeros(1, 1, dtype=torch.long), start=19)
+
+
+def test_a_vocabulary_without_a_word_is_refused() -> None:
+    with pytest.raises(UserError, match="vocab_size 4 holds no word"):
+        Embedding(ModelConfig(), 4)
+
+
+def test_dropout_is_applied_in_training_only() -> None:
+    embedding = make(dropout=0.5)
+    ids = torch.full((7, 11), 5)
+    assert (embedding(ids) == 0).any()
+    embedding.eval()
+    torch.testing.assert_close(embedding(ids), make()(ids))

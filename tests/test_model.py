@@ -1,0 +1,199 @@
+"""The Transformer against torch.nn.Transformer, Table 3's parameters, and what must hold always."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
+from transformer.errors import UserError
+from transformer.masks import padding_mask
+from transformer.model import Transformer, count_parameters, expected_parameters
+
+VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7
+SMALL = {"d_model": 26, "num_heads": 13, "d_ff": 41, "num_layers": 3, "dropout": 0.0, "max_len": 43}
+
+
+def make(src_vocab: int = VOCAB, tgt_vocab: int = VOCAB, **changes: object) -> Transformer:
+    torch.manual_seed(12)
+    config = ModelConfig(**(SMALL | changes))  # type: ignore[arg-type]
+    return Transformer(config, src_vocab_size=src_vocab, tgt_vocab_size=tgt_vocab).eval()
+
+
+@pytest.fixture
+def sentences() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(13)
+    src = torch.randint(4, VOCAB, (BATCH, SRC_LEN), generator=generator)
+    tgt = torch.randint(4, VOCAB, (BATCH, TGT_LEN), generator=generator)
+    tgt[:, 0] = BOS_ID
+    src[1, 6:], src[2, 2:], tgt[1, 4:] = PAD_ID, PAD_ID, PAD_ID
+    return src, tgt
+
+
+def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
+    projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+    theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
+    theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
+    theirs.out_proj.load_state_dict(ours.output_projection.state_dict())
+
+
+def as_torch_module(ours: Transformer) -> nn.Transformer:
+    """torch.nn.Transformer with a copy of our weights."""
+    config = ours.config
+    theirs = nn.Transformer(
+        config.d_model, config.num_heads, config.num_layers, config.num_layers, config.d_ff,
+        dropout=0.0, batch_first=True, norm_first=config.pre_norm,
+    ).eval()  # fmt: skip
+    if not config.pre_norm:  # the paper's stacks end without a further norm
+        theirs.encoder.norm, theirs.decoder.norm = None, None
+    else:
+        theirs.encoder.norm.load_state_dict(ours.encoder.norm.state_dict())
+        theirs.decoder.norm.load_state_dict(ours.decoder.norm.state_dict())
+    with torch.no_grad():
+        for stack, copied in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
+            for layer, other in zip(stack.layers, copied.layers, strict=True):
+                frames = [layer.self_attention_residual, layer.feed_forward_residual]
+                copy_attention(other.self_attn, layer.self_attention)
+                if stack is ours.decoder:
+                    copy_attention(other.multihead_attn, layer.cross_attention)
+                    frames.insert(1, layer.cross_attention_residual)
+                other.linear1.load_state_dict(layer.feed_forward.inner.state_dict())
+                other.linear2.load_state_dict(layer.feed_forward.outer.state_dict())
+                for number, frame in enumerate(frames, start=1):
+                    getattr(other, f"norm{number}").load_state_dict(frame.norm.state_dict())
+    return theirs
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_the_same_output_as_torch_nn_transformer(
+    sentences: tuple[Tensor, Tensor], pre_norm: bool
+) -> None:
+    ours = make(pre_norm=pre_norm, attention_bias=True)
+    for parameter in ours.parameters():  # biases and norms too, or they would prove nothing
+        nn.init.normal_(parameter, std=0.3)
+    theirs, (src, tgt) = as_torch_module(ours), sentences
+    hidden = theirs(
+        ours.src_embedding(src),
+        ours.tgt_embedding(tgt),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(TGT_LEN),
+        src_key_padding_mask=(src == PAD_ID).float().masked_fill(src == PAD_ID, -torch.inf),
+        memory_key_padding_mask=(src == PAD_ID).float().masked_fill(src == PAD_ID, -torch.inf),
+        tgt_is_causal=True,
+    )
+    expected = ours.output(hidden)
+    real = tgt != PAD_ID
+    torch.testing.assert_close(ours(src, tgt)[real], expected[real], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_no_position_sees_a_later_one(sentences: tuple[Tensor, Tensor], pre_norm: bool) -> None:
+    model, (src, tgt) = make(pre_norm=pre_norm), sentences
+    before = model(src, tgt)
+    changed = tgt.clone()
+    changed[:, 4:] = 5
+    after = model(src, changed)
+    torch.testing.assert_close(after[:, :4], before[:, :4])
+    assert not torch.allclose(after[:, 4:], before[:, 4:])
+
+
+def test_padding_and_neighbours_change_nothing(sentences: tuple[Tensor, Tensor]) -> None:
+    model, (src, tgt) = make(), sentences
+    together = model(src, tgt)
+    alone = model(src[1:2, :6], tgt[1:2, :4])
+    torch.testing.assert_close(together[1:2, :4], alone)
+
+
+def test_the_source_matters_and_its_order_too(sentences: tuple[Tensor, Tensor]) -> None:
+    model, (src, tgt) = make(), sentences
+    assert not torch.allclose(model(src[:1].flip(1), tgt[:1]), model(src[:1], tgt[:1]))
+
+
+def test_decoding_with_a_cache_equals_decoding_whole(sentences: tuple[Tensor, Tensor]) -> None:
+    model, (src, tgt) = make(positions=Positions.LEARNED), sentences
+    mask = padding_mask(src)
+    memory, cache = model.encode(src, mask), model.new_cache()
+    whole = model.decode(tgt, memory, mask)
+    first = model.decode(tgt[:, :3], memory, mask, cache)  # several at once, then one by one
+    rest = [model.decode(tgt[:, [t]], memory, mask, cache) for t in range(3, TGT_LEN)]
+    torch.testing.assert_close(torch.cat((first, *rest), dim=1), whole)
+    assert cache.length == TGT_LEN
+
+
+def test_attention_maps(sentences: tuple[Tensor, Tensor]) -> None:
+    model, (src, tgt) = make(), sentences
+    maps = model.attention_maps(src, tgt)
+    assert maps.encoder.shape == (3, BATCH, 13, SRC_LEN, SRC_LEN)
+    assert maps.decoder.shape == (3, BATCH, 13, TGT_LEN, TGT_LEN)
+    assert maps.cross.shape == (3, BATCH, 13, TGT_LEN, SRC_LEN)
+    for weights in maps:
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    assert (maps.decoder.triu(1) == 0).all()
+    assert (maps.cross[:, 2, :, :, 2:] == 0).all()  # padding of the third source
+
+
+def test_tied_weights_are_one_tensor() -> None:
+    model = make()
+    assert model.src_embedding is model.tgt_embedding
+    assert model.output.weight is model.src_embedding.token.weight
+    free = make(tie_source_target=False, tie_softmax=False, src_vocab=41)
+    assert free.output.weight is not free.tgt_embedding.token.weight
+    assert free.src_embedding.token.weight.shape[0] == 41
+
+
+def test_tying_vocabularies_of_two_sizes_is_refused() -> None:
+    with pytest.raises(UserError, match=r"one vocabulary.* 41 and 37 types"):
+        make(src_vocab=41)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"pre_norm": True, "attention_bias": True, "output_bias": True},
+        {"tie_source_target": False, "positions": Positions.LEARNED},
+        {"tie_source_target": False, "tie_softmax": False, "d_k": 3, "d_v": 5},
+        {"positions": Positions.CONCATENATED, "position_dim": 7, "tie_softmax": False},
+    ],
+)
+def test_parameters_by_formula_and_by_counting(changes: dict[str, object]) -> None:
+    src_vocab = 41 if changes.get("tie_source_target") is False else VOCAB
+    model = make(src_vocab, **changes)
+    assert count_parameters(model) == expected_parameters(model.config, src_vocab, VOCAB)
+
+
+def test_parameters_of_the_papers_models_and_of_system_4() -> None:
+    big = ModelConfig(d_model=1024, d_ff=4096, num_heads=16)
+    # Table 3 says 65 and 213 million; with 37,000 shared types the formula gives:
+    assert expected_parameters(ModelConfig(), 37_000, 37_000) == 63_045_632
+    assert expected_parameters(big, 37_000, 37_000) == 214_171_648
+    system_4 = ModelConfig(
+        d_model=256, d_ff=512, num_layers=3, positions=Positions.LEARNED, max_len=100,
+        tie_source_target=False, tie_softmax=False, attention_bias=True, output_bias=True,
+    )  # fmt: skip
+    assert expected_parameters(system_4, 7_853, 5_893) == 9_038_341
+
+
+def test_initial_weights_have_the_stated_sizes() -> None:
+    model = make(src_vocab=1009, tgt_vocab=1009, d_model=182, num_heads=13, d_ff=307)
+    inner = model.encoder.layers[0].feed_forward.inner
+    bound = (6 / (182 + 307)) ** 0.5
+    assert inner.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+    assert (inner.bias == 0).all()
+    assert model.src_embedding.token.weight.std().item() == pytest.approx(182**-0.5, rel=0.02)
+
+
+def test_it_learns_to_copy() -> None:
+    torch.manual_seed(14)
+    config = ModelConfig(d_model=32, num_heads=4, d_ff=64, num_layers=1, dropout=0.0, max_len=17)
+    model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(250):
+        src = torch.randint(4, 12, (32, 5))
+        tgt_in = torch.cat((torch.full((32, 1), BOS_ID), src[:, :-1]), dim=1)
+        loss = nn.functional.cross_entropy(model(src, tgt_in).flatten(0, 1), src.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.05  # chance is log 8 = 2.1
