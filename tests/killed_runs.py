@@ -128,7 +128,7 @@ def main(folder: Path) -> None:
     chance = random.Random(11)
     out = folder / "moments"
     for _ in range(8):
-        kills += child(partial(run, out), kill_after=chance.uniform(0.05, 0.9) * whole)
+        kills += child(partial(run, out), kill_after=chance.uniform(0.05, 0.5) * whole)
     child(partial(run, out))
     found[out.name] = differences(straight, out)
     print(json.dumps({"kills": kills, "different": {k: v for k, v in found.items() if v}}))

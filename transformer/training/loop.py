@@ -111,6 +111,7 @@ class _Run:
     d_model: int
     device: torch.device
     progress: Progress = field(default_factory=Progress)
+    saved_step: int | None = None  # of the last good checkpoint
 
     def __post_init__(self) -> None:
         config = self.config
@@ -137,6 +138,7 @@ class _Run:
             checkpoint.require_same(about["settings"], self.settings, free="steps")
             folder.restore(tensors, self.model, self.optimizer, self.device)
             vars(progress).update(about["progress"])
+            self.saved_step = progress.step
         self.first_step, self.first_seconds = progress.step, progress.seconds
         self.clock = time.perf_counter() - progress.seconds
         # What a killed run wrote after its last checkpoint comes again.
@@ -230,6 +232,7 @@ class _Run:
         self.progress.seconds = self.seconds
         about = {"progress": vars(self.progress), "settings": self.settings}
         self.folder.save_state(self.model, self.optimizer, self.device, **about)
+        self.saved_step = self.progress.step
 
     def validation_loss(self) -> float:
         """Give the loss of the model as it is, nats per token."""
@@ -259,7 +262,9 @@ class _Run:
     def not_finite(self, what: str) -> UserError:
         """Build the error for a run that has gone astray."""
         last = self.folder.last
-        saved = f"{last} is unharmed" if last.exists() else "no checkpoint was made yet"
+        saved = "no checkpoint was made yet"
+        if self.saved_step is not None:
+            saved = f"the last good checkpoint, {last} of step {self.saved_step}, is unharmed"
         return UserError(
             f"{what}; {saved}; begin another run with a smaller learning_rate_factor, "
             "more warmup_steps or clip_norm=1"

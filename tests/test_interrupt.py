@@ -1,0 +1,54 @@
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from transformer.training.interrupt import noted_interrupt
+
+
+@pytest.fixture(autouse=True)
+def default_handler() -> Iterator[None]:
+    """Whatever the test runner does with Ctrl-C, begin with Python's own handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_the_first_is_noted_and_the_second_interrupts() -> None:
+    with noted_interrupt() as pressed:
+        assert not pressed
+        signal.raise_signal(signal.SIGINT)
+        assert pressed
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_afterwards_all_is_as_before() -> None:
+    with pytest.raises(ZeroDivisionError), noted_interrupt():
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_someone_elses_handler_stays() -> None:
+    seen = []
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    with noted_interrupt() as pressed:
+        signal.raise_signal(signal.SIGINT)
+    assert seen == [signal.SIGINT]
+    assert not pressed
+
+
+def test_another_thread_may_train() -> None:
+    entered = []
+
+    def work() -> None:
+        with noted_interrupt() as pressed:
+            entered.append(list(pressed))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [[]]
