@@ -18,16 +18,28 @@ class ClauseSampler(PhraseSampler):
         self.verbs = tuple(verb for verb in lexicon.verbs.values() if not verb.complement)
         self.durative = tuple(verb for verb in self.verbs if verb.durative)
 
-    def time(self, when: str) -> Time:
+    def time(self, when: str, verb: Verb | None = None) -> Time:
         """Draw an expression of time for a tense: "present", "past", "habit" or "modal"."""
-        return self.rng.choice([time for time in self.lexicon.times if when in time.when])
+        kinds = {when, "moment"} if verb is not None and verb.moment else {when}
+        return self.rng.choice([time for time in self.lexicon.times if kinds <= time.when])
 
-    def place(self, verb: Verb) -> Place | None:
+    def place(self, verb: Verb, clause: Clause) -> Place | None:
         """Draw a place where, or to which, a verb can be done."""
+        return self._fitting_place(verb.places, clause, verb.direction)
+
+    def _fitting_place(
+        self, tags: frozenset[str], clause: Clause, direction: bool = False
+    ) -> Place | None:
+        """Draw a place of one of the tags: wild animals in the forest, farm animals outdoors."""
+        heads = [phrase.noun.classes for _, phrase in clause.roles() if phrase.noun is not None]
+        kinds = frozenset().union(*heads)
+        where = "forest" if "wild" in kinds else "outdoors" if "farm" in kinds else ""
         pool = [
             place
             for place in self.lexicon.places
-            if not verb.places.isdisjoint(place.tags) and (place.to["en"] or not verb.direction)
+            if not tags.isdisjoint(place.tags)
+            and (place.to["en"] or not direction)
+            and (not where or where in place.tags)
         ]
         return self.rng.choice(pool) if pool else None
 
@@ -37,12 +49,14 @@ class ClauseSampler(PhraseSampler):
         verb: Verb | None = None,
         tense: str = "",
         negated: bool = False,
+        besides: frozenset[str] = frozenset(),
         bare: bool = False,
     ) -> Clause | None:
         """Draw a clause about someone doing something; None where the parts do not fit.
 
         Args:
             tense: "present", "past" or "modal"; drawn where empty.
+            besides: Modals that do not fit.
             bare: Leave out time and most places.
         """
         verb = verb or self.rng.choice(self.verbs)
@@ -58,7 +72,7 @@ class ClauseSampler(PhraseSampler):
         if tense == "past":
             clause.tense = "past"
         elif tense == "modal":
-            names = sorted(verb.modals - ({"must", "would_like"} if negated else set()))
+            names = sorted(verb.modals - besides - ({"must", "would_like"} if negated else set()))
             if not names:
                 return None
             clause.modal = self.lexicon.modals[self.rng.choice(names)]
@@ -145,12 +159,13 @@ class ClauseSampler(PhraseSampler):
         assert verb is not None
         if verb.places and not clause.negated:
             if verb.needs_place or verb.direction or self.chance(0.1 if bare else 0.35):
-                clause.place = self.place(verb)
+                clause.place = self.place(verb, clause)
         elif verb.needs_place or verb.direction:
-            clause.place = self.place(verb)
+            clause.place = self.place(verb, clause)
         if bare:
             return
-        self._give_time(clause)
+        if not verb.timeless:
+            self._give_time(clause)
         draw = self.rng.random()
         if clause.time is not None and (draw < 0.4 or not clause.time.at_end):
             clause.fronted = "time"
@@ -162,11 +177,11 @@ class ClauseSampler(PhraseSampler):
         assert verb is not None
         if clause.modal is not None:
             if clause.tense == "present" and clause.modal.name != "can" and self.chance(0.4):
-                clause.time = self.time("modal")
+                clause.time = self.time("modal", verb)
             elif clause.tense == "past" and self.chance(0.4):
-                clause.time = self.time("past")
+                clause.time = self.time("past", verb)
         elif clause.tense == "past":
-            clause.time = self.time("past") if self.chance(0.55) else None
+            clause.time = self.time("past", verb) if self.chance(0.55) else None
         elif verb.present == "progressive":
             noun = said.noun if said is not None else None
             usual = "yes" in verb.habit or (
@@ -174,13 +189,18 @@ class ClauseSampler(PhraseSampler):
             )
             if usual and not clause.negated and self._general(said) and self.chance(0.4):
                 clause.tense, clause.time = "habit", self.time("habit")
-            elif self.chance(0.25):
-                clause.time = self.time("present")
+            elif self.chance(0.25) and not clause.negated:
+                clause.time = self.time("present", verb)
 
     @staticmethod
     def _general(said: Phrase | None) -> bool:
         """Whether an object is one of which something can be done every day."""
-        return said is None or (said.joined is None and said.det in ("a", "own", "the") and not said.adjectives)
+        if said is None:
+            return True
+        if said.joined is not None or said.adjectives or said.count or said.noun is None:
+            return False
+        known = not said.noun.classes.isdisjoint({"transport", "pet", "farm", "paper"})
+        return said.det in ("a", "own", "my") or (said.det == "the" and known)
 
     def predicates(self, noun: Noun) -> tuple[Adjective, ...]:
         """The adjectives that "to be" can join to a noun."""
@@ -194,9 +214,9 @@ class ClauseSampler(PhraseSampler):
                 subject = self.subject(HUMAN | {"animal"}, definite=True)
             else:
                 noun = self.rng.choice(self.lexicon.nouns)
-                if "kin" in noun.classes or "mass" in noun.classes and self.chance(0.5):
+                if "kin" in noun.classes or ("mass" in noun.classes and self.chance(0.5)):
                     return None
-                plural = bool(noun.en_plural) and self.chance(0.3)
+                plural = bool(noun.en_plural) and "single" not in noun.classes and self.chance(0.3)
                 det = "this" if self.chance(0.15) else "the"
                 subject = self.plain(noun, det, plural)
         clause = Clause(subject=subject, negated=self.chance(0.2))
@@ -216,10 +236,16 @@ class ClauseSampler(PhraseSampler):
         kinds = head.noun.classes if head.noun is not None else HUMAN
         living = not kinds.isdisjoint(HUMAN | {"animal", "kin", "name"})
         if (living or "small_thing" in kinds) and self.chance(0.35):
-            tags = {"home", "town", "outdoors"} if living and "animal" not in kinds else {"home"}
-            places = [place for place in self.lexicon.places if tags & place.tags]
-            clause.place = self.rng.choice(places)
-            return True
+            human = living and "animal" not in kinds
+            tags = (
+                {"home", "town", "outdoors"}
+                if human
+                else {"home", "outdoors"}
+                if living
+                else {"home"}
+            )
+            clause.place = self._fitting_place(frozenset(tags), clause)
+            return clause.place is not None
         pool: tuple[Adjective, ...]
         if head.noun is not None:
             pool = self.predicates(head.noun)

@@ -23,7 +23,8 @@ def english(tree: Tree) -> list[Word]:
     for conjunction, linked in tree.links:
         if conjunction == "but":
             words.append(word(",", linked.key + Key.FRONT))
-        words += [word(conjunction, linked.key + Key.RELATIVE), *clause(linked)]
+        words += [*(word(text, linked.key + Key.RELATIVE) for text in conjunction.split())]
+        words += clause(linked)
     words.append(word("?" if tree.main.ask else ".", tree.key))
     return _articles(words)
 
@@ -84,7 +85,7 @@ def _determiner(phrase: Phrase) -> str:
 
 
 def _verb_words(each: Clause) -> tuple[Word | None, list[Word]]:
-    """The auxiliary that questions put first and "not" follows, if any, and the other verb words."""
+    """The auxiliary that questions put first and "not" follows, if any; the other verb words."""
     key, slot, asks = each.key, each.subject.slot, each.ask not in ("", "who")
     tense = word("", key + Key.TENSE).keys
     tense |= {key + Key.ASK} if asks else frozenset()
@@ -107,8 +108,10 @@ def _modal_words(each: Clause, do: str, tense: frozenset[int]) -> tuple[Word, li
     modal, key, verb = each.modal, each.key, each.verb
     assert modal is not None and verb is not None
     keys = frozenset({key + Key.MODAL})
-    rest = [Word("to", keys)] if modal.to else []
+    rest = [Word("to", keys)] if modal.to and not each.follows else []
     rest += _content(each, verb.en[0])
+    if each.follows:
+        return Word("", keys), rest
     if not modal.lexical:
         auxiliary, *more = modal.en[0].split()
         return Word(auxiliary, tense | keys), [*(Word(text, keys) for text in more), *rest]
@@ -195,4 +198,7 @@ def time_words(each: Clause) -> list[Word]:
     """Say when."""
     assert each.time is not None
     start = each.key + Key.TIME
-    return [Word(text, frozenset(start + mark for mark in marks)) for text, marks in each.time.words["en"]]
+    return [
+        Word(text, frozenset(start + mark for mark in marks))
+        for text, marks in each.time.words["en"]
+    ]

@@ -1,46 +1,21 @@
-"""German for the trees of the embedded corpus: cases and endings, verb second and verb final."""
+"""German for the trees of the embedded corpus: verb second, verb first and verb final."""
 
+from transformer.data.grammar_german_nouns import DEFINITE, column_of, noun_phrase
 from transformer.data.grammar_tree import Clause, Key, Phrase, Tree, Word, word
 
-NUMBERS = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
-PRONOUNS = {
-    "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
-    "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
-    "dative": {"I": "mir", "you": "dir", "he": "ihm", "she": "ihr", "we": "uns"},
-}
 REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
-# Each row is a case; in it the masculine, feminine, neuter and plural.
-DEFINITE = {
-    "nominative": ("der", "die", "das", "die"),
-    "accusative": ("den", "die", "das", "die"),
-    "dative": ("dem", "der", "dem", "den"),
-}
-AFTER_EIN = {
-    "nominative": ("", "e", "", "e"),
-    "accusative": ("en", "e", "", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-STRONG = {
-    "nominative": ("er", "e", "es", "e"),
-    "accusative": ("en", "e", "es", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-WEAK = {
-    "nominative": ("e", "e", "e", "en"),
-    "accusative": ("en", "e", "e", "en"),
-    "dative": ("en", "en", "en", "en"),
-}
-MIXED = {
-    "nominative": ("er", "e", "es", "en"),
-    "accusative": ("en", "e", "es", "en"),
-    "dative": ("en", "en", "en", "en"),
-}
 HABEN = ("habe", "hast", "hat", "haben", "haben")
 SEIN = ("bin", "bist", "ist", "sind", "sind")
 WAR = ("war", "warst", "war", "waren", "waren")
 MERGED = {"in dem": "im", "an dem": "am", "zu dem": "zum", "zu der": "zur", "in das": "ins"}
-SUBORDINATE = {"that": "dass", "because": "weil", "whether": "ob", "while": "während"}
-COORDINATE = {"and": "und", "but": "aber"}
+CONJUNCTIONS = {
+    "that": "dass",
+    "because": "weil",
+    "whether": "ob",
+    "while": "während",
+    "and": "und",
+    "but": "aber",
+}
 ASKING = {
     "who": ("wer",),
     "what": ("was",),
@@ -63,15 +38,14 @@ def german(tree: Tree) -> list[Word]:
         words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final")]
         words += [word(",", lead.key + Key.FRONT), *clause(tree.main, "first")]
     else:
-        words += clause(tree.main, "second")
+        words += clause(tree.main, "first" if tree.main.ask == "yes_no" else "second")
     for conjunction, linked in tree.links:
+        *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
-        comma = word(",", linked.key + Key.FRONT)
-        if conjunction in SUBORDINATE:
-            words += [comma, word(SUBORDINATE[conjunction], key), *clause(linked, "final")]
-        else:
-            words += [comma] if conjunction == "but" else []
-            words += [word(COORDINATE[conjunction], key), *clause(linked, "second")]
+        comma = [word(",", linked.key + Key.FRONT)]
+        words += comma if not before and last != "and" else [word("und", key)] if before else []
+        words.append(word(CONJUNCTIONS[last], key))
+        words += clause(linked, "second" if last in ("and", "but") else "final")
     words.append(word("?" if tree.main.ask else ".", tree.key))
     return [
         each
@@ -80,92 +54,23 @@ def german(tree: Tree) -> list[Word]:
     ]
 
 
-def _column(phrase: Phrase) -> int:
-    assert phrase.noun is not None
-    return 3 if phrase.plural else "mfn".index(phrase.noun.de_gender)
-
-
-def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
-    """Say a noun phrase in a case; `negated` makes an indefinite one "kein".
-
-    Args:
-        extra: Meanings that the first word carries as well: those of a preposition that
-            other languages have and German has not.
-    """
-    key = phrase.key
-    if phrase.joined is not None:
-        first, last = (noun_phrase(part, case, False, *extra) for part in phrase.joined)
-        return [*first, word("und", key + Key.JOIN), *last]
-    if phrase.pronoun:
-        return [word(PRONOUNS[case][phrase.pronoun], key + Key.NOUN, *extra)]
-    noun, column = phrase.noun, _column(phrase)
-    assert noun is not None
-    determiner, endings = _determiner(phrase, case, negated)
-    words = [word(determiner, key + Key.DET)] if determiner else []
-    if phrase.count:
-        words.append(word(NUMBERS[phrase.count - 2], key + Key.COUNT))
-    for index, adjective in enumerate(phrase.adjectives):
-        text = adjective.de_stem + endings[case][column]
-        words.append(word(text, key + Key.ADJECTIVE + index))
-    bare = () if determiner or phrase.count else (key + Key.DET,)
-    words.append(word(_noun_form(phrase, case), key + Key.NOUN, *bare))
-    words[0] = Word(words[0].text, words[0].keys | frozenset(extra))
-    if phrase.relative is not None:
-        words += _relative(phrase, phrase.relative)
-    return words
-
-
-def _noun_form(phrase: Phrase, case: str) -> str:
-    noun = phrase.noun
-    assert noun is not None
-    if not phrase.plural:
-        return noun.de if case == "nominative" else noun.de_oblique
-    ending = "n" if case == "dative" and noun.de_plural[-1] not in "ns" else ""
-    return noun.de_plural + ending
-
-
-def _determiner(
-    phrase: Phrase, case: str, negated: bool
-) -> tuple[str, dict[str, tuple[str, str, str, str]]]:
-    """The determiner, "" for none, and the endings that adjectives take after it."""
-    noun, column = phrase.noun, _column(phrase)
-    assert noun is not None
-    if phrase.det == "the":
-        return DEFINITE[case][column], WEAK
-    if phrase.det == "this":
-        return "dies" + STRONG[case][column], WEAK
-    if phrase.det == "a" and not phrase.count:
-        if negated:
-            return "kein" + AFTER_EIN[case][column], MIXED
-        if phrase.plural or "mass" in noun.classes:
-            return "", STRONG
-        return "ein" + AFTER_EIN[case][column], MIXED
-    if phrase.det in ("my", "your", "our", "own"):
-        return _possessive(phrase) + AFTER_EIN[case][column], MIXED
-    return "", STRONG
-
-
-def _possessive(phrase: Phrase) -> str:
-    owner = phrase.owner
-    if owner is None or owner.person < 3:
-        owned_by = phrase.det if owner is None else owner.pronoun
-        return {"my": "mein", "I": "mein", "your": "dein", "you": "dein"}.get(owned_by, "unser")
-    return "sein" if owner.sex == "male" and not owner.plural else "ihr"
-
-
-def _relative(phrase: Phrase, relative: Clause) -> list[Word]:
+def _relative(phrase: Phrase | None) -> list[Word]:
+    """Say the relative clause of a phrase between commas, if it has one."""
+    relative = phrase.relative if phrase is not None else None
+    if phrase is None or relative is None:
+        return []
     case = "nominative"
     if relative.gap == "object":
         assert relative.verb is not None
         case = relative.verb.de_case
-    column = _column(phrase)
+    column = column_of(phrase)
     pronoun = "denen" if case == "dative" and column == 3 else DEFINITE[case][column]
     key = relative.key + Key.RELATIVE
     return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
 
 
 def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
-    """The finite verb, and what stands at the end of a main clause: particle, participle, infinitive."""
+    """The finite verb; and the particle, participle or infinitive at the end of a main clause."""
     key, slot, verb = each.key, each.subject.slot, each.verb
     tense = frozenset({key + Key.TENSE})
     if verb is None:
@@ -196,38 +101,53 @@ def clause(each: Clause, order: str) -> list[Word]:
             taken the first place) or "final".
     """
     finite, rest = _verb_words(each)
-    subject = [] if each.gap == "subject" else noun_phrase(each.subject, "nominative")
+    subject: list[Word] = []
+    if each.gap != "subject" and each.ask != "who":
+        subject = noun_phrase(each.subject, "nominative") + _relative(each.subject)
+    light, middle = _middle(each)
+    after = _relative(each.object) if each.gap != "object" else []
     if order == "final":
-        if rest and each.verb is not None and rest[-1].text == each.verb.de_particle:
-            verbs = [Word(rest[-1].text + finite.text, finite.keys)]
-        else:
-            verbs = [*rest, finite]
-        return [*subject, *_middle(each), *verbs]
-    front: list[Word] = []
-    if each.ask:
-        front = [word(text, each.key + Key.FRONT) for text in ASKING[each.ask]]
-        if each.ask == "how many":
-            assert each.object is not None and each.object.noun is not None
-            front.append(word(each.object.noun.de_plural, each.object.key + Key.NOUN))
-        subject = [] if each.ask == "who" else subject
-    elif each.fronted:
-        front = time_words(each) if each.fronted == "time" else place_words(each)
-    elif order == "second":
-        front, subject = subject, []
-    words = [*front, finite, *subject, *_middle(each), *rest]
-    return words + (_second(each.second) if each.second is not None else [])
+        joined = bool(rest) and each.verb is not None and rest[-1].text == each.verb.de_particle
+        verbs = [Word(rest[-1].text + finite.text, finite.keys)] if joined else [*rest, finite]
+        return [*_around(each, subject, light), *middle, *verbs, *after]
+    front = _front(each)
+    if not front and order == "second":
+        return [*subject, finite, *light, *middle, *rest, *after, *_second(each.second)]
+    inverted = _around(each, subject, light)
+    return [*front, finite, *inverted, *middle, *rest, *after, *_second(each.second)]
 
 
-def _second(each: Clause) -> list[Word]:
+def _around(each: Clause, subject: list[Word], light: list[Word]) -> list[Word]:
+    """Order subject and object pronouns after a finite verb or conjunction: nouns come last."""
+    return [*subject, *light] if each.subject.pronoun else [*light, *subject]
+
+
+def _front(each: Clause) -> list[Word]:
+    """What takes the first place instead of the subject: a question word, a time or a place."""
+    if not each.ask:
+        if not each.fronted:
+            return []
+        return time_words(each) if each.fronted == "time" else place_words(each)
+    front = [word(text, each.key + Key.FRONT) for text in ASKING[each.ask]]
+    if each.ask == "how many":
+        assert each.object is not None and each.object.noun is not None
+        front.append(word(each.object.noun.de_plural, each.object.key + Key.NOUN))
+    return front
+
+
+def _second(each: Clause | None) -> list[Word]:
     """A further verb phrase: it shares the auxiliary, or has a finite verb of its own."""
+    if each is None:
+        return []
     finite, rest = _verb_words(each)
     shared = each.modal is not None or each.tense == "past"
     verb = [] if shared else [finite]
-    return [word("und", each.key + Key.RELATIVE), *verb, *_middle(each), *rest]
+    light, middle = _middle(each)
+    return [word("und", each.key + Key.RELATIVE), *verb, *light, *middle, *rest]
 
 
-def _middle(each: Clause) -> list[Word]:
-    """What stands between the finite verb and the end: pronouns, time, objects, nicht, place."""
+def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
+    """What stands between the finite verb and the end: pronouns; time, objects, nicht, place."""
     verb, said = each.verb, each.object
     if said is not None and (each.gap == "object" or each.ask in ("what", "how many")):
         said = None
@@ -254,7 +174,7 @@ def _middle(each: Clause) -> list[Word]:
     if negation:
         objects = [*heavy, *objects]
     last = [*late, *place] if going else [*place, *late]
-    return [*reflexive, *pronoun, *light, *objects, *negation, *last, *predicate]
+    return [*reflexive, *pronoun, *light], [*objects, *negation, *last, *predicate]
 
 
 def _placed(each: Clause, said: Phrase | None) -> tuple[list[Word], list[Word], list[Word]]:
@@ -291,4 +211,7 @@ def time_words(each: Clause) -> list[Word]:
     """Say when."""
     assert each.time is not None
     start = each.key + Key.TIME
-    return [Word(text, frozenset(start + mark for mark in marks)) for text, marks in each.time.words["de"]]
+    return [
+        Word(text, frozenset(start + mark for mark in marks))
+        for text, marks in each.time.words["de"]
+    ]

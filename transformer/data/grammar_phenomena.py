@@ -18,8 +18,10 @@ def phenomena(tree: Tree) -> frozenset[Phenomenon]:
     if tree.leading is not None:
         found |= {Phenomenon.VERB_SECOND, Phenomenon.VERB_FINAL}
     for conjunction, _ in tree.links:
-        coordinate = conjunction in ("and", "but")
-        found.add(Phenomenon.COORDINATION if coordinate else Phenomenon.VERB_FINAL)
+        if conjunction.startswith(("and", "but")):
+            found.add(Phenomenon.COORDINATION)
+        if conjunction not in ("and", "but"):
+            found.add(Phenomenon.VERB_FINAL)
     return frozenset(found)
 
 
@@ -30,7 +32,9 @@ def _of_clause(clause: Clause) -> set[Phenomenon]:
     agreeing = verb is not None and verb.fr_aux != "avoir" and clause.tense == "past"
     before = clause.gap == "object" or clause.ask == "how many"
     marked = said is not None and said.noun is not None and bool(said.det) and not said.plural
-    accusative = marked and said is not None and said.noun is not None and said.noun.de_gender == "m"
+    accusative = (
+        marked and said is not None and said.noun is not None and said.noun.de_gender == "m"
+    )
     dative = verb is not None and verb.de_case == "dative"
     checks = {
         Phenomenon.AGREEMENT: clause.predicate is not None or agreeing or before,

@@ -22,7 +22,9 @@ class PhraseSampler:
     def attributes(self) -> dict[Noun, tuple[Adjective, ...]]:
         """The adjectives that can stand beside each noun."""
         return {
-            noun: tuple(a for a in self.lexicon.adjectives if not a.attributes.isdisjoint(noun.classes))
+            noun: tuple(
+                a for a in self.lexicon.adjectives if not a.attributes.isdisjoint(noun.classes)
+            )
             for noun in self.lexicon.nouns
         }
 
@@ -96,7 +98,7 @@ class PhraseSampler:
         if not classes.isdisjoint(HUMAN) and draw < 0.45:
             if draw < 0.15:
                 return self.pronoun()
-            if draw < 0.29:
+            if draw < 0.29 and "adult" in classes:
                 return self.relative_of_mine()
             if draw < 0.40:
                 return self.name()
@@ -156,7 +158,15 @@ class PhraseSampler:
             plural = bool(noun.en_plural) and self.chance(0.2)
             return self._owned(noun, subject, plural, self.chance(0.7))
         if "owned" in noun.classes and not verb.indefinite and self.chance(0.45):
-            return self._owned(noun, subject, False, True)
+            return self._owned(noun, subject, subject.plural, True)
+        if (
+            "womens" in noun.classes
+            and subject.sex == "male"
+            and (verb.distributive or verb.indefinite)
+        ):
+            return None
+        if verb.distributive and subject.plural:
+            return self.describe(self.plain(noun, "a", True), 0.6)
         if "mass" in noun.classes:
             bare = self.chance(0.75) and not verb.definite
             return self.describe(self.plain(noun, "a" if bare else "the"), 0.25)
@@ -166,12 +176,22 @@ class PhraseSampler:
         """Draw the determiner and number of an object that belongs to nobody in particular."""
         draw = self.rng.random()
         adjective = 0.0 if negated else 0.45
-        if verb.singular or draw < 0.7 or not noun.en_plural:
-            indefinite = verb.indefinite or (not verb.definite and self.chance(0.5))
+        living = not noun.classes.isdisjoint(HUMAN)
+        if (
+            verb.singular
+            or verb.distributive
+            or draw < 0.7
+            or "single" in noun.classes
+            or not noun.en_plural
+        ):
+            known = verb.definite or (negated and not noun.classes.isdisjoint(HUMAN | {"animal"}))
+            indefinite = verb.indefinite or (not known and self.chance(0.5))
             det = "a" if indefinite else "this" if self.chance(0.12) else "the"
             return self.describe(self.plain(noun, det), adjective)
         if verb.indefinite or (draw < 0.88 and not verb.definite):
-            number = 0 if negated or self.chance(0.35) else self.rng.randint(2, 10)
+            if negated and (living or "food" not in noun.classes):
+                return self.plain(noun, plural=True)
+            number = 0 if not living and self.chance(0.35) else self.rng.randint(2, 10)
             return self.describe(self.plain(noun, "a", True, number), adjective * 0.6)
         return self.describe(self.plain(noun, plural=True), adjective)
 
@@ -183,4 +203,6 @@ class PhraseSampler:
             phrase.owner = reference
             return phrase
         mine = "kin" in noun.classes and subject.person == 3
-        return self.plain(noun, "my" if mine else "the" if "kin" not in noun.classes else "our", plural)
+        return self.plain(
+            noun, "my" if mine else "the" if "kin" not in noun.classes else "our", plural
+        )

@@ -131,6 +131,11 @@ class Clause:
         """Whether English uses the simple present: with habits and with verbs of state."""
         return self.tense == "habit" or (self.verb is not None and self.verb.present == "simple")
 
+    @property
+    def follows(self) -> bool:
+        """Whether it is the second verb phrase of another clause, whose auxiliary it shares."""
+        return self.gap == "subject" and self.subject.relative is not self
+
     def roles(self) -> Iterator[tuple[str, Phrase]]:
         """The noun phrases said in words with their roles, not the one that the gap stands for."""
         roles = (("subject", self.subject), ("object", self.object), ("recipient", self.recipient))
@@ -145,7 +150,8 @@ class Tree:
     """A sentence: a main clause, clauses that a conjunction adds to it, perhaps one in front.
 
     Attributes:
-        links: Pairs of conjunction ("that", "because", "whether", "while", "and", "but") and clause.
+        links: Pairs of conjunction and clause: "that", "because", "whether", "while", "and", "but",
+            "and that", "and whether".
         leading: A "while" clause that opens the sentence.
     """
 
@@ -162,7 +168,7 @@ class Tree:
             clause = pending.pop()
             yield clause
             pending += [clause.second] if clause.second else []
-            for role, phrase in clause.roles():
+            for _, phrase in clause.roles():
                 if phrase.relative is not None:
                     pending.append(phrase.relative)
 
