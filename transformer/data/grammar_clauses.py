@@ -224,9 +224,9 @@ class ClauseSampler(PhraseSampler):
             clause.tense = "past"
         if not self._give_state(clause):
             return None
-        if clause.tense == "past" and not bare and self.chance(0.5):
-            if self._passing(clause):
-                clause.time, clause.fronted = self.time("past"), "time"
+        dated = clause.tense == "past" and not bare and self.chance(0.5)
+        if dated and self._passing(clause):
+            clause.time, clause.fronted = self.time("past"), "time"
         return clause
 
     def _give_state(self, clause: Clause) -> bool:

@@ -24,13 +24,13 @@ class Noun:
 
     @property
     def sex(self) -> str | None:
-        """ "male" or "female" for people of whom it is known, else None."""
+        """Give "male" or "female" for people of whom it is known, else None."""
         return next((sex for sex in ("male", "female") if sex in self.classes), None)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Adjective:
-    """An adjective; `fr_vowel` is the masculine before a vowel ("vieil"), `de_stem` takes endings."""
+    """An adjective; `fr_vowel` stands before a vowel ("vieil"), `de_stem` takes the endings."""
 
     en: str
     fr: str

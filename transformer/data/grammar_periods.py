@@ -38,7 +38,10 @@ class PeriodSampler(SentenceSampler):
         """Draw "Anna thinks", "my mother knows"."""
         pool = [verb for verb in self.lexicon.verbs.values() if "that" in verb.complement]
         verb = self.rng.choice(pool)
-        return Clause(subject=self.subject(verb.subjects, definite=True), verb=verb)
+        subject = self.subject(verb.subjects, definite=True)
+        if subject.pronoun == "you" or (subject.pronoun == "I" and verb.name == "say"):
+            subject = self.name()
+        return Clause(subject=subject, verb=verb)
 
     def _wonderer(self) -> Clause:
         """Draw "Anna asks", "she does not know", "he wants to know" before "whether"."""
@@ -148,7 +151,10 @@ class PeriodSampler(SentenceSampler):
         """Draw two clauses at the same time, of different people and different verbs."""
         tense = self.rng.choice(tenses)
         verbs = self.rng.sample(self.durative, 2)
-        first, last = (self.activity(verb=verb, tense=tense, bare=True) for verb in verbs)
+        first, last = (
+            self.activity(self.subject(verb.subjects, definite=True), verb, tense, bare=True)
+            for verb in verbs
+        )
         if first is None or last is None or self._same(first.subject, last.subject):
             return None
         if any(each.subject.pronoun in ("he", "she") for each in (first, last)):
@@ -200,7 +206,10 @@ class PeriodSampler(SentenceSampler):
 
     def _extend(self, tree: Tree, last: Clause) -> Tree | None:
         """Add a reason, or a contrast, to a sentence whose last clause is given."""
-        other = self.activity(bare=True, tense="past" if last.tense == "past" else "present")
+        verb = self.rng.choice(self.verbs)
+        subject = self.subject(verb.subjects, definite=True)
+        tense = "past" if last.tense == "past" else "present"
+        other = self.activity(subject, verb, tense, bare=True)
         if other is None or other.subject.pronoun in ("he", "she"):
             return None
         if any(self._same(c.subject, other.subject) for c in tree.clauses()):

@@ -26,7 +26,7 @@ def phenomena(tree: Tree) -> frozenset[Phenomenon]:
 
 
 def _of_clause(clause: Clause) -> set[Phenomenon]:
-    verb, said = clause.verb, clause.object
+    verb, said = clause.verb, dict(clause.roles()).get("object")
     joined = any(phrase.joined is not None for _, phrase in clause.roles())
     reflexive = verb is not None and (verb.fr_aux == "se" or verb.de_reflexive)
     agreeing = verb is not None and verb.fr_aux != "avoir" and clause.tense == "past"
@@ -75,7 +75,7 @@ def combinations(tree: Tree) -> Iterator[tuple[str, str]]:
             for phrase in clause.subject.joined or (clause.subject,):
                 if phrase.noun is not None:
                     yield clause.predicate.en, phrase.noun.en
-        if clause.verb is not None and clause.object is not None:
+        if clause.verb is not None and clause.object is not None and clause.ask != "what":
             for phrase in clause.object.joined or (clause.object,):
                 if phrase.noun is not None:
                     yield clause.verb.en[0], phrase.noun.en

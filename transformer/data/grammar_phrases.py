@@ -8,6 +8,7 @@ from transformer.data.grammar_lexicon import Adjective, Lexicon, Noun, Verb
 from transformer.data.grammar_tree import Phrase
 
 HUMAN = frozenset({"adult", "child"})
+COUNTS = (2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10)
 
 
 class PhraseSampler:
@@ -191,7 +192,7 @@ class PhraseSampler:
         if verb.indefinite or (draw < 0.88 and not verb.definite):
             if negated and (living or "food" not in noun.classes):
                 return self.plain(noun, plural=True)
-            number = 0 if not living and self.chance(0.35) else self.rng.randint(2, 10)
+            number = 0 if not living and self.chance(0.35) else self.rng.choice(COUNTS)
             return self.describe(self.plain(noun, "a", True, number), adjective * 0.6)
         return self.describe(self.plain(noun, plural=True), adjective)
 

@@ -140,7 +140,7 @@ class Clause:
         """The noun phrases said in words with their roles, not the one that the gap stands for."""
         roles = (("subject", self.subject), ("object", self.object), ("recipient", self.recipient))
         for role, phrase in roles:
-            asked = role == "subject" and self.ask == "who"
+            asked = {"who": "subject", "what": "object"}.get(self.ask) == role
             if phrase is not None and self.gap != role and not asked:
                 yield role, phrase
 
