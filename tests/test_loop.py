@@ -269,6 +269,21 @@ def test_not_finite_before_the_first_checkpoint(tmp_path: Path) -> None:
         go(tmp_path, model)
 
 
+def test_not_finite_after_resuming_names_the_step_resumed_from(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), stop_after=4)
+    model = Tiny()
+    model.register_forward_hook(lambda module, arguments, logits: logits * float("nan"))
+    with pytest.raises(UserError, match=r"step 5: .*last\.safetensors of step 4, is unharmed"):
+        go(tmp_path, model, resume=True)
+
+
+def test_a_model_in_evaluation_mode_is_trained_with_dropout(tmp_path: Path) -> None:
+    one, two = Tiny(), Tiny().eval()
+    go(tmp_path / "1", one)
+    go(tmp_path / "2", two)
+    assert same_weights(one, two)
+
+
 def test_patience_ends_the_run_and_the_best_is_kept(tmp_path: Path) -> None:
     # To learn the training text is to unlearn the other: its targets are never seen.
     strange = [Batch(b.src, b.tgt_in, b.tgt_out.where(b.tgt_out == PAD_ID, 1)) for b in HELD_OUT]
