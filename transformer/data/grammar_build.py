@@ -5,6 +5,7 @@ after a change of the word lists or of the grammar. Drawing takes some 5 s, read
 """
 
 import gzip
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from zlib import crc32
@@ -19,8 +20,7 @@ from transformer.data.grammar_tables import corpus_folder, lexicon
 from transformer.data.grammar_tree import Tree, Word
 
 SEED = 2017
-LONGEST_ORDINARY = 16
-LONGEST = 25
+LENGTHS = ((4, 16), (17, 25))  # fewest and most tokens: ordinary, long
 HELD_OUT = 12  # one combination of two words in so many is kept out of training
 
 
@@ -44,7 +44,11 @@ def _links(src: list[Word], tgt: list[Word]) -> str:
     return " ".join(f"{a}-{b}" for a, b in sorted(links))
 
 
-def _sentence(tree: Tree) -> Sentence:
+def sentence_of(tree: Tree) -> Sentence:
+    """Say a sentence in its three languages, with the links between them.
+
+    Not in the paper: the course's own corpus.
+    """
     en, fr, de = english(tree), french(tree), german(tree)
     return Sentence(
         en=" ".join(_capital(en)),
@@ -66,65 +70,47 @@ def _length(sentence: Sentence) -> tuple[int, int]:
     return min(lengths), max(lengths)
 
 
-class _Collector:
-    """Gathers the splits; no text of any language stands in two of them, or twice in one."""
-
-    def __init__(self) -> None:
-        self.splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
-        self.said: set[str] = set()
-
-    def open(self, name: str) -> bool:
-        """Whether a split still takes sentences."""
-        return len(self.splits[name]) < SIZES[name]
-
-    def add(self, name: str, sentence: Sentence) -> None:
-        """Put a sentence into a split unless one of its texts is there already."""
-        texts = {sentence.en, sentence.fr, sentence.de}
-        if self.said.isdisjoint(texts):
-            self.said |= texts
-            self.splits[name].append(sentence)
-
-
-def build(seed: int = SEED) -> dict[str, list[Sentence]]:
-    """Draw every split from one seed, the tests first.
-
-    Not in the paper: the course's own corpus.
-
-    Returns:
-        For each split of `SIZES` its sentences.
-    """
-    sampler, found = PeriodSampler(lexicon(), Random(seed)), _Collector()
-    while found.open("test_long"):
+def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[str, Sentence]]:
+    """Draw sentences that fit a split which still takes some, the tests first."""
+    while taken["test_long"] < SIZES["test_long"]:
         tree = sampler.long()
         if tree is not None and not _held_out(tree):
-            sentence = _sentence(tree)
-            shortest, longest = _length(sentence)
-            if shortest > LONGEST_ORDINARY and longest <= LONGEST:
-                found.add("test_long", sentence)
-    while any(map(found.open, SIZES)):
+            yield "test_long", sentence_of(tree)
+    while any(taken[split] < size for split, size in SIZES.items()):
         tree = sampler.ordinary()
-        if tree is None:
-            continue
-        ordinary = next((n for n in ("test", "validation", "train") if found.open(n)), "train")
-        name = "test_combinations" if _held_out(tree) else ordinary
-        if found.open(name):
-            sentence = _sentence(tree)
-            if _length(sentence)[1] <= LONGEST_ORDINARY:
-                found.add(name, sentence)
-    return found.splits
+        if tree is not None:
+            splits = ("test_combinations",) if _held_out(tree) else ("test", "validation", "train")
+            still = [split for split in splits if taken[split] < SIZES[split]]
+            if still:
+                yield still[0], sentence_of(tree)
 
 
-def lines(splits: dict[str, list[Sentence]]) -> Iterator[str]:
-    """Give the lines of the corpus file: split, three texts, three alignments, phenomena.
+def build() -> Iterator[tuple[str, Sentence]]:
+    """Draw every sentence with its split; no text of any language comes twice.
 
     Not in the paper: the course's own corpus.
     """
-    for name, chosen in splits.items():
-        for each in chosen:
-            shown = " ".join(sorted(phenomenon.name for phenomenon in each.phenomena))
-            yield "\t".join((name, each.en, each.fr, each.de, *each.links.values(), shown)) + "\n"
+    taken: Counter[str] = Counter()
+    said: set[str] = set()
+    for split, sentence in _candidates(PeriodSampler(lexicon(), Random(SEED)), taken):
+        texts = {sentence.en, sentence.fr, sentence.de}
+        low, high = LENGTHS[split == "test_long"]
+        shortest, longest = _length(sentence)
+        if low <= shortest and longest <= high and said.isdisjoint(texts):
+            said |= texts
+            taken[split] += 1
+            yield split, sentence
+
+
+def line(split: str, said: Sentence) -> str:
+    """Write a sentence as the corpus file has it: split, texts, alignments, phenomena.
+
+    Not in the paper: the course's own corpus.
+    """
+    shown = " ".join(sorted(phenomenon.name for phenomenon in said.phenomena))
+    return "\t".join((split, said.en, said.fr, said.de, *said.links.values(), shown)) + "\n"
 
 
 if __name__ == "__main__":
-    content = "".join(lines(build())).encode()
+    content = "".join(line(split, sentence) for split, sentence in build()).encode()
     (corpus_folder() / FILE).write_bytes(gzip.compress(content, mtime=0))
