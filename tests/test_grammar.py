@@ -340,7 +340,7 @@ def test_french_elides_and_contracts() -> None:
     assert not _faults("fr", r"\b(à|de) les?\b(?! [aeéiouhœ])|\bsi ils?\b")
     assert not _faults("fr", r"\b[ljmtsndcqu]+'[bcdfgjklmnpqrstvwxz]")
     assert not _faults("fr", r"\bdes (beaux|belles|vieux|vieilles|petite?s|grande?s)\b")
-    assert not _faults("fr", r"\b(beau|nouveau|vieux) (homme|ours\b(?!s)|arbre|ordinateur)\b")
+    assert not _faults("fr", r"\b(beau|nouveau|vieux) (homme|arbre|ordinateur)\b")
 
 
 def test_french_denies_with_two_words() -> None:
@@ -390,29 +390,15 @@ def test_german_capitals_and_commas() -> None:
 
 
 def test_german_verbs_stand_second_or_last() -> None:
-    finite = [
-        "hat",
-        "haben",
-        "habe",
-        "hast",
-        "ist",
-        "sind",
-        "bin",
-        "bist",
-        "war",
-        "waren",
-        "warst",
-        "wollte",
-        "wollten",
-        "wolltest",
-    ]
-    states = ["ist", "sind", "bin", "bist", "war", "waren", "warst", "will", "willst", "wollen"]
+    finite = {"hat", "haben", "habe", "hast", "ist", "sind", "bin", "bist"}
+    finite |= {"war", "waren", "warst", "wollte", "wollten", "wolltest"}
+    states = {"ist", "sind", "bin", "bist", "war", "waren", "warst", "will", "willst", "wollen"}
     second = [each.de.split() for each in EVERY if re.match("Gestern (?!Abend)", each.de)]
     reasons = [found for each in EVERY for found in re.findall(r"weil [^,.]* (\w+) [.,]", each.de)]
     assert len(second) > 100
     assert len(reasons) > 500
     assert {words[1] for words in second} <= finite
-    assert set(reasons) <= set(states)
+    assert set(reasons) <= states
 
 
 def test_texts_are_blank_separated_with_a_capital_and_a_mark() -> None:

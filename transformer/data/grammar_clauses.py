@@ -25,6 +25,9 @@ class ClauseSampler(PhraseSampler):
 
     def place(self, verb: Verb, clause: Clause) -> Place | None:
         """Draw a place where, or to which, a verb can be done."""
+        said = clause.object.noun if clause.object is not None else None
+        if "shop" in verb.places and said is not None and "food" not in said.classes:
+            return None  # markets and supermarkets sell food
         return self._fitting_place(verb.places, clause, verb.direction)
 
     def _fitting_place(

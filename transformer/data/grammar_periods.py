@@ -104,7 +104,8 @@ class PeriodSampler(SentenceSampler):
     def _because(self, clause: Clause, reason: str, tense: str) -> Tree | None:
         adjective = next(a for a in self.lexicon.adjectives if a.en == reason)
         reference = self.refer(clause.subject)
-        if reference is None or adjective in clause.subject.adjectives:
+        moods = {adjective.en for adjective in clause.subject.adjectives}
+        if reference is None or not moods.isdisjoint({"happy", "sad", "tired", "sick"}):
             return None
         if reference.person != 3 and adjective.fr != adjective.fr_feminine:
             return None
