@@ -218,6 +218,16 @@ def test_a_write_that_stops_half_way_harms_nothing(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == {"old": 1}
 
 
+def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    # Never written into: who has the old one open keeps it whole, and so does a crash.
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+    with path.open() as old:
+        write_json(path, {"new": 2})
+        assert json.load(old) == {"old": 1}
+    assert read_json(path) == {"new": 2}
+
+
 def test_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("here first")
     with pytest.raises(UserError, match="cannot save"):
