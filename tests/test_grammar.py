@@ -10,12 +10,22 @@ from zlib import crc32
 import pytest
 
 from transformer.data import grammar_tables
-from transformer.data.grammar import FILE, LANGUAGES, SIZES, Sentence, counts, pairs, samples
+from transformer.data.grammar import (
+    FILE,
+    LANGUAGES,
+    SIZES,
+    Sentence,
+    as_written,
+    counts,
+    pairs,
+    samples,
+)
 from transformer.data.grammar import sentences as split_of
 from transformer.data.grammar_build import build, line, sentence_of
 from transformer.data.grammar_lexicon import Adjective, Noun, Time
 from transformer.data.grammar_tables import corpus_folder, lexicon
 from transformer.data.grammar_tree import Clause, Phenomenon, Phrase, Tree
+from transformer.data.parallel import aligned_tokens
 from transformer.errors import UserError
 
 EVERY = [sentence for split in SIZES for sentence in split_of(split)]
@@ -298,11 +308,22 @@ def test_pairs_in_all_directions(src_lang: str, tgt_lang: str) -> None:
     for src, tgt, links, reverse in zip(
         text.src, text.tgt, text.alignments, back.alignments, strict=True
     ):
-        words, others = src.split(), tgt.split()
+        words, others = aligned_tokens(src), aligned_tokens(tgt)
         assert all(a in range(len(words)) and b in range(len(others)) for a, b in links)
         assert {(b, a) for a, b in links} == reverse
         alone = {word.lower() for i, word in enumerate(words) if i not in {a for a, _ in links}}
         assert alone <= unlinked, src
+
+
+def test_text_is_as_people_write_it() -> None:
+    tokens = "Aujourd'hui , qui dort ?"
+    assert as_written(tokens, "fr") == "Aujourd'hui, qui dort ?"
+    assert as_written(tokens, "de") == "Aujourd'hui, qui dort?"
+    assert as_written("Il dort .", "fr") == "Il dort."
+    for lang, other in (("en", "fr"), ("fr", "de"), ("de", "en")):
+        written = pairs("test", lang, other).src
+        tokens_of = [sentence.text(lang).split() for sentence in split_of("test")]
+        assert [aligned_tokens(text) for text in written] == tokens_of
 
 
 def test_the_learner_meets_every_word_of_the_hard_tests_in_training() -> None:

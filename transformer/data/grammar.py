@@ -1,6 +1,7 @@
 """The embedded corpus: English, French and German sentences with their gold word alignments."""
 
 import gzip
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ __all__ = [
     "SIZES",
     "Phenomenon",
     "Sentence",
+    "as_written",
     "corpus_folder",
     "counts",
     "pairs",
@@ -116,10 +118,21 @@ def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     return ParallelText(
         src_lang=src_lang,
         tgt_lang=tgt_lang,
-        src=[sentence.text(src_lang) for sentence in chosen],
-        tgt=[sentence.text(tgt_lang) for sentence in chosen],
+        src=[as_written(sentence.text(src_lang), src_lang) for sentence in chosen],
+        tgt=[as_written(sentence.text(tgt_lang), tgt_lang) for sentence in chosen],
         alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in chosen],
     )
+
+
+def as_written(tokens: str, lang: str) -> str:
+    """Join punctuation to the word before it, but for the French question mark.
+
+    Args:
+        tokens: A sentence whose every token stands between blanks.
+        lang: Its language.
+    """
+    attached = ",." if lang == "fr" else ",.?"
+    return re.sub(rf" (?=[{attached}])", "", tokens)
 
 
 def counts(split: str) -> dict[Phenomenon, int]:

@@ -1,9 +1,18 @@
 """What every corpus gives: sentences and their translations, side by side."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transformer.errors import UserError
+
+
+def aligned_tokens(text: str) -> list[str]:
+    """Cut a sentence into the words and punctuation marks that gold alignments count.
+
+    "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
+    """
+    return re.findall(r"[^\s,.?!]+|[,.?!]", text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +26,7 @@ class ParallelText:
         references: For each sentence every accepted translation, `tgt[i]` among
             them; None where the corpus has one translation each.
         alignments: For each sentence its gold links (source token, target token),
-            counted from 0 over the tokens that blanks separate; None where unknown.
+            counted from 0 over what `aligned_tokens` gives; None where unknown.
     """
 
     src_lang: str

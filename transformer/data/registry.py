@@ -80,8 +80,8 @@ _EMBEDDED = Corpus(
     about="English, French and German sentences made by a grammar, with gold word alignments",
     pairs=ALL_SIX,
     splits=("train", "validation", "test", "test_combinations", "test_long"),
-    licence="that of this project",
-    citation="this project, transformer/data/grammar.py",
+    licence="CC BY 4.0",
+    citation="this course",
 )
 
 _MULTI30K = Corpus(
