@@ -8,11 +8,13 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from transformer import recipes
 from transformer.errors import UserError
 
+BLOCK = 512  # lines translated together
 INTERRUPTED = 130  # what a shell expects of a program stopped by Ctrl-C
 
 
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without the place in the code."""
     print(f"warning: {message}", file=sys.stderr)
 
@@ -204,23 +206,22 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 
 def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
+    from transformer.charts.export import check_attention_file, write_attention
     from transformer.translator import Translator
 
+    if options.attention is not None:
+        check_attention_file(options.attention)
     translator = Translator.load(options.model)
     lines = (line.rstrip("\n") for line in sys.stdin)
-    if sys.stdin.isatty():
+    interactive = sys.stdin.isatty()
+    if interactive:
         print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-        blocks = ([line] for line in lines)
-    else:
-        blocks = iter([list(lines)])
     seen: list[str] = []
-    for block in blocks:
-        translated = translator.translate(block, options.beam, refuse_long=options.refuse_long)
-        print(*translated, sep="\n", flush=True)
+    while block := list(islice(lines, 1 if interactive else BLOCK)):
+        for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
+            print(line, flush=interactive)
         seen += block
     if options.attention is not None:
-        from transformer.charts.export import write_attention
-
         write_attention(options.attention, translator, seen, options.beam)
     return 0
 

@@ -9,6 +9,11 @@ from transformer.errors import unknown_name
 PROFILES = ("quick", "full")
 
 
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def course_profile() -> str:
     """Say how much a lesson should train here.
 

@@ -84,15 +84,20 @@ def read_description(folder: Path) -> Description:
     return Description(recipe, src_tokenizer, tgt_tokenizer)
 
 
-def read_model(folder: Path) -> tuple[Description, Transformer]:
+def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, Transformer]:
     """Read a trained model, in evaluation mode, on the CPU.
+
+    Args:
+        folder: Of the model.
+        weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
+            the final ones.
 
     Raises:
         UserError: the folder or a file in it is missing, truncated or foreign.
     """
     description = read_description(folder)
-    path = folder / WEIGHTS
-    if not path.is_file():
+    path = folder / WEIGHTS if weights is None else weights
+    if weights is None and not path.is_file():
         raise UserError(f"{folder} has no {WEIGHTS}: its training has not ended, resume it")
     model = description.build()
     load_weights(model, load_tensors(path)[0], path)

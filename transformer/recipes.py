@@ -37,12 +37,12 @@ _DEMO = Recipe(
     data=DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", vocab_size=3000),
     model=ModelConfig(d_model=128, d_ff=256, num_heads=4, num_layers=2, dropout=0.0, pre_norm=True),
     training=TrainingConfig(
-        steps=450,
+        steps=600,
         batch_tokens=1536,
         warmup_steps=150,
         label_smoothing=0.0,
         report_every=50,
-        validate_every=150,
+        validate_every=200,
         average_last=1,
     ),
 )

@@ -15,7 +15,7 @@ def results_folder() -> Path:
     """
     folder = Path(__file__).resolve().parents[1] / "data" / "results"
     if not folder.is_dir():
-        raise UserError("recorded runs are in the repository only: clone it, and install from there")
+        raise UserError("recorded runs are in the repository only: clone it")
     return folder
 
 

@@ -51,13 +51,23 @@ class Translator:
         self.model = model.to(self.device).eval()
 
     @classmethod
-    def load(cls, folder: str | Path, device: torch.device | str = "cpu") -> Self:
+    def load(
+        cls,
+        folder: str | Path,
+        device: torch.device | str = "cpu",
+        weights: Path | None = None,
+    ) -> Self:
         """Load a model folder.
+
+        Args:
+            folder: What training left.
+            device: Where to search.
+            weights: A checkpoint's weights instead of the final ones.
 
         Raises:
             UserError: the folder or a file in it is missing, truncated or foreign.
         """
-        return cls(*read_model(Path(folder)), device)
+        return cls(*read_model(Path(folder), weights), device)
 
     def translate(
         self,

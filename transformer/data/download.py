@@ -132,7 +132,7 @@ def _download(corpus: Corpus, file: DataFile, target: Path) -> None:
                 )
                 return
             except requests.HTTPError as error:
-                status = error.response.status_code
+                status = 0 if error.response is None else error.response.status_code
                 reasons[address] = f"answers {status}"
                 if 400 <= status < 500:  # asking again will not help
                     addresses.remove(address)

@@ -113,8 +113,8 @@ def _verb_words(each: Clause) -> list[Word]:
     before = [word("ne", key + Key.NOT)] if each.negated else []
     after = [word("pas", key + Key.NOT)] if each.negated else []
     if verb is None:
-        forms = ETAIT if each.tense == "past" else ETRE
-        return [*before, word(forms[slot], key + Key.TENSE, key + Key.COPULA), *after]
+        copula = ETAIT if each.tense == "past" else ETRE
+        return [*before, word(copula[slot], key + Key.TENSE, key + Key.COPULA), *after]
     content = {key + Key.VERB, key + Key.VERB_PREP}
     content |= {key + Key.SELF} if verb.fr_aux != "se" else set()
     if each.modal is not None:

@@ -4,6 +4,7 @@ import csv
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from transformer.data.grammar_lexicon import Adjective, Lexicon, Modal, Noun, Place, Time, Verb
 from transformer.errors import UserError
@@ -99,12 +100,13 @@ def _verbs() -> dict[str, Verb]:
 
 def _modals() -> dict[str, Modal]:
     entries = tomllib.loads((corpus_folder() / "modals.toml").read_text(encoding="utf-8"))
-    return {
-        name: Modal(
-            name=name, **{k: _forms(v) if isinstance(v, str) else v for k, v in entry.items()}
-        )
-        for name, entry in entries.items()
-    }
+    modals = {}
+    for name, entry in entries.items():
+        values: dict[str, Any] = {
+            key: _forms(value) if isinstance(value, str) else value for key, value in entry.items()
+        }
+        modals[name] = Modal(name=name, **values)
+    return modals
 
 
 def _place(row: dict[str, str]) -> Place:

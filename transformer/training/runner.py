@@ -11,16 +11,12 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.errors import UserError
+from transformer.machine import pick_device
 from transformer.model_folder import Description
 from transformer.provenance import provenance
 from transformer.training.checkpoint import read_json, require_same, write_json
 from transformer.training.log import Report, TrainingResult
 from transformer.training.loop import train
-
-
-def pick_device() -> torch.device:
-    """Give the GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def train_recipe(

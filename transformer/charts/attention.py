@@ -1,0 +1,70 @@
+"""Attention weights as pictures: a row for each query, a column for each key."""
+
+from collections.abc import Sequence
+
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from transformer.errors import UserError
+
+
+def draw_attention(
+    weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
+) -> Axes:
+    """Draw one matrix of attention weights, dark 0 to bright 1.
+
+    Args:
+        weights: (q_len, k_len), each row summing to 1.
+        queries: The tokens that attend, q_len of them, drawn downwards.
+        keys: The tokens attended to, k_len of them, drawn to the right.
+        ax: Where to draw.
+        title: Above the matrix.
+
+    Raises:
+        UserError: the tokens do not fit the matrix.
+    """
+    if tuple(weights.shape) != (len(queries), len(keys)):
+        raise UserError(
+            f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
+            f"{len(keys)} keys: give (q_len, k_len)"
+        )
+    ax.imshow(weights.detach().float().cpu().numpy(), cmap="viridis", vmin=0, vmax=1)
+    ax.set_xticks(range(len(keys)), keys, rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(queries)), queries)
+    ax.tick_params(length=0, labelsize=8)
+    ax.set_title(title, fontsize=10)
+    return ax
+
+
+def draw_heads(
+    weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str, per_row: int = 4
+) -> Figure:
+    """Draw every head of one layer side by side, with one scale from 0 to 1.
+
+    Args:
+        weights: (num_heads, q_len, k_len)
+        queries: The tokens that attend.
+        keys: The tokens attended to.
+        title: Above the figure.
+        per_row: Heads in a row.
+    """
+    num_heads = len(weights)
+    columns = min(per_row, num_heads)
+    rows = -(-num_heads // columns)
+    size = (2.0 + 1.9 * columns, 0.8 + rows * (1.2 + 0.19 * len(queries)))
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for index, ax in enumerate(axes.flat):
+        if index >= num_heads:
+            ax.set_axis_off()
+            continue
+        draw_attention(weights[index], queries, keys, ax, f"head {index + 1}")
+        if index % columns:
+            ax.set_yticklabels([])
+    figure.suptitle(title)
+    figure.supxlabel("attended to (key)", fontsize=9)
+    figure.supylabel("attends (query)", fontsize=9)
+    scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01)
+    scale.set_label("attention weight")
+    return figure
