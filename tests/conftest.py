@@ -14,4 +14,31 @@ def shared_data() -> Path:
     for folder in (os.environ.get("TRANSFORMER_DATA"), ROOT.parent / "shared" / "data"):
         if folder and (Path(folder) / "multi30k" / "train.de.gz").is_file():
             return Path(folder)
-    pytest.skip("needs the real corpora: set TRANSFORMER_DATA to a folder that holds multi30k/ and tatoeba/")
+    pytest.skip(
+        "needs the real corpora: set TRANSFORMER_DATA to a folder with multi30k/ and tatoeba/"
+    )
+
+
+TINY = {
+    "vocab_size": "293",
+    "d_model": "16",
+    "d_ff": "17",
+    "num_heads": "2",
+    "num_layers": "1",
+    "batch_tokens": "256",
+    "max_train_tokens": "23",
+    "report_every": "1",
+    "validate_every": "2",
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny demo after two steps; copy it before changing it."""
+    from transformer import recipes
+    from transformer.training.runner import train_recipe
+
+    folder = tmp_path_factory.mktemp("tiny") / "model"
+    recipe = recipes.find("demo").override(TINY | {"steps": "2"})
+    train_recipe(recipe, folder, on_report=lambda report: None)
+    return folder
