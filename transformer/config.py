@@ -5,7 +5,7 @@ The named recipes are in `transformer/recipes.py`.
 """
 
 import dataclasses
-import types
+import math
 import typing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,6 +35,45 @@ class TokenizerKind(StrEnum):
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise UserError(message)
+
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def _kind_of(hint: Any) -> tuple[type, bool]:
+    """Give a field's type, and whether it may be None instead."""
+    kinds = typing.get_args(hint) or (hint,)
+    return kinds[0], type(None) in kinds
+
+
+def _settle_types(config: Any) -> None:
+    """Make names members of their enumeration, and refuse values of the wrong type."""
+    for name, hint in typing.get_type_hints(type(config)).items():
+        value, (kind, optional) = getattr(config, name), _kind_of(hint)
+        if issubclass(kind, StrEnum):
+            if value not in list(kind):
+                raise unknown_name(name, str(value), kind)
+            object.__setattr__(config, name, kind(value))
+        elif kind is float and type(value) is int:
+            object.__setattr__(config, name, float(value))
+        elif type(value) is not kind and not (optional and value is None):
+            alternative = " or none" if optional else ""
+            raise UserError(f"{name} is {value!r}: give {_KINDS[kind]}{alternative}")
+
+
+def _parse(text: str, hint: Any) -> Any:
+    """Read what was typed; what does not fit stays text, for `_settle_types` to refuse."""
+    kind, optional = _kind_of(hint)
+    if optional and text.lower() == "none":
+        return None
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            return text
+    return text
 
 
 def _require_positive(config: object, *names: str) -> None:
@@ -93,6 +132,7 @@ class ModelConfig:
     output_bias: bool = False
 
     def __post_init__(self) -> None:
+        _settle_types(self)
         _require_positive(self, "d_model", "d_ff", "num_heads", "num_layers", "max_len")
         _require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
         for name in ("d_k", "d_v"):
@@ -157,6 +197,7 @@ class DataConfig:
     max_train_tokens: int = 100
 
     def __post_init__(self) -> None:
+        _settle_types(self)
         _require_positive(self, "min_frequency", "max_train_tokens")
         _require(
             self.src_lang != self.tgt_lang,
@@ -214,6 +255,7 @@ class TrainingConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        _settle_types(self)
         _require_positive(
             self,
             "steps",
@@ -227,10 +269,10 @@ class TrainingConfig:
         _require_fraction(self, "label_smoothing", "beta1", "beta2")
         for name in ("learning_rate_factor", "epsilon"):
             value = getattr(self, name)
-            _require(value > 0, f"{name} is {value}: give a number above 0")
+            _require(0 < value < math.inf, f"{name} is {value}: give a number above 0")
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)
-            _require(value >= 0, f"{name} is {value}: give 0 or more")
+            _require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +291,12 @@ class Recipe:
             "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
             "or tie_source_target=false",
         )
+        longest = self.data.max_train_tokens + 1
+        _require(
+            longest <= self.model.max_len,
+            f"max_train_tokens {longest - 1} and an end mark are more than max_len "
+            f"{self.model.max_len}: make max_train_tokens smaller, or max_len larger",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON; `from_dict` reads them back."""
@@ -261,19 +309,10 @@ class Recipe:
         Raises:
             UserError: a section or a key is missing or foreign, or a value is out of range.
         """
-        sections = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
         try:
-            made: dict[str, Any] = {key: kind(**values[key]) for key, kind in sections.items()}
-            made["model"] = dataclasses.replace(
-                made["model"], positions=Positions(made["model"].positions)
-            )
-            made["data"] = dataclasses.replace(
-                made["data"], tokenizer=TokenizerKind(made["data"].tokenizer)
-            )
-            return cls(name=values["name"], about=values["about"], **made)
-        except UserError:
-            raise
-        except (TypeError, KeyError, ValueError) as error:
+            sections = {key: kind(**values[key]) for key, kind in _SECTIONS.items()}
+            return cls(name=values["name"], about=values["about"], **sections)
+        except (TypeError, KeyError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 
     def override(self, settings: dict[str, str]) -> Self:
@@ -285,41 +324,18 @@ class Recipe:
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
-        sections = {
-            field.name: {f.name for f in dataclasses.fields(getattr(self, field.name))}
-            for field in dataclasses.fields(self)
-            if dataclasses.is_dataclass(getattr(self, field.name))
-        }
-        changes: dict[str, dict[str, Any]] = {section: {} for section in sections}
+        hints = {name: typing.get_type_hints(kind) for name, kind in _SECTIONS.items()}
+        changes: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
         for key, text in settings.items():
-            section = next((name for name, keys in sections.items() if key in keys), None)
+            section = next((name for name, keys in hints.items() if key in keys), None)
             if section is None:
-                raise unknown_name("key", key, [k for keys in sections.values() for k in keys])
-            kind = typing.get_type_hints(type(getattr(self, section)))[key]
-            changes[section][key] = _parse(key, text, kind)
-        return dataclasses.replace(
-            self,
-            **{
-                section: dataclasses.replace(getattr(self, section), **values)
-                for section, values in changes.items()
-            },
-        )
+                raise unknown_name("key", key, [key for keys in hints.values() for key in keys])
+            changes[section][key] = _parse(text, hints[section][key])
+        changed = {
+            section: dataclasses.replace(getattr(self, section), **values)
+            for section, values in changes.items()
+        }
+        return dataclasses.replace(self, **changed)
 
 
-def _parse(key: str, text: str, kind: Any) -> Any:
-    """Read a typed value: bool as true or false, "none" where None is allowed."""
-    if isinstance(kind, types.UnionType):
-        if text.lower() == "none":
-            return None
-        kind = next(k for k in typing.get_args(kind) if k is not type(None))
-    if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise UserError(f"{key}={text}: give true or false")
-        return text.lower() == "true"
-    try:
-        return kind(text)
-    except ValueError as error:
-        choices = "one of " + ", ".join(kind) if issubclass(kind, StrEnum) else f"a value of {kind}"
-        raise UserError(
-            f"{key}={text}: give {choices.replace('<class ', '').replace('>', '')}"
-        ) from error
+_SECTIONS: dict[str, Any] = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
