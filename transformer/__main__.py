@@ -4,23 +4,35 @@ Only what a command needs is imported, when it runs: help answers at once.
 """
 
 import argparse
+import io
 import json
+import os
+import shlex
 import sys
 import warnings
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from transformer import recipes
 from transformer.errors import UserError
 
 BLOCK = 512  # lines translated together
+MISTAKE = 2
 INTERRUPTED = 130  # what a shell expects of a program stopped by Ctrl-C
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that says a mistake in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the mistake, and end the program."""
+        self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Describe the commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m transformer",
         description="Train, use and measure the course's models.",
         epilog="Try: python -m transformer train demo --out runs/demo",
@@ -42,17 +54,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, 2 after a user's mistake, or 130 after Ctrl-C.
     """
-    options = make_parser().parse_args(arguments)
-    warnings.showwarning = _show_warning
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    options = make_parser().parse_args(typed)
+    options.typed = typed
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time, into a pipe too
+        sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _guarded(options.run, options)
+
+
+def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command; say in one line what stopped it."""
     try:
-        status: int = options.run(options)
+        status = run(options)
+        sys.stdout.flush()
         return status
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        message = " ".join(str(error).split())
+        print(f"error: {message}", file=sys.stderr)
+        return MISTAKE
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return INTERRUPTED
+    except OSError as error:  # of standard output: all other files are written with care
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
+            print(f"error: cannot go on: {error}", file=sys.stderr)
+        return MISTAKE
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -60,7 +89,23 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-def _add_corpora(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _beam_size(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number, 1 or more")
+    return int(text)
+
+
+def _add_beam(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--beam",
+        type=_beam_size,
+        default=4,
+        metavar="K",
+        help="prefixes to follow; 1 is greedy (4)",
+    )
+
+
+def _add_corpora(commands: "argparse._SubParsersAction[_Parser]") -> None:
     corpora = commands.add_parser("corpora", help="list, fetch and verify the corpora")
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the corpora, with languages, splits and licence")
@@ -73,7 +118,7 @@ def _add_corpora(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     verifying.set_defaults(run=verify_corpus)
 
 
-def _add_train(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_train(commands: "argparse._SubParsersAction[_Parser]") -> None:
     listed = "\n".join(f"  {name:18} {recipe.about}" for name, recipe in recipes.RECIPES.items())
     train = commands.add_parser(
         "train",
@@ -96,16 +141,14 @@ def _add_train(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     train.set_defaults(run=train_model)
 
 
-def _add_translate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_translate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     translate = commands.add_parser(
         "translate",
         help="translate standard input, one sentence a line",
         description="Translate standard input, one sentence a line; an empty line stays empty.",
     )
     translate.add_argument("model", type=Path, metavar="MODEL_DIR")
-    translate.add_argument(
-        "--beam", type=int, default=4, metavar="K", help="prefixes to follow; 1 is greedy (4)"
-    )
+    _add_beam(translate)
     translate.add_argument(
         "--attention",
         type=Path,
@@ -121,7 +164,7 @@ def _add_translate(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     translate.set_defaults(run=translate_lines)
 
 
-def _add_evaluate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     evaluate = commands.add_parser(
         "evaluate",
         help="measure a model: BLEU, chrF, perplexity, as JSON",
@@ -130,9 +173,7 @@ def _add_evaluate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     evaluate.add_argument("model", type=Path, metavar="MODEL_DIR")
     evaluate.add_argument("--corpus", metavar="NAME", help="instead of the one it was trained on")
     evaluate.add_argument("--split", metavar="NAME", help="instead of the corpus's first test set")
-    evaluate.add_argument(
-        "--beam", type=int, default=4, metavar="K", help="prefixes to follow; 1 is greedy (4)"
-    )
+    _add_beam(evaluate)
     evaluate.add_argument(
         "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"
     )
@@ -182,10 +223,12 @@ def train_model(options: argparse.Namespace) -> int:
     out: Path = options.out or Path("runs") / recipe.name
     result = train_recipe(recipe, out, resume=options.resume)
     if result.interrupted:
-        print(f"stopped at step {result.step}; go on with the same command and --resume")
+        again = [*options.typed, *([] if options.resume else ["--resume"])]
+        command = shlex.join(["python", "-m", "transformer", *again])
+        print(f"stopped after step {result.step}, all is kept; go on with: {command}")
         return INTERRUPTED
-    print(f"done: {out}, validation loss {result.final_loss:.3f} ({result.final_from})")
-    print(f'try: echo "..." | python -m transformer translate {out}')
+    print(result)
+    print(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
     return 0
 
 
@@ -212,18 +255,50 @@ def translate_lines(options: argparse.Namespace) -> int:
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model)
-    lines = (line.rstrip("\n") for line in sys.stdin)
-    interactive = sys.stdin.isatty()
-    if interactive:
-        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
     seen: list[str] = []
-    while block := list(islice(lines, 1 if interactive else BLOCK)):
+    for block in _blocks(whole=options.refuse_long):
         for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
-            print(line, flush=interactive)
+            print(line)
         seen += block
     if options.attention is not None:
         write_attention(options.attention, translator, seen, options.beam)
     return 0
+
+
+def _blocks(whole: bool) -> Iterator[list[str]]:
+    """Give the lines of standard input to translate together.
+
+    From a keyboard each by itself; else all is read and checked before the first is given.
+
+    Args:
+        whole: Give all in one block, so that a line can be refused before any is printed.
+    """
+    if sys.stdin.isatty():
+        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
+        yield from ([line.rstrip("\n")] for line in sys.stdin)
+        return
+    lines = read_lines(sys.stdin.buffer.read())
+    size = max(len(lines), 1) if whole else BLOCK
+    yield from (lines[start : start + size] for start in range(0, len(lines), size))
+
+
+def read_lines(content: bytes) -> list[str]:
+    """Cut UTF-8 text into lines, at line feeds alone.
+
+    Raises:
+        UserError: a line is not UTF-8.
+    """
+    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    texts = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"line {number} of the input is not UTF-8 (byte {error.object[error.start]:#04x}): "
+                "convert it, for example with iconv -t UTF-8"
+            ) from error
+    return texts
 
 
 def evaluate_model(options: argparse.Namespace) -> int:

@@ -15,8 +15,9 @@ from transformer.config import Recipe
 from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.errors import UserError
+from transformer.files import read_json, write_json
 from transformer.model import Transformer
-from transformer.training.checkpoint import load_tensors, load_weights, read_json, write_json
+from transformer.training.checkpoint import load_tensors, load_weights
 
 RECIPE = "recipe.json"
 SRC_TOKENIZER = "src_tokenizer.json"
@@ -41,28 +42,41 @@ class Description(NamedTuple):
         )
 
 
-def make_folder(folder: Path) -> None:
-    """Make the folder, and those above it.
-
-    Raises:
-        UserError: a file is in the way, or it may not be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
-
-
 def write_description(folder: Path, description: Description) -> None:
     """Write the recipe and the tokenizers.
 
     Raises:
         UserError: the folder cannot be written to.
     """
-    make_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
     tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
     tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
     write_json(folder / RECIPE, description.recipe.to_dict())
+
+
+def holds_run(folder: Path) -> bool:
+    """Tell whether a run was begun in this folder."""
+    return (folder / RECIPE).exists()
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """Read what the run in a folder was asked to do.
+
+    Raises:
+        UserError: there is no run, or its recipe is truncated or foreign.
+    """
+    if not folder.is_dir():
+        raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
+    if not holds_run(folder):
+        raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
+    values = read_json(folder / RECIPE)
+    try:
+        return Recipe.from_dict(values)
+    except UserError as error:
+        raise UserError(f"{folder / RECIPE}: {error}") from error
 
 
 def read_description(folder: Path) -> Description:
@@ -71,14 +85,7 @@ def read_description(folder: Path) -> Description:
     Raises:
         UserError: the folder or a file in it is missing, truncated or foreign.
     """
-    if not folder.is_dir():
-        raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
-    if not (folder / RECIPE).is_file():
-        raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
-    try:
-        recipe = Recipe.from_dict(read_json(folder / RECIPE))
-    except UserError as error:
-        raise UserError(f"{folder / RECIPE}: {error}") from error
+    recipe = read_recipe(folder)
     src_tokenizer = tokenizers.load(folder / SRC_TOKENIZER)
     tgt_tokenizer = tokenizers.load(folder / TGT_TOKENIZER)
     return Description(recipe, src_tokenizer, tgt_tokenizer)
@@ -98,7 +105,11 @@ def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, 
     description = read_description(folder)
     path = folder / WEIGHTS if weights is None else weights
     if weights is None and not path.is_file():
-        raise UserError(f"{folder} has no {WEIGHTS}: its training has not ended, resume it")
+        raise UserError(
+            f"{folder} has no {WEIGHTS}: its training has not ended; go on with the command "
+            "that began it and --resume"
+        )
+    tensors, _ = load_tensors(path)
     model = description.build()
-    load_weights(model, load_tensors(path)[0], path)
+    load_weights(model, tensors, path)
     return description, model.eval()

@@ -1,11 +1,12 @@
 """Attention weights as a file: numbers (.json) or a picture (.png)."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from transformer.errors import UserError
-from transformer.training.checkpoint import write_json
+from transformer.files import require_writable, write_atomically, write_json
 from transformer.translator import Attention, Translator
 
 
@@ -13,12 +14,11 @@ def check_attention_file(path: Path) -> None:
     """Refuse a file that `write_attention` could not write.
 
     Raises:
-        UserError: the name ends in neither .json nor .png, or there is no such folder.
+        UserError: the name ends in neither .json nor .png, or the file cannot be written.
     """
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
-    if not path.parent.is_dir():
-        raise UserError(f"--attention {path}: there is no folder {path.parent}")
+    require_writable(path)
 
 
 def write_attention(
@@ -76,5 +76,7 @@ def _draw(path: Path, attention: Attention) -> None:
     figure = draw_heads(
         attention.maps.cross[-1, 0], attention.tgt_tokens, attention.src_tokens, title
     )
-    figure.savefig(path, dpi=150)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=150)
     plt.close(figure)
+    write_atomically(path, picture.getvalue())

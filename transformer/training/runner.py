@@ -11,10 +11,12 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.errors import UserError
+from transformer.files import require_writable, write_json
 from transformer.machine import pick_device
+from transformer.model import Transformer, count_parameters
 from transformer.model_folder import Description
-from transformer.provenance import provenance
-from transformer.training.checkpoint import read_json, require_same, write_json
+from transformer.provenance import hardware, provenance
+from transformer.training.checkpoint import require_same
 from transformer.training.log import Report, TrainingResult
 from transformer.training.loop import train
 
@@ -25,6 +27,7 @@ def train_recipe(
     *,
     resume: bool = False,
     device: torch.device | None = None,
+    on_begin: Callable[[str], None] = print,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
 ) -> TrainingResult:
@@ -32,38 +35,40 @@ def train_recipe(
 
     Args:
         recipe: What to do.
-        out: The folder to make.
-        resume: Go on with the run in `out`.
+        out: The folder to make; nothing is written before all is ready to train.
+        resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
         device: Where to train; None picks the GPU if there is one.
+        on_begin: Called with two lines that say what is about to be done.
         on_report: Called with each report; `print` shows one line.
         stop_after: Interrupt the run once this many steps are done.
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
-            with another recipe; the corpus cannot be had; a loss that is not finite.
+            with another recipe; the corpus cannot be had; a file cannot be written; a loss
+            that is not finite.
     """
     device = device or pick_device()
     data, training = recipe.data, recipe.training
-    if resume:
-        require_same(read_begun(out).to_dict(), recipe.to_dict(), free="steps")
-    elif (out / model_folder.RECIPE).exists():
-        raise UserError(f"{out} holds a run already: resume it (--resume), or give another folder")
+    _check_folder(recipe, out, resume)
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
         description = model_folder.read_description(out)._replace(recipe=recipe)
     else:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
-        model_folder.write_description(out, description)
     sides = description.src_tokenizer, description.tgt_tokenizer
     examples = encode_pairs(*sides, text, data.max_train_tokens)
-    held_out_examples = encode_pairs(*sides, held_out, recipe.model.max_len - 1)
     batches = TokenBudgetBatches(examples, training.batch_tokens, seed=training.seed)
+    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
+    held_out_examples = encode_pairs(*sides, held_out, longest)
     held_out_batches = TokenBudgetBatches(held_out_examples, training.batch_tokens)
 
     torch.manual_seed(training.seed)
+    model = description.build()
+    model_folder.write_description(out, description)
+    on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
     result = train(
-        description.build(),
+        model,
         training,
         batches,
         list(held_out_batches.epoch(0)),
@@ -79,16 +84,41 @@ def train_recipe(
     return result
 
 
-def read_begun(out: Path) -> Recipe:
-    """Read the recipe that the run in `out` was begun with.
+def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
+    """Refuse a folder that this run may not use, before anything is done."""
+    if not resume:
+        if model_folder.holds_run(out):
+            raise UserError(
+                f"{out} holds a run already: go on with it (--resume), or give another folder"
+            )
+        require_writable(out / model_folder.RECIPE)
+        return
+    if not model_folder.holds_run(out):
+        raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
+    require_same(_settings(model_folder.read_recipe(out)), _settings(recipe), free="steps")
 
-    Raises:
-        UserError: there is no run in `out`.
-    """
-    path = out / model_folder.RECIPE
-    if not path.is_file():
-        raise UserError(f"nothing to resume in {out}: it has no {model_folder.RECIPE}")
-    return Recipe.from_dict(read_json(path))
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """Give all that makes a difference to a run."""
+    values = recipe.to_dict()
+    return {"recipe": values.pop("name")} | {k: v for k, v in values.items() if k != "about"}
+
+
+def _summary(
+    description: Description, model: Transformer, device: torch.device, pairs: int, held_out: int
+) -> str:
+    """Say in two lines what is about to be done."""
+    recipe, src, tgt = description
+    data = recipe.data
+    types = f"{src.vocab_size:,}"
+    if not data.joint_vocabulary:
+        types += f" and {tgt.vocab_size:,}"
+    return (
+        f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, {pairs:,} sentence pairs "
+        f"to learn from, {held_out:,} to validate with, vocabulary of {types}\n"
+        f"{count_parameters(model):,} parameters, {recipe.training.steps:,} steps on "
+        f"{hardware(device)}"
+    )
 
 
 def _record(result: TrainingResult, recipe: Recipe, device: torch.device) -> dict[str, Any]:
