@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.errors import UserError
-from transformer.files import require_writable, write_atomically, write_json
+from transformer.files import check_file, write_atomically, write_json
 from transformer.translator import Attention, Translator
 
 
@@ -18,7 +18,7 @@ def check_attention_file(path: Path) -> None:
     """
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
-    require_writable(path)
+    check_file(path)
 
 
 def write_attention(

@@ -11,7 +11,7 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.errors import UserError
-from transformer.files import require_writable, write_json
+from transformer.files import check_folder, write_json
 from transformer.machine import pick_device
 from transformer.model import Transformer, count_parameters
 from transformer.model_folder import Description
@@ -91,7 +91,7 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
             raise UserError(
                 f"{out} holds a run already: go on with it (--resume), or give another folder"
             )
-        require_writable(out / model_folder.RECIPE)
+        check_folder(out)
         return
     if not model_folder.holds_run(out):
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
