@@ -18,31 +18,42 @@ from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
 from transformer.decoding import BEAM_SIZE
 from transformer.errors import UserError, unknown_name
+from transformer.files import read_json, write_json
 from transformer.machine import pick_device
+from transformer.model import count_parameters
 from transformer.model_folder import RUN
 from transformer.provenance import provenance
-from transformer.training.checkpoint import read_json, write_json
+from transformer.training.folder import RunFolder
+from transformer.training.log import read_log
 from transformer.training.loss import validation_loss
 from transformer.translator import Translator
 
 RESAMPLES = 1000
+CURVE_POINTS = 60  # enough for a picture's width
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score detokenised, cased text as WMT does (sacreBLEU 13a; Post 2018).
+    """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
+
+    A word model leaves blanks around its punctuation. 13a cuts there anyway, but for
+    apostrophes: "l' homme" for "l'homme" costs such a model points.
 
     Args:
         hypotheses: Translations.
-        references: For each of them every accepted translation.
+        references: For each of them every accepted translation, one or more.
 
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature.
+
+    Raises:
+        UserError: there are no translations, or the references do not fit them.
     """
-    return _score(BLEU(), hypotheses, references)
+    # Its only effect: no warning on standard error about the blanks of word models.
+    return _score(BLEU(force=True), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score by shared character sequences (chrF2; Popović 2015); the shape is `bleu`'s."""
+    """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
     return _score(CHRF(), hypotheses, references)
 
 
@@ -57,7 +68,15 @@ def bleu_tokenised_lowercased(
         hypotheses: Translations.
         references: For each of them every accepted translation.
         lang: The language, for its tokeniser.
+
+    Returns:
+        Points of 0 to 100.
+
+    Raises:
+        UserError: there are no translations, the references do not fit them, or the
+            language is unknown.
     """
+    _check(hypotheses, references)
 
     def tokenised(text: str) -> str:
         return " ".join(split_words(lang, text, lowercase=True))
@@ -68,27 +87,40 @@ def bleu_tokenised_lowercased(
     return round(score.score, 2)
 
 
-def _streams(references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Turn a list of references for each sentence into sacreBLEU's: one per rank, "" for none."""
+def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses)} translations and {len(references)} lists of references: "
+            "give one list for each translation"
+        )
+    if not hypotheses:
+        raise UserError("no translations to score: give at least one")
+    for number, group in enumerate(references, start=1):
+        if isinstance(group, str) or not group:
+            raise UserError(
+                f"translation {number} has {group!r} for references: give a list of one or more"
+            )
+
+
+def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
+    """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
+
+    None stands where a sentence has fewer; "" would count as a reference of no words and
+    spare short translations their penalty.
+    """
     most = max(len(group) for group in references)
-    return [[group[i] if i < len(group) else "" for group in references] for i in range(most)]
+    return [[group[i] if i < len(group) else None for group in references] for i in range(most)]
 
 
 def _score(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses)} translations and {len(references)} references: give one list "
-            "of references for each translation"
-        )
-    if not hypotheses:
-        raise UserError("no translations to score: give at least one")
+    _check(hypotheses, references)
     score = metric.corpus_score(hypotheses, _streams(references), n_bootstrap=RESAMPLES)
-    low, high = score._mean - score._ci, score._mean + score._ci
+    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
     return {
         "score": round(score.score, 2),
-        "interval": [round(low, 2), round(high, 2)],
+        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
         "signature": str(metric.get_signature()),
     }
 
@@ -106,7 +138,7 @@ def evaluate_translator(
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included), loss (its logarithm, nats), sentences,
-        sentences_per_second (translation alone) and beam_size.
+        sentences_per_second (translation alone), beam_size and parameters.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     started = time.perf_counter()
@@ -124,14 +156,22 @@ def evaluate_translator(
         "sentences": len(text),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
+        "parameters": count_parameters(translator.model),
     }
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
-    """Measure the mean surprise at the references, nats per token, eos included."""
-    longest = translator.recipe.model.max_len - 1
-    examples = encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest)
-    batches = TokenBudgetBatches(examples, translator.recipe.training.batch_tokens)
+    """Measure the mean surprise at the references (`text.tgt`), nats per token, eos included.
+
+    Pairs with a side longer than the model takes are left out.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    longest = translator.recipe.model.max_len  # with eos or bos
+    examples = encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest - 1)
+    budget = max(translator.recipe.training.batch_tokens, longest)
+    batches = TokenBudgetBatches(examples, budget)
     return validation_loss(translator.model, batches.epoch(0), device=translator.device, bf16=False)
 
 
@@ -149,13 +189,17 @@ def evaluate_folder(
         corpus: Name; None means the one it was trained on.
         split: Name; None means the corpus's first test set.
         beam_size: Of the search; 1 is greedy.
-        record: A file to write the figures to, with the training run's and this one's origin.
+        record: A file to write the figures to, with the origin and the log of the training
+            run (see `transformer.results`).
+
+    Returns:
+        corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
 
     Raises:
         UserError: the folder is no model's, or the text cannot be had.
     """
-    device = pick_device()
-    translator = Translator.load(folder, device)
+    translator = Translator.load(folder, pick_device())
+    origin = {} if record is None else _origin(translator, folder)  # fails early if at all
     data = translator.recipe.data
     corpus = corpus or data.corpus
     split = split or default_split(corpus)
@@ -163,17 +207,37 @@ def evaluate_folder(
     where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     figures = where | evaluate_translator(translator, text, beam_size)
     if record is not None:
-        origin = {
-            "recipe": translator.recipe.to_dict(),
-            "training": read_json(folder / RUN),
-            "evaluation": provenance(device),
-        }
         write_json(record, origin | {"figures": figures})
     return figures
 
 
+def _origin(translator: Translator, folder: Path) -> dict[str, Any]:
+    """Say where a model comes from and what measures it, with the curve of its training."""
+    return {
+        "recipe": translator.recipe.to_dict(),
+        "training": read_json(folder / RUN),
+        "evaluation": provenance(translator.device),
+        "log": thin(read_log(RunFolder(folder).log)),
+    }
+
+
+def thin(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
+    """Leave out reports of training at even distances, down to `most`; the last stays.
+
+    Args:
+        log: Records of a run's log.jsonl; those of validation all stay.
+        most: Records of training to keep, 1 or more.
+    """
+    training = [index for index, report in enumerate(log) if report["kind"] == "training"]
+    kept = set(training[:: -math.ceil(len(training) / most)] if training else [])
+    return [log[i] for i in range(len(log)) if i in kept or log[i]["kind"] != "training"]
+
+
 def default_split(corpus: str) -> str:
     """Name a corpus's first test set.
+
+    Args:
+        corpus: Its name.
 
     Raises:
         UserError: the corpus is unknown.

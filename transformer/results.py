@@ -1,10 +1,28 @@
-"""Recorded runs: what `data/results/*.json` holds, and how to say where it comes from."""
+"""Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
 
+`python -m transformer.results` prints the table that stands in README.md.
+"""
+
+import re
 from pathlib import Path
 from typing import Any
 
 from transformer.errors import UserError, unknown_name
-from transformer.training.checkpoint import read_json
+from transformer.files import read_json
+
+HEADINGS = (
+    "recipe",
+    "test set",
+    "BLEU (sacreBLEU 13a)",
+    "BLEU (tokens, lower case)",
+    "chrF",
+    "perplexity",
+    "beam",
+    "parameters",
+    "minutes",
+    "hardware",
+    "date",
+)
 
 
 def results_folder() -> Path:
@@ -13,10 +31,10 @@ def results_folder() -> Path:
     Raises:
         UserError: this is no checkout; recorded runs do not travel in the wheel.
     """
-    folder = Path(__file__).resolve().parents[1] / "data" / "results"
-    if not folder.is_dir():
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "pyproject.toml").is_file():
         raise UserError("recorded runs are in the repository only: clone it")
-    return folder
+    return root / "data" / "results"
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -26,8 +44,8 @@ def load_result(name: str) -> dict[str, Any]:
         name: The file's name without ".json".
 
     Returns:
-        recipe, training and evaluation (command, commit, hardware, date ...), figures (see
-        `transformer.evaluation`) and log (see `transformer.training.log`).
+        recipe, training and evaluation (command, commit, hardware, date ...), log (see
+        `transformer.training.log`) and figures (see `transformer.evaluation`).
 
     Raises:
         UserError: there is no such run; the nearest name is given.
@@ -40,9 +58,51 @@ def load_result(name: str) -> dict[str, Any]:
 
 
 def origin(record: dict[str, Any]) -> str:
-    """Say in one line how a recorded run came about."""
+    """Say in one line how a recorded run came about.
+
+    Args:
+        record: From `load_result`.
+    """
     run = record["training"]
+    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
     return (
         f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
-        f"{run['minutes']:.0f} minutes, seed {run['seed']}, commit {run['commit'][:7]}."
+        f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
     )
+
+
+def table() -> str:
+    """Give every recorded run as a row of a Markdown table, in the order of their names.
+
+    Raises:
+        UserError: this is no checkout.
+    """
+    paths = sorted(results_folder().glob("*.json"))
+    if not paths:
+        return "No run is recorded yet."
+    rows = [HEADINGS, ["---", "---", *["---:"] * 7, "---", "---"]]
+    rows += [_row(read_json(path)) for path in paths]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(record: dict[str, Any]) -> list[str]:
+    """Give the cells that stand under `HEADINGS`."""
+    run, figures = record["training"], record["figures"]
+    low, high = figures["bleu"]["interval"]
+    return [
+        f"`{record['recipe']['name']}`",
+        f"{figures['corpus']} {figures['split']}, {figures['src_lang']}-{figures['tgt_lang']}",
+        f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
+        f"{figures['bleu_tokenised_lowercased']:.2f}",
+        f"{figures['chrf']['score']:.2f}",
+        f"{figures['perplexity']:.2f}",
+        str(figures["beam_size"]),
+        f"{figures['parameters']:,}",
+        f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
+        run["hardware"],
+        run["date"],
+    ]
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,138 @@
+"""Recorded runs: whole, traceable, and the very figures that README gives."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer import results
+from transformer.config import Recipe
+from transformer.errors import UserError
+
+ROOT = Path(__file__).resolve().parent.parent
+HASH = "0123456789abcdef0123456789abcdef01234567"
+
+
+def sample() -> dict[str, Any]:
+    return {
+        "recipe": {"name": "demo"},
+        "training": {
+            "date": "2017-06-12",
+            "hardware": "an abacus, 2 threads",
+            "steps": 12345,
+            "minutes": 61.7,
+            "seed": 7,
+            "commit": HASH,
+        },
+        "figures": {
+            "corpus": "embedded",
+            "split": "test_long",
+            "src_lang": "en",
+            "tgt_lang": "fr",
+            "bleu": {"score": 37.8, "interval": [36.11, 39.5], "signature": "s"},
+            "chrf": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
+            "bleu_tokenised_lowercased": 39.4,
+            "perplexity": 4.567,
+            "beam_size": 4,
+            "parameters": 9038341,
+        },
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(results, "results_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("commit", "shown"),
+    [
+        (HASH, "0123456"),
+        (f"{HASH} with changes", "0123456 with changes"),
+        ("version 0.1.0", "version 0.1.0"),
+    ],
+)
+def test_origin_in_a_line(commit: str, shown: str) -> None:
+    record = sample()
+    record["training"]["commit"] = commit
+    assert results.origin(record) == (
+        "Recorded 2017-06-12 on an abacus, 2 threads: 12,345 steps in 62 minutes, seed 7, "
+        f"commit {shown}."
+    )
+
+
+def test_table_has_a_row_for_each_run(folder: Path) -> None:
+    quick = sample()
+    quick["training"]["minutes"] = 1.26
+    (folder / "b.json").write_text(json.dumps(sample()), encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps(quick), encoding="utf-8")
+    heading, rule, first, second = results.table().splitlines()
+    assert heading.count("|") == rule.count("|") == first.count("|") == len(results.HEADINGS) + 1
+    assert second == (
+        "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
+        "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
+    )
+    assert first == second.replace("| 62 |", "| 1.3 |")
+
+
+def test_no_runs_no_table(folder: Path) -> None:
+    assert results.table() == "No run is recorded yet."
+
+
+def test_load_result(folder: Path) -> None:
+    (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
+    assert results.load_result("demo-en-fr") == sample()
+    with pytest.raises(
+        UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
+    ):
+        results.load_result("demo-fr")
+
+
+def test_an_installed_package_has_no_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "__file__", str(tmp_path / "transformer" / "results.py"))
+    with pytest.raises(UserError, match="clone it"):
+        results.table()
+
+
+def test_readme_gives_the_recorded_figures() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^<!-- results -->\n(.*?)\n<!-- /results -->$", readme, re.M | re.S)
+    assert shown == [results.table()], "paste what `python -m transformer.results` prints"
+
+
+def test_the_command_prints_the_table() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "transformer.results"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert done.stdout == results.table() + "\n"
+
+
+def test_every_recorded_run_can_be_traced() -> None:
+    for path in sorted(results.results_folder().glob("*.json")):
+        record = results.load_result(path.stem)
+        assert Recipe.from_dict(record["recipe"]).to_dict() == record["recipe"], path.name
+        assert isinstance(record["training"]["seed"], int), path.name
+        for part in ("training", "evaluation"):
+            came = record[part]
+            assert all(came[key] for key in ("command", "hardware", "torch")), path.name
+            assert re.match(r"[0-9a-f]{40}\b|version \d", came["commit"]), path.name
+            assert re.fullmatch(r"\d{4}-\d\d-\d\d", came["date"]), path.name
+            strange = re.findall(r"(?:^|[\s=])/\S+", came["command"])
+            assert not strange, f"{path.name}: paths of one machine: {strange}"
+        steps = [report["step"] for report in record["log"]]
+        assert steps == sorted(steps), path.name
+        assert {report["kind"] for report in record["log"]} == {"training", "validation"}
+        low, high = record["figures"]["bleu"]["interval"]
+        assert low <= record["figures"]["bleu"]["score"] <= high, path.name
+        assert results.origin(record), path.name
