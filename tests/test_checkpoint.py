@@ -1,6 +1,4 @@
-import json
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,9 @@ from transformer.training.checkpoint import (
     average,
     load_tensors,
     load_weights,
-    read_json,
     require_same,
     save_tensors,
     weights,
-    write_atomically,
-    write_json,
 )
 
 needs_full_device = pytest.mark.skipif(
@@ -105,8 +100,6 @@ def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> Non
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no file .*gone\.safetensors"):
         load_tensors(tmp_path / "gone.safetensors")
-    with pytest.raises(UserError, match=r"no file .*gone\.json"):
-        read_json(tmp_path / "gone.json")
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.999])
@@ -131,21 +124,6 @@ def test_safetensors_of_another_program(tmp_path: Path) -> None:
     save_file({"a": torch.ones(3)}, path, {"format": "pt"})
     with pytest.raises(UserError, match="was not written by this version of the course"):
         load_tensors(path)
-
-
-def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "a.json"
-    write_json(path, {"word": "Straße", "ids": [2, 3]})
-    assert read_json(path) == {"word": "Straße", "ids": [2, 3]}
-    assert "Straße" in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"\xff\xfe\x00"])
-def test_damaged_json(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "a.json"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot read .*a\.json"):
-        read_json(path)
 
 
 def test_average_by_hand(tmp_path: Path) -> None:
@@ -202,36 +180,6 @@ def test_full_disk_harms_nothing(tmp_path: Path, exists: bool) -> None:
         assert torch.equal(load_tensors(path)[0]["a"], old)
     save_tensors(path, {"a": torch.ones(3)})  # there is room again
     assert torch.equal(load_tensors(path)[0]["a"], torch.ones(3))
-
-
-def test_a_write_that_stops_half_way_harms_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    write_json(path, {"old": 1})
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-    try:
-        with pytest.raises(UserError, match="cannot save"):
-            write_atomically(path, b"x" * 200_000)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert os.listdir(tmp_path) == ["a.json"]
-    assert json.loads(path.read_text()) == {"old": 1}
-
-
-def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    # Never written into: who has the old one open keeps it whole, and so does a crash.
-    path = tmp_path / "a.json"
-    write_json(path, {"old": 1})
-    with path.open() as old:
-        write_json(path, {"new": 2})
-        assert json.load(old) == {"old": 1}
-    assert read_json(path) == {"new": 2}
-
-
-def test_folder_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("here first")
-    with pytest.raises(UserError, match="cannot save"):
-        write_json(tmp_path / "run" / "a.json", {})
 
 
 def test_same_configuration_passes() -> None:

@@ -279,11 +279,9 @@ def test_a_saved_tokenizer_comes_back_the_same(tokenizer: Tokenizer, tmp_path: P
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     folder = tmp_path / "tokenizer.json"
     folder.mkdir()
-    with pytest.raises(UserError, match=r"cannot write the tokenizer .*tokenizer\.json"):
+    with pytest.raises(UserError, match=r"cannot save .*tokenizer\.json"):
         save(TRAINED, folder)
     assert list(tmp_path.iterdir()) == [folder]
-    with pytest.raises(UserError, match="cannot write"):
-        save(TRAINED, tmp_path / "nowhere" / "tokenizer.json")
 
 
 def without(key: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ text: a sentence that holds the letters "<eos>" is only letters.
 """
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from transformer.config import DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, train_bpe
 from transformer.data.words import WordTokenizer, train_words
 from transformer.errors import UserError, unknown_name
+from transformer.files import write_json
 
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
@@ -84,21 +84,10 @@ def train(
 def save(tokenizer: Tokenizer, path: Path) -> None:
     """Write a tokenizer as one JSON file, whole or not at all.
 
-    Args:
-        tokenizer: Of either kind.
-        path: The file; its folder must exist.
-
     Raises:
         UserError: the file cannot be written there.
     """
-    text = json.dumps(tokenizer.to_dict(), ensure_ascii=False, indent=0)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise UserError(f"cannot write the tokenizer {path}: {error.strerror}") from error
+    write_json(path, tokenizer.to_dict())
 
 
 def load(path: Path) -> Tokenizer:

@@ -3,9 +3,7 @@
 Not in the paper, but for the averaging of the last checkpoints (§6.1).
 """
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,51 +13,9 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from transformer.errors import UserError
+from transformer.files import write_atomically
 
 FORMAT = "attention-course-1"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file by new content: after a crash it holds the old or the new, whole.
-
-    Raises:
-        UserError: no space, no permission ...; the file of before is unharmed.
-    """
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        before = "; the one saved before is unharmed" if path.exists() else ""
-        raise UserError(
-            f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "
-            f"make room or choose another folder{before}"
-        ) from error
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON that people can read, atomically."""
-    write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        UserError: the file is missing or is not JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(f"no file {path}: is this the folder of a trained model?") from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:

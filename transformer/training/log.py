@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.errors import UserError
-from transformer.training.checkpoint import write_atomically
+from transformer.files import write_atomically
 
 
 @dataclass(kw_only=True)
