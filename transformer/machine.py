@@ -19,14 +19,14 @@ def course_profile() -> str:
 
     Returns:
         "quick": the embedded corpus and small models, about a minute. "full": real corpora,
-        which needs a GPU to be pleasant. `COURSE_PROFILE` decides where it is set;
-        else "full" where there is a GPU.
+        which needs a GPU to be pleasant. `COURSE_PROFILE` decides where it is set
+        and not empty; else "full" where there is a GPU.
 
     Raises:
         UserError: `COURSE_PROFILE` is neither.
     """
     chosen = os.environ.get("COURSE_PROFILE")
-    if chosen is None:
+    if not chosen:
         return "full" if torch.cuda.is_available() else "quick"
     if chosen not in PROFILES:
         raise unknown_name("COURSE_PROFILE", chosen, PROFILES)

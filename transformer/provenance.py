@@ -12,6 +12,8 @@ import torch
 
 from transformer import __version__
 
+ROOT = Path(__file__).resolve().parents[1]
+
 
 def provenance(device: torch.device) -> dict[str, Any]:
     """Say how this process was started, from what code, and on what machine.
@@ -40,9 +42,12 @@ def command() -> str:
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
-def commit() -> str:
-    """Give the checkout's commit, marked where files differ from it; else the version."""
-    root = Path(__file__).resolve().parents[1]
+def commit(root: Path = ROOT) -> str:
+    """Give a checkout's commit, marked where its files differ from it; else the version.
+
+    Args:
+        root: The folder that holds the package.
+    """
     if not (root / ".git").exists():
         return f"version {__version__}"
     try:

@@ -24,6 +24,8 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
         raise UserError("an empty log has no curve: train for a step or more")
     for kind, colour, style in (("training", PAPER, "-"), ("validation", OURS, "o-")):
         records = [record for record in log if record["kind"] == kind]
+        if not records:
+            continue
         steps = [record["step"] for record in records]
         losses = [record["loss"] for record in records]
         ax.plot(steps, losses, style, color=colour, label=kind, markersize=4)
