@@ -35,7 +35,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m transformer",
         description="Train, use and measure the course's models.",
-        epilog="Try: python -m transformer train demo --out runs/demo",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""examples:
+  python -m transformer train demo --out runs/demo
+  echo "The dog sleeps." | python -m transformer translate runs/demo
+  python -m transformer evaluate runs/demo
+--help after a command says more: python -m transformer train --help""",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_corpora(commands)
@@ -60,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time, into a pipe too
         sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _one_line_each()
         return _guarded(options.run, options)
 
 
@@ -84,9 +90,17 @@ def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespa
         return MISTAKE
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one line, without the place in the code."""
-    print(f"warning: {message}", file=sys.stderr)
+def _one_line_each() -> Callable[..., None]:
+    """Give a printer of warnings: each text once, in one line, without the place in the code."""
+    shown = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in shown:
+            print(f"warning: {text}", file=sys.stderr)
+        shown.add(text)
+
+    return show
 
 
 def _beam_size(text: str) -> int:
@@ -106,16 +120,27 @@ def _add_beam(command: argparse.ArgumentParser) -> None:
 
 
 def _add_corpora(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    corpora = commands.add_parser("corpora", help="list, fetch and verify the corpora")
+    corpora = commands.add_parser(
+        "corpora",
+        help="list, fetch and verify the corpora",
+        epilog="example: python -m transformer corpora fetch multi30k",
+    )
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the corpora, with languages, splits and licence")
     listing.set_defaults(run=list_corpora)
-    fetching = actions.add_parser("fetch", help="download a corpus and check its sums")
-    fetching.add_argument("name", metavar="NAME")
-    fetching.set_defaults(run=fetch_corpus)
-    verifying = actions.add_parser("verify", help="check the sums of a corpus's files again")
-    verifying.add_argument("name", metavar="NAME")
-    verifying.set_defaults(run=verify_corpus)
+    for action, about, run in (
+        ("fetch", "download what is missing of a corpus and check its sums", fetch_corpus),
+        ("verify", "check the sums of a corpus's files again", verify_corpus),
+    ):
+        parser = actions.add_parser(
+            action,
+            help=about,
+            description=f"{about[0].upper()}{about[1:]}. Files in the folder that the "
+            "environment variable TRANSFORMER_DATA names are used first.",
+            epilog=f"example: python -m transformer corpora {action} multi30k",
+        )
+        parser.add_argument("name", metavar="NAME", help="as `corpora list` shows it")
+        parser.set_defaults(run=run)
 
 
 def _add_train(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -125,7 +150,13 @@ def _add_train(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help="train a recipe and leave a model folder",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Train a recipe. Ctrl-C keeps everything; --resume goes on.",
-        epilog=f"recipes:\n{listed}",
+        epilog=f"""recipes:
+{listed}
+
+examples:
+  python -m transformer train demo --out runs/demo
+  python -m transformer train demo --set src_lang=de --set tgt_lang=en --out runs/german
+  python -m transformer train demo --steps 1200 --out runs/demo --resume""",
     )
     train.add_argument("recipe", metavar="RECIPE", help="one of the recipes below")
     train.add_argument(
@@ -145,7 +176,12 @@ def _add_translate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     translate = commands.add_parser(
         "translate",
         help="translate standard input, one sentence a line",
-        description="Translate standard input, one sentence a line; an empty line stays empty.",
+        description="Translate standard input (UTF-8), one sentence a line; "
+        "an empty line stays empty.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""examples:
+  echo "The dog sleeps." | python -m transformer translate runs/demo --attention dog.png
+  python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt""",
     )
     translate.add_argument("model", type=Path, metavar="MODEL_DIR")
     _add_beam(translate)
@@ -169,6 +205,10 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "evaluate",
         help="measure a model: BLEU, chrF, perplexity, as JSON",
         description="Measure a model on a split of a corpus, and print the figures as JSON.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""examples:
+  python -m transformer evaluate runs/demo --split test_long --beam 1
+  python -m transformer evaluate runs/demo --record figures.json""",
     )
     evaluate.add_argument("model", type=Path, metavar="MODEL_DIR")
     evaluate.add_argument("--corpus", metavar="NAME", help="instead of the one it was trained on")
@@ -207,11 +247,24 @@ def fetch_corpus(options: argparse.Namespace) -> int:
 
 
 def verify_corpus(options: argparse.Namespace) -> int:
-    """Check a corpus's files and print what is there."""
-    from transformer.data.corpora import verify
+    """Check a corpus's files and print what is there.
 
-    for report in verify(options.name):
+    Raises:
+        UserError: a file is missing or corrupted.
+    """
+    from transformer.data.corpora import State, verify
+
+    reports = verify(options.name)
+    for report in reports:
         print(f"{report.state:8} {report.path}")
+    if not reports:
+        print(f"{options.name} has no downloaded files to check")
+    if missing := [report.name for report in reports if report.state == State.MISSING]:
+        raise UserError(
+            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
+            f"with python -m transformer corpora fetch {options.name}, or set TRANSFORMER_DATA "
+            "to a folder that holds them"
+        )
     return 0
 
 
@@ -250,6 +303,7 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
     from transformer.charts.export import check_attention_file, write_attention
+    from transformer.data.lines import tidy
     from transformer.translator import Translator
 
     if options.attention is not None:
@@ -258,7 +312,7 @@ def translate_lines(options: argparse.Namespace) -> int:
     seen: list[str] = []
     for block in _blocks(whole=options.refuse_long):
         for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
-            print(line)
+            print(tidy(line))  # a model may say a line feed, and one line in is one line out
         seen += block
     if options.attention is not None:
         write_attention(options.attention, translator, seen, options.beam)
@@ -275,7 +329,7 @@ def _blocks(whole: bool) -> Iterator[list[str]]:
     """
     if sys.stdin.isatty():
         print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-        yield from ([line.rstrip("\n")] for line in sys.stdin)
+        yield from (read_lines(line) for line in sys.stdin.buffer)
         return
     lines = read_lines(sys.stdin.buffer.read())
     size = max(len(lines), 1) if whole else BLOCK
@@ -304,7 +358,10 @@ def read_lines(content: bytes) -> list[str]:
 def evaluate_model(options: argparse.Namespace) -> int:
     """Print a model's figures on a test set as JSON, and record them if asked for."""
     from transformer.evaluation import evaluate_folder
+    from transformer.files import check_file
 
+    if options.record is not None:
+        check_file(options.record)
     figures = evaluate_folder(
         options.model, options.corpus, options.split, options.beam, options.record
     )

@@ -138,6 +138,11 @@ class _Run:
             checkpoint.require_same(about["settings"], self.settings, free="steps")
             folder.restore(tensors, self.model, self.optimizer, self.device)
             vars(progress).update(about["progress"])
+            if progress.step > self.config.steps:
+                raise UserError(
+                    f"{folder.out} has done {progress.step} steps already and cannot end at "
+                    f"{self.config.steps}: give {progress.step} steps or more"
+                )
             self.saved_step = progress.step
         self.first_step, self.first_seconds = progress.step, progress.seconds
         self.clock = time.perf_counter() - progress.seconds

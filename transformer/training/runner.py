@@ -65,7 +65,8 @@ def train_recipe(
 
     torch.manual_seed(training.seed)
     model = description.build()
-    model_folder.write_description(out, description)
+    if not resume:
+        model_folder.write_description(out, description)
     on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
     result = train(
         model,
@@ -80,6 +81,7 @@ def train_recipe(
         stop_after=stop_after,
     )
     if not result.interrupted:
+        write_json(out / model_folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
         write_json(out / model_folder.RUN, _record(result, recipe, device))
     return result
 
