@@ -52,7 +52,7 @@ def _settle_types(config: Any) -> None:
         value, (kind, optional) = getattr(config, name), _kind_of(hint)
         if issubclass(kind, StrEnum):
             if value not in list(kind):
-                raise unknown_name(name, str(value), kind)
+                raise unknown_name(name, str(value), [member.value for member in kind])
             object.__setattr__(config, name, kind(value))
         elif kind is float and type(value) is int:
             object.__setattr__(config, name, float(value))

@@ -1,0 +1,239 @@
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer import recipes
+from transformer.config import (
+    DataConfig,
+    ModelConfig,
+    Positions,
+    Recipe,
+    TokenizerKind,
+    TrainingConfig,
+)
+from transformer.errors import UserError
+
+DEMO = recipes.find("demo")
+
+
+def data(**changes: Any) -> DataConfig:
+    return DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", **changes)
+
+
+def test_the_defaults_are_the_papers_base_model() -> None:
+    model, training = ModelConfig(), TrainingConfig()
+    assert (model.num_layers, model.d_model, model.d_ff, model.num_heads) == (6, 512, 2048, 8)
+    assert (model.key_size, model.value_size, model.dropout) == (64, 64, 0.1)
+    assert (training.steps, training.warmup_steps, training.label_smoothing) == (100_000, 4000, 0.1)
+    assert (training.beta1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-9)
+
+
+def test_head_sizes_may_be_given() -> None:
+    model = ModelConfig(d_model=14, num_heads=3, d_k=5, d_v=7)
+    assert (model.key_size, model.value_size) == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 512, "num_heads": 7}, "d_model 512 is not divisible by num_heads 7: choose"),
+        ({"d_model": 513, "num_heads": 3}, "d_model 513 is odd"),
+        ({"d_model": 0}, "d_model is 0: give 1 or more"),
+        ({"num_layers": -1}, "num_layers is -1: give 1 or more"),
+        ({"max_len": 0}, "max_len is 0"),
+        ({"dropout": 1.0}, "dropout is 1.0: give a number from 0 up to, not including, 1"),
+        ({"attention_dropout": -0.1}, "attention_dropout is -0.1"),
+        ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
+        ({"d_k": 0, "d_v": 3}, "d_k is 0: give 1 or more, or None"),
+        ({"positions": "learnt"}, "unknown positions 'learnt': did you mean 'learned'?"),
+        ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
+        (
+            {"positions": "concatenated", "position_dim": 512},
+            "position_dim 512 leaves no room for the word in d_model 512: give 1 to 511",
+        ),
+        ({"d_model": "512"}, "d_model is '512': give a whole number"),
+        ({"d_model": 512.0}, "d_model is 512.0: give a whole number"),
+        ({"num_heads": True}, "num_heads is True: give a whole number"),
+        ({"d_k": "x"}, "d_k is 'x': give a whole number or none"),
+        ({"pre_norm": 1}, "pre_norm is 1: give true or false"),
+        ({"dropout": None}, "dropout is None: give a number"),
+        ({"dropout": float("nan")}, "dropout is nan"),
+    ],
+)
+def test_a_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        ModelConfig(**changes)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocab_size": 259}, "vocab_size 259 is too small: bpe needs at least 260"),
+        ({"vocab_size": 4, "tokenizer": "words"}, "vocab_size 4 is too small: words needs at"),
+        ({"min_frequency": 0}, "min_frequency is 0"),
+        ({"max_train_tokens": 0}, "max_train_tokens is 0"),
+        ({"tokenizer": "word"}, "unknown tokenizer 'word': did you mean 'words'?"),
+        ({"lowercase": "yes"}, "lowercase is 'yes': give true or false"),
+    ],
+)
+def test_data_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        data(**changes)
+    assert str(caught.value).startswith(message)
+
+
+def test_two_languages_are_needed() -> None:
+    with pytest.raises(UserError, match="src_lang and tgt_lang are both 'en'"):
+        DataConfig(corpus="embedded", src_lang="en", tgt_lang="en")
+
+
+def test_the_smallest_vocabularies_pass() -> None:
+    assert data(vocab_size=260).vocab_size == 260
+    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "steps is 0: give 1 or more"),
+        ({"accumulate": 0}, "accumulate is 0"),
+        ({"label_smoothing": 1}, "label_smoothing is 1.0"),
+        ({"beta2": 1.5}, "beta2 is 1.5"),
+        ({"learning_rate_factor": 0}, "learning_rate_factor is 0.0: give a number above 0"),
+        ({"learning_rate_factor": float("inf")}, "learning_rate_factor is inf"),
+        ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"clip_norm": -1}, "clip_norm is -1.0: give 0 or more"),
+        ({"patience": -1}, "patience is -1: give 0 or more"),
+    ],
+)
+def test_training_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        TrainingConfig(**changes)
+    assert str(caught.value).startswith(message)
+
+
+def test_names_become_members_and_whole_numbers_become_numbers() -> None:
+    model = ModelConfig(positions="learned", dropout=0)  # type: ignore[arg-type]
+    assert model.positions is Positions.LEARNED
+    assert model.dropout == 0.0
+    assert type(model.dropout) is float
+
+
+def test_one_embedding_needs_one_vocabulary() -> None:
+    with pytest.raises(UserError, match="tie_source_target needs one vocabulary"):
+        DEMO.override({"joint_vocabulary": "false"})
+    apart = DEMO.override({"joint_vocabulary": "false", "tie_source_target": "false"})
+    assert not apart.data.joint_vocabulary
+
+
+def test_training_sentences_fit_the_model() -> None:
+    with pytest.raises(
+        UserError, match="max_train_tokens 40 and an end mark are more than max_len"
+    ):
+        DEMO.override({"max_len": "40", "max_train_tokens": "40"})
+    assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+def test_a_recipe_comes_back_from_json(name: str) -> None:
+    recipe = recipes.RECIPES[name]
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
+@given(
+    st.builds(
+        ModelConfig,
+        d_model=st.integers(1, 50).map(lambda n: 2 * n),
+        num_heads=st.integers(1, 9),
+        d_k=st.integers(1, 9),
+        d_v=st.integers(1, 9),
+        dropout=st.floats(0, 1, exclude_max=True),
+        positions=st.sampled_from([Positions.SINUSOIDAL, Positions.LEARNED]),
+    )
+)
+def test_any_network_comes_back_from_json(model: ModelConfig) -> None:
+    recipe = dataclasses.replace(DEMO, model=model)
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
+def test_override_reads_every_kind_of_value() -> None:
+    recipe = DEMO.override(
+        {
+            "d_model": "96",
+            "d_k": "11",
+            "d_v": "None",
+            "pre_norm": "False",
+            "positions": "learned",
+            "dropout": "1e-1",
+            "src_lang": "de",
+            "tokenizer": "words",
+            "steps": "7",
+        }
+    )
+    assert (recipe.model.d_model, recipe.model.d_k, recipe.model.d_v) == (96, 11, None)
+    assert (recipe.model.pre_norm, recipe.model.positions) == (False, Positions.LEARNED)
+    assert (recipe.model.dropout, recipe.training.steps) == (0.1, 7)
+    assert (recipe.data.src_lang, recipe.data.tokenizer) == ("de", TokenizerKind.WORDS)
+    assert DEMO.model.d_model == 128  # the recipe itself stays
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("dmodel", "96", "unknown key 'dmodel': did you mean 'd_model'?"),
+        ("name", "x", "unknown key 'name'"),
+        ("steps", "many", "steps is 'many': give a whole number"),
+        ("steps", "1.5", "steps is '1.5': give a whole number"),
+        ("dropout", "", "dropout is '': give a number"),
+        ("pre_norm", "yes", "pre_norm is 'yes': give true or false"),
+        ("d_model", "none", "d_model is 'none': give a whole number"),
+        ("tokenizer", "bp", "unknown tokenizer 'bp': did you mean 'bpe'?"),
+        ("num_heads", "7", "d_model 128 is not divisible by num_heads 7"),
+    ],
+)
+def test_override_refuses(key: str, value: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        DEMO.override({key: value})
+    assert str(caught.value).startswith(message)
+
+
+def test_a_key_belongs_to_one_section() -> None:
+    keys = [
+        f.name
+        for kind in (DataConfig, ModelConfig, TrainingConfig)
+        for f in dataclasses.fields(kind)
+    ]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda values: values.pop("model"),
+        lambda values: values.pop("name"),
+        lambda values: values["model"].pop("d_model") and values["model"].update(width=3),
+        lambda values: values["data"].pop("corpus"),
+        lambda values: values.update(training=None),
+        lambda values: values.update(data=[1, 2]),
+        lambda values: values["model"].update(d_model="wide"),
+        lambda values: values["model"].update(positions="somewhere"),
+        lambda values: values["model"].update(positions=[]),
+        lambda values: values["training"].update(steps=None),
+    ],
+)
+def test_foreign_values_are_no_recipe(damage: Any) -> None:
+    values = DEMO.to_dict()
+    damage(values)
+    with pytest.raises(UserError):
+        Recipe.from_dict(values)
+
+
+@pytest.mark.parametrize("values", [[], {}, None, "demo", 3])
+def test_other_json_is_no_recipe(values: Any) -> None:
+    with pytest.raises(UserError, match="not a recipe of this version"):
+        Recipe.from_dict(values)

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+
+from transformer import recipes
+from transformer.config import TokenizerKind
+from transformer.data.corpora import CORPORA
+from transformer.errors import UserError
+
+
+def test_the_recipes_of_the_course() -> None:
+    assert list(recipes.RECIPES) == ["demo", "multi30k-de-en", "multi30k-fr-en", "multi30k-en-fr"]
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+def test_each_is_found_under_its_name_and_can_be_trained(name: str) -> None:
+    recipe = recipes.find(name)
+    data = recipe.data
+    assert recipe.name == name
+    assert (data.src_lang, data.tgt_lang) in CORPORA[data.corpus].pairs
+    assert {"train", "validation"} <= set(CORPORA[data.corpus].splits)
+    assert recipe.data.max_train_tokens < recipe.training.batch_tokens
+    assert data.tokenizer is TokenizerKind.BPE
+    assert data.joint_vocabulary
+    if data.corpus == "multi30k":
+        assert name == f"multi30k-{data.src_lang}-{data.tgt_lang}"
+
+
+def test_an_unknown_one_names_the_nearest() -> None:
+    with pytest.raises(
+        UserError, match="unknown recipe 'multi30k-de-eng': did you mean 'multi30k-de-en'"
+    ):
+        recipes.find("multi30k-de-eng")
+
+
+def test_configurations_need_no_torch() -> None:
+    code = "import sys, transformer.recipes; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
