@@ -9,6 +9,7 @@ import torch
 
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import collate_sources
+from transformer.data.lines import tidy
 from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_search
 from transformer.errors import UserError
 from transformer.model import AttentionMaps, Transformer
@@ -87,9 +88,14 @@ class Translator:
                 short, with a warning that says so.
 
         Raises:
-            UserError: a sentence is too long and `refuse_long` is on.
+            UserError: a sentence is too long and `refuse_long` is on, `sentences` is a single
+                text, or `beam_size` is below 1.
         """
-        sources = [self._encode(sentence, refuse_long) for sentence in sentences]
+        if isinstance(sentences, str):
+            raise UserError(f"{sentences!r} is one text: give a list of sentences")
+        sources = []
+        for sentence in sentences:  # no comprehension: a warning then names the caller's line
+            sources.append(self._encode(sentence, refuse_long))
         translations = [""] * len(sentences)
         for rows in self._batches(sources, beam_size):
             found = self._search([sources[row] for row in rows], beam_size, alpha)
@@ -125,7 +131,7 @@ class Translator:
 
     def _encode(self, sentence: str, refuse_long: bool) -> list[int]:
         """Give a sentence's ids; none for a blank one, no more than the model can take."""
-        text = " ".join(sentence.split())
+        text = tidy(sentence)  # as every corpus is
         ids = self.src_tokenizer.encode(text) if text else []
         limit = self.recipe.model.max_len - 1  # one place is for eos
         if len(ids) > limit:
