@@ -42,8 +42,8 @@ _DEMO = Recipe(
         warmup_steps=150,
         label_smoothing=0.0,
         report_every=50,
-        validate_every=200,
-        average_last=1,
+        validate_every=100,
+        average_last=3,
     ),
 )
 
