@@ -2,11 +2,13 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from transformer import recipes
 from transformer.config import TokenizerKind
 from transformer.data.corpora import CORPORA
 from transformer.errors import UserError
+from transformer.model import Transformer, count_parameters, expected_parameters
 
 
 def test_the_recipes_of_the_course() -> None:
@@ -25,6 +27,16 @@ def test_each_is_found_under_its_name_and_can_be_trained(name: str) -> None:
     assert data.joint_vocabulary
     if data.corpus == "multi30k":
         assert name == f"multi30k-{data.src_lang}-{data.tgt_lang}"
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+def test_each_ones_network_can_be_built_at_its_vocabulary(name: str) -> None:
+    recipe = recipes.find(name)
+    size = recipe.data.vocab_size
+    model = Transformer(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
+    assert count_parameters(model) == expected_parameters(recipe.model, size, size)
+    ids = torch.tensor([[size - 1, 3]])
+    assert model(ids, ids).shape == (1, 2, size)
 
 
 def test_an_unknown_one_names_the_nearest() -> None:
