@@ -27,7 +27,8 @@ LAYERS: tuple[set[str], ...] = (
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
     {"charts", "exercises"},
-    {"__main__", "commands"},
+    {"commands"},
+    {"__main__"},
 )
 NETWORK = {"masks", "attention", "embeddings", "layers", "model", "recurrent"}
 # The network knows no data; the search and the loop take any model.

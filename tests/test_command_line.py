@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from conftest import TINY
 
-from transformer.__main__ import main, read_lines
+from transformer.__main__ import main
+from transformer.commands import read_lines
 from transformer.errors import UserError
 
 Run = Callable[..., tuple[int, str, str]]

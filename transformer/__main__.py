@@ -5,21 +5,17 @@ Only what a command needs is imported, when it runs: help answers at once.
 
 import argparse
 import io
-import json
 import os
-import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from transformer import recipes
+from transformer import commands, recipes
 from transformer.errors import UserError
 
-BLOCK = 512  # lines translated together
 MISTAKE = 2
-INTERRUPTED = 130  # what a shell expects of a program stopped by Ctrl-C
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,11 +38,11 @@ def make_parser() -> argparse.ArgumentParser:
   python -m transformer evaluate runs/demo
 --help after a command says more: python -m transformer train --help""",
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_corpora(commands)
-    _add_train(commands)
-    _add_translate(commands)
-    _add_evaluate(commands)
+    actions = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_corpora(actions)
+    _add_train(actions)
+    _add_translate(actions)
+    _add_evaluate(actions)
     return parser
 
 
@@ -82,7 +78,7 @@ def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespa
         return MISTAKE
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        return INTERRUPTED
+        return commands.INTERRUPTED
     except OSError as error:  # of standard output: all other files are written with care
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
@@ -119,18 +115,18 @@ def _add_beam(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_corpora(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    corpora = commands.add_parser(
+def _add_corpora(program: "argparse._SubParsersAction[_Parser]") -> None:
+    corpora = program.add_parser(
         "corpora",
         help="list, fetch and verify the corpora",
         epilog="example: python -m transformer corpora fetch multi30k",
     )
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the corpora, with languages, splits and licence")
-    listing.set_defaults(run=list_corpora)
+    listing.set_defaults(run=commands.list_corpora)
     for action, about, run in (
-        ("fetch", "download what is missing of a corpus and check its sums", fetch_corpus),
-        ("verify", "check the sums of a corpus's files again", verify_corpus),
+        ("fetch", "download what is missing of a corpus and check its sums", commands.fetch_corpus),
+        ("verify", "check the sums of a corpus's files again", commands.verify_corpus),
     ):
         parser = actions.add_parser(
             action,
@@ -143,9 +139,9 @@ def _add_corpora(commands: "argparse._SubParsersAction[_Parser]") -> None:
         parser.set_defaults(run=run)
 
 
-def _add_train(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def _add_train(program: "argparse._SubParsersAction[_Parser]") -> None:
     listed = "\n".join(f"  {name:18} {recipe.about}" for name, recipe in recipes.RECIPES.items())
-    train = commands.add_parser(
+    train = program.add_parser(
         "train",
         help="train a recipe and leave a model folder",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -169,11 +165,11 @@ examples:
     train.add_argument("--steps", type=int, metavar="N", help="updates, instead of the recipe's")
     train.add_argument("--out", type=Path, metavar="DIR", help="model folder (runs/RECIPE)")
     train.add_argument("--resume", action="store_true", help="go on with the run in the folder")
-    train.set_defaults(run=train_model)
+    train.set_defaults(run=commands.train_model)
 
 
-def _add_translate(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    translate = commands.add_parser(
+def _add_translate(program: "argparse._SubParsersAction[_Parser]") -> None:
+    translate = program.add_parser(
         "translate",
         help="translate standard input, one sentence a line",
         description="Translate standard input (UTF-8), one sentence a line; "
@@ -197,11 +193,11 @@ def _add_translate(commands: "argparse._SubParsersAction[_Parser]") -> None:
         action="store_true",
         help="stop at a sentence longer than the model takes, instead of cutting it short",
     )
-    translate.set_defaults(run=translate_lines)
+    translate.set_defaults(run=commands.translate_lines)
 
 
-def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    evaluate = commands.add_parser(
+def _add_evaluate(program: "argparse._SubParsersAction[_Parser]") -> None:
+    evaluate = program.add_parser(
         "evaluate",
         help="measure a model: BLEU, chrF, perplexity, as JSON",
         description="Measure a model on a split of a corpus, and print the figures as JSON.",
@@ -217,156 +213,7 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     evaluate.add_argument(
         "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"
     )
-    evaluate.set_defaults(run=evaluate_model)
-
-
-def list_corpora(options: argparse.Namespace) -> int:
-    """Print each corpus with its languages, splits and licence."""
-    from transformer.data.corpora import CORPORA
-
-    for corpus in CORPORA.values():
-        directions = ", ".join("-".join(pair) for pair in corpus.pairs)
-        print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {directions}")
-        print(f"  splits:     {', '.join(corpus.splits)}")
-        print(f"  licence:    {corpus.licence}")
-        print(f"  cite:       {corpus.citation}")
-    return 0
-
-
-def fetch_corpus(options: argparse.Namespace) -> int:
-    """Download what is missing of a corpus, check it, and print where it is."""
-    from transformer.data.corpora import fetch
-
-    paths = fetch(options.name)
-    for path in paths:
-        print(path)
-    if not paths:
-        print(f"{options.name} needs no download")
-    return 0
-
-
-def verify_corpus(options: argparse.Namespace) -> int:
-    """Check a corpus's files and print what is there.
-
-    Raises:
-        UserError: a file is missing or corrupted.
-    """
-    from transformer.data.corpora import State, verify
-
-    reports = verify(options.name)
-    for report in reports:
-        print(f"{report.state:8} {report.path}")
-    if not reports:
-        print(f"{options.name} has no downloaded files to check")
-    if missing := [report.name for report in reports if report.state == State.MISSING]:
-        raise UserError(
-            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
-            f"with python -m transformer corpora fetch {options.name}, or set TRANSFORMER_DATA "
-            "to a folder that holds them"
-        )
-    return 0
-
-
-def train_model(options: argparse.Namespace) -> int:
-    """Train a recipe with its changed settings."""
-    recipe = recipes.find(options.recipe).override(parse_settings(options.set, options.steps))
-    from transformer.training.runner import train_recipe
-
-    out: Path = options.out or Path("runs") / recipe.name
-    result = train_recipe(recipe, out, resume=options.resume)
-    if result.interrupted:
-        again = [*options.typed, *([] if options.resume else ["--resume"])]
-        command = shlex.join(["python", "-m", "transformer", *again])
-        print(f"stopped after step {result.step}, all is kept; go on with: {command}")
-        return INTERRUPTED
-    print(result)
-    print(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
-    return 0
-
-
-def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
-    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping.
-
-    Raises:
-        UserError: a string has no "=".
-    """
-    settings = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UserError(f"--set {pair}: give KEY=VALUE, for example d_model=256")
-        settings[key.strip()] = value.strip()
-    return settings if steps is None else settings | {"steps": str(steps)}
-
-
-def translate_lines(options: argparse.Namespace) -> int:
-    """Translate standard input line by line, and write the attention if asked for."""
-    from transformer.charts.export import check_attention_file, write_attention
-    from transformer.data.lines import tidy
-    from transformer.translator import Translator
-
-    if options.attention is not None:
-        check_attention_file(options.attention)
-    translator = Translator.load(options.model)
-    seen: list[str] = []
-    for block in _blocks(whole=options.refuse_long):
-        for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
-            print(tidy(line))  # a model may say a line feed, and one line in is one line out
-        seen += block
-    if options.attention is not None:
-        write_attention(options.attention, translator, seen, options.beam)
-    return 0
-
-
-def _blocks(whole: bool) -> Iterator[list[str]]:
-    """Give the lines of standard input to translate together.
-
-    From a keyboard each by itself; else all is read and checked before the first is given.
-
-    Args:
-        whole: Give all in one block, so that a line can be refused before any is printed.
-    """
-    if sys.stdin.isatty():
-        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-        yield from (read_lines(line) for line in sys.stdin.buffer)
-        return
-    lines = read_lines(sys.stdin.buffer.read())
-    size = max(len(lines), 1) if whole else BLOCK
-    yield from (lines[start : start + size] for start in range(0, len(lines), size))
-
-
-def read_lines(content: bytes) -> list[str]:
-    """Cut UTF-8 text into lines, at line feeds alone.
-
-    Raises:
-        UserError: a line is not UTF-8.
-    """
-    lines = content.removesuffix(b"\n").split(b"\n") if content else []
-    texts = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"line {number} of the input is not UTF-8 (byte {error.object[error.start]:#04x}): "
-                "convert it, for example with iconv -t UTF-8"
-            ) from error
-    return texts
-
-
-def evaluate_model(options: argparse.Namespace) -> int:
-    """Print a model's figures on a test set as JSON, and record them if asked for."""
-    from transformer.evaluation import evaluate_folder
-    from transformer.files import check_file
-
-    if options.record is not None:
-        check_file(options.record)
-    figures = evaluate_folder(
-        options.model, options.corpus, options.split, options.beam, options.record
-    )
-    print(json.dumps(figures, indent=2, ensure_ascii=False))
-    return 0
+    evaluate.set_defaults(run=commands.evaluate_model)
 
 
 if __name__ == "__main__":
