@@ -433,4 +433,7 @@ def test_evaluate_refuses_a_corpus_without_the_models_languages(run: Run, copy: 
     recipe = json.loads((copy / "recipe.json").read_text())
     recipe["data"] |= {"src_lang": "de", "tgt_lang": "en"}
     (copy / "recipe.json").write_text(json.dumps(recipe))
-    refused(run("evaluate", copy, "--corpus", "tatoeba"), "de", "tatoeba")
+    refused(
+        run("evaluate", copy, "--corpus", "tatoeba"),
+        "this model translates de-en, and tatoeba has en-fr, fr-en: choose another corpus",
+    )

@@ -196,19 +196,32 @@ def evaluate_folder(
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
 
     Raises:
-        UserError: the folder is no model's, or the text cannot be had.
+        UserError: the folder is no model's, the corpus has not its languages, or the text
+            cannot be had.
     """
     translator = Translator.load(folder, pick_device())
     origin = {} if record is None else _origin(translator, folder)  # fails early if at all
     data = translator.recipe.data
     corpus = corpus or data.corpus
     split = split or default_split(corpus)
+    _require_direction(corpus, data.src_lang, data.tgt_lang)
     text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
     where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     figures = where | evaluate_translator(translator, text, beam_size)
     if record is not None:
         write_json(record, origin | {"figures": figures})
     return figures
+
+
+def _require_direction(corpus: str, src_lang: str, tgt_lang: str) -> None:
+    """Refuse a corpus without the model's languages; an unknown one is for `load` to refuse."""
+    pairs = corpora.CORPORA[corpus].pairs if corpus in corpora.CORPORA else ()
+    if pairs and (src_lang, tgt_lang) not in pairs:
+        has = ", ".join("-".join(pair) for pair in pairs)
+        raise UserError(
+            f"this model translates {src_lang}-{tgt_lang}, and {corpus} has {has}: "
+            "choose another corpus or another model"
+        )
 
 
 def _origin(translator: Translator, folder: Path) -> dict[str, Any]:
