@@ -101,11 +101,12 @@ def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
     from transformer.charts.export import check_attention_file, write_attention
     from transformer.data.lines import tidy
+    from transformer.machine import pick_device
     from transformer.translator import Translator
 
     if options.attention is not None:
         check_attention_file(options.attention)
-    translator = Translator.load(options.model)
+    translator = Translator.load(options.model, pick_device())
     seen: list[str] = []
     for block in _blocks(whole=options.refuse_long):
         for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):

@@ -84,7 +84,7 @@ def draw_heads(
     figure.suptitle(title)
     figure.supxlabel("attended to (key)", fontsize=9)
     figure.supylabel("attends (query)", fontsize=9)
-    scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01)
+    scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01, aspect=20 * rows)
     scale.set_label("attention weight", fontsize=9)
     scale.ax.tick_params(labelsize=LABEL_POINTS)
     return figure
