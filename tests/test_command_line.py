@@ -177,7 +177,7 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
     lines = said.splitlines()
     assert lines[0].startswith("demo: embedded en-fr, ")
     assert "sentence pairs" in lines[0]
-    assert lines[0].endswith("vocabulary of 293")
+    assert lines[1].startswith("293 types, ")
     assert "parameters, 2 steps on " in lines[1]
     assert [line.split(" · ")[0] for line in lines[2:5]] == ["step 1/2", "step 2/2", "step 2/2"]
     assert lines[5].startswith("done in ")

@@ -167,7 +167,7 @@ def test_words_make_two_vocabularies(tmp_path: Path) -> None:
         recipe, tmp_path, device=CPU, on_begin=begun.append, on_report=lambda _: None, stop_after=1
     )
     src_types = 4 + 11 + 2 + 5  # special ones; word0 to word10; and, are; digits
-    assert f"vocabulary of {src_types} and {src_types}" in begun[0]
+    assert f"{src_types} and {src_types} types" in begun[0]
 
 
 @pytest.mark.usefixtures("quick")

@@ -117,9 +117,9 @@ def _summary(
         types += f" and {tgt.vocab_size:,}"
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, {pairs:,} sentence pairs "
-        f"to learn from, {held_out:,} to validate with, vocabulary of {types}\n"
-        f"{count_parameters(model):,} parameters, {recipe.training.steps:,} steps on "
-        f"{hardware(device)}"
+        f"to learn from, {held_out:,} to validate with\n"
+        f"{types} types, {count_parameters(model):,} parameters, "
+        f"{recipe.training.steps:,} steps on {hardware(device)}"
     )
 
 
