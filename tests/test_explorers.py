@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -28,7 +29,7 @@ from transformer.masks import causal_mask, decoder_mask
 from transformer.model import AttentionMaps
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
-from transformer.translator import Attention
+from transformer.translator import Attention, Translator
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
 TGT_IN = ["<bos>", "▁le", "<pad>"]
@@ -293,6 +294,14 @@ def test_attention_of_a_base_model_is_small() -> None:
     spec = attention_explorer(Attention("words", tokens, tokens, maps)).to_dict()
     assert len(json.dumps(spec).encode()) < 300_000
     assert len(spec["data"]["values"]) == 3 * 6 * 8
+
+
+def test_attention_of_a_trained_model(tiny_folder: Path) -> None:
+    attention = Translator.load(tiny_folder).attention("The dog sleeps.", beam_size=1)
+    down, across, cells = drawn_cells(attention_explorer(attention).to_dict())
+    assert (down, across) == (attention.tgt_tokens, attention.src_tokens)
+    drawn, weights = torch.tensor(cells), attention.maps.cross[-1, 0, 0]
+    assert torch.allclose(drawn, weights, atol=0.0051, rtol=0)
 
 
 def test_attention_colors_are_fixed_from_0_to_1() -> None:
