@@ -1,0 +1,100 @@
+"""Matrices with a token for each row and column, one of them shown at a time.
+
+Each matrix is one row of the chart's data, its cells written one after the other in a string,
+and the browser takes it apart. So a chart may hold every head of a model and stay small.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import altair as alt
+from torch import Tensor
+
+from transformer.errors import UserError
+
+PARTS = 100  # a cell is stored in hundredths
+MAX_CELLS = 150_000  # of all matrices together: about 0.3 MB
+MAX_SIDE = 560  # pixels of the longer side, where cells need not be smaller than MIN_CELL
+MIN_CELL, MAX_CELL = 9, 26  # pixels
+FONT = 11  # points
+
+View = dict[str, object]
+
+
+def view(title: str, queries: Sequence[str], keys: Sequence[str]) -> View:
+    """Say what a kind of matrix is called and what stands beside its rows and columns."""
+    return {"title": title, "queries": list(queries), "keys": list(keys)}
+
+
+def pack(matrix: Tensor) -> str:
+    """Write a matrix (q_len, k_len) of numbers from 0 to 1 row by row, in hundredths."""
+    hundredths = (matrix.detach().float().cpu() * PARTS).round().int()
+    return ",".join(str(cell) for cell in hundredths.flatten().tolist())
+
+
+def check_size(shapes: Iterable[tuple[int, ...]]) -> None:
+    """Refuse matrices that would make a chart too large to store.
+
+    Args:
+        shapes: Of every stack of matrices.
+
+    Raises:
+        UserError: more than `MAX_CELLS` cells.
+    """
+    total = sum(map(math.prod, shapes))
+    if total > MAX_CELLS:
+        raise UserError(
+            f"{total:,} cells, and a chart holds {MAX_CELLS:,}: give a shorter sentence"
+        )
+
+
+def cell_chart(
+    rows: list[dict[str, object]], views: Mapping[str, View], params: Sequence[alt.Parameter]
+) -> alt.Chart:
+    """Draw the matrix that the controls choose: queries down, keys across; no colors yet.
+
+    Args:
+        rows: For each matrix a value for each control, under the control's name, and
+            "cells", from `pack`.
+        views: By the value of the first control, from `view`.
+        params: The controls, each with a name; the first chooses the view.
+
+    Returns:
+        A chart of rectangles whose field `value` holds a cell's number from 0 to 1.
+    """
+    chosen = f"views[{params[0].name}]"
+    lengths = [len(v[side]) for v in views.values() for side in ("queries", "keys")]  # type: ignore[arg-type]
+    cell = max(MIN_CELL, min(MAX_CELL, MAX_SIDE // max(lengths)))
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_filter(" && ".join(f"datum.{p.name} == {p.name}" for p in params))
+        .transform_calculate(cell="split(datum.cells, ',')")
+        .transform_calculate(place="sequence(length(datum.cell))")
+        .transform_flatten(["cell", "place"])
+        .transform_calculate(
+            value=f"toNumber(datum.cell) / {PARTS}",
+            q=f"floor(datum.place / length({chosen}.keys))",
+            k=f"datum.place % length({chosen}.keys)",
+        )
+        .transform_calculate(query=f"{chosen}.queries[datum.q]", key=f"{chosen}.keys[datum.k]")
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("k:O", axis=_axis("attended to (key)", f"{chosen}.keys", -60)),
+            y=alt.Y("q:O", axis=_axis("attends (query)", f"{chosen}.queries", 0)),
+        )
+        .add_params(alt.param(name="views", value=dict(views)), *params)
+        .properties(width=alt.Step(cell), height=alt.Step(cell))
+    )
+
+
+def _axis(title: str, tokens: str, angle: int) -> alt.Axis:
+    """Label the places, which are all different, with the tokens, which may repeat."""
+    return alt.Axis(
+        title=title,
+        labelExpr=f"{tokens}[datum.value]",
+        labelAngle=angle,
+        labelFontSize=FONT,
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+    )

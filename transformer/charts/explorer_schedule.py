@@ -1,0 +1,113 @@
+"""The learning-rate schedule as a chart that the browser computes anew (§5.3)."""
+
+import altair as alt
+
+from transformer.charts.style import OURS, PAPER
+from transformer.errors import UserError
+
+# Width and warm-up steps of the curves that the first three systems of the course's list show.
+SYSTEMS = ((512, 4000), (512, 8000), (256, 4000))
+DASHES = ([8, 4], [2, 3], [8, 3, 2, 3])  # of their lines, in pixels
+STRIDE, POINTS = 100, 400  # steps from one point of a curve to the next; points of a curve
+
+# Slider: lowest, highest, and how far apart two values are.
+SLIDERS = {
+    "d_model": (64, 1024, 64),
+    "warmup_steps": (500, 16000, 500),
+    "factor": (0.25, 2, 0.25),
+}
+
+# Eq. 3 in the language of Vega; `transformer.training.schedule.learning_rate` in Python.
+RATE = (
+    "{factor} * pow({d_model}, -0.5)"
+    " * min(pow(datum.step, -0.5), datum.step * pow({warmup_steps}, -1.5))"
+)
+TITLE = (
+    "'Learning rate: highest, ' + format({peak}, '.2e') + ', at step ' + format(warmup_steps, ',')"
+)
+PEAK = "factor * pow(d_model * warmup_steps, -0.5)"
+
+
+def schedule_explorer(
+    d_model: int = 512, warmup_steps: int = 4000, factor: float = 1.0
+) -> alt.LayerChart:
+    """Draw the learning rate over the steps, with a slider for each of its parts (§5.3, Eq. 3).
+
+    The browser computes the curve, so it moves without a kernel. Thin dashed lines show the
+    curves of three systems for comparison; they stay.
+
+    Args:
+        d_model: Width that the slider begins with.
+        warmup_steps: Steps of rising rate that the slider begins with.
+        factor: What multiplies the curve, to begin with.
+
+    Raises:
+        UserError: a value lies outside its slider.
+    """
+    start = {"d_model": d_model, "warmup_steps": warmup_steps, "factor": factor}
+    for name, value in start.items():
+        low, high, _ = SLIDERS[name]
+        if not low <= value <= high:
+            raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
+    sliders = [_slider(name, value) for name, value in start.items()]
+    return alt.LayerChart(
+        layer=[_own_curve().add_params(*sliders), _reference_curves()]
+    ).properties(
+        name="schedule",
+        width=560,
+        height=300,
+        title=alt.Title(text=alt.ExprRef(TITLE.format(peak=PEAK)), anchor="start"),
+        description=(
+            f"Line chart of the learning rate over {POINTS * STRIDE:,} steps. It rises in "
+            f"proportion to the step for {warmup_steps:,} warm-up steps, then falls as "
+            f"one over the square root of the step (d_model {d_model}, factor {factor:g}). Sliders "
+            "change d_model, warmup_steps and factor. Dashed lines: "
+            + ", ".join(f"d_model {d} with {w:,} steps" for d, w in SYSTEMS)
+            + "."
+        ),
+    )
+
+
+def _slider(name: str, value: float) -> alt.Parameter:
+    low, high, step = SLIDERS[name]
+    return alt.param(
+        name=name,
+        value=value,
+        bind=alt.binding_range(min=low, max=high, step=step, name=f"{name} "),
+    )
+
+
+def _curves(rows: list[dict[str, object]], rate: str) -> alt.Chart:
+    """Unfold each row into the points of one curve."""
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_calculate(point=f"sequence({POINTS + 1})")
+        .transform_flatten(["point"])
+        .transform_calculate(step=f"max(1, {STRIDE} * datum.point)")
+        .transform_calculate(rate=rate)
+        .encode(
+            x=alt.X("step:Q", title="step (updates of the weights)"),
+            y=alt.Y("rate:Q", title="learning rate"),
+        )
+    )
+
+
+def _own_curve() -> alt.Chart:
+    rate = RATE.format(d_model="d_model", warmup_steps="warmup_steps", factor="factor")
+    curve = _curves([{"curve": "yours"}], rate)
+    return curve.mark_line(color=OURS, strokeWidth=3, aria=False)
+
+
+def _reference_curves() -> alt.Chart:
+    rows: list[dict[str, object]] = [
+        {"curve": f"d_model {d}, warm-up {w:,}", "d_model": d, "warmup_steps": w}
+        for d, w in SYSTEMS
+    ]
+    rate = RATE.format(d_model="datum.d_model", warmup_steps="datum.warmup_steps", factor="1")
+    names = alt.Scale(domain=[str(row["curve"]) for row in rows], range=DASHES)
+    legend = alt.Legend(title="for comparison", orient="top-right", symbolSize=600)
+    return (
+        _curves(rows, rate)
+        .mark_line(color=PAPER, strokeWidth=1.5, aria=False)
+        .encode(strokeDash=alt.StrokeDash("curve:N", scale=names, legend=legend))
+    )
