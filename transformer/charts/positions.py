@@ -6,7 +6,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from transformer.charts.style import OURS, PAPER, TARGET
+from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 from transformer.errors import UserError
 
 
@@ -91,7 +91,8 @@ def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> 
         raise UserError(f"position {position} is not in the table: give 0 to {length - 1}")
     products = (table @ table[position]).detach().cpu().numpy()
     distances = [other - position for other in range(length)]
-    ax.plot(distances, products, label=f"from position {position}")
+    colour = (SOURCE, TARGET, OURS, CROSS)[len(ax.lines) % 4]
+    ax.plot(distances, products, color=colour, label=f"from position {position}")
     ax.set_xlabel("distance (tokens)")
     ax.set_ylabel("dot product (no unit)")
     ax.set_title(title)
