@@ -135,8 +135,10 @@ average = Exercise(
 
 
 def my_best_hypothesis(hypotheses: list[tuple[float, int]], alpha: float) -> int:
-    """Give the place of the best (log probability, length) under the length penalty."""
-    scores = [log_prob / ((5 + length) / 6) ** alpha for log_prob, length in hypotheses]
+    """Give the place of the best under the length penalty."""
+    scores = []
+    for log_prob, length in hypotheses:
+        scores.append(log_prob / ((5 + length) / 6) ** alpha)
     return scores.index(max(scores))
 
 

@@ -15,7 +15,7 @@ Words = list[str]
 
 
 def my_brevity_penalty(hyp_lengths: list[int], ref_lengths: list[int]) -> float:
-    """Give BLEU's factor for a whole text, from the lengths of its sentences."""
+    """Give BLEU's factor for a whole text, from its sentences' lengths."""
     hyp_len, ref_len = sum(hyp_lengths), sum(ref_lengths)
     if hyp_len == 0:
         return 0.0
@@ -104,15 +104,15 @@ brevity_penalty = Exercise(
 
 
 def my_clipped_precision(hypotheses: list[Words], references: list[Words], n: int) -> float:
-    """Give the share of a text's n-grams that their references have, each counted once."""
+    """Give the share of a text's n-grams that its references have too."""
     matches = total = 0
     for hypothesis, reference in zip(hypotheses, references, strict=True):
-        found, allowed = (
-            collections.Counter(zip(*(words[i:] for i in range(n)), strict=False))
-            for words in (hypothesis, reference)
-        )
-        matches += sum((found & allowed).values())
-        total += sum(found.values())
+        counts = []
+        for words in (hypothesis, reference):
+            grams = zip(*(words[i:] for i in range(n)), strict=False)
+            counts.append(collections.Counter(grams))
+        matches += (counts[0] & counts[1]).total()
+        total += counts[0].total()
     return matches / total if total else 0.0
 
 

@@ -104,7 +104,7 @@ greedy = Exercise(
 
 
 def my_most_probable(next_probs: Any, limit: int) -> list[int]:
-    """Find the most probable whole sentence of at most `limit` tokens, eos included."""
+    """Find the most probable sentence of `limit` tokens, eos included."""
     bos_id, eos_id = 2, 3
     best, best_prob = [], 0.0
     open_ones = [([bos_id], 1.0)]
