@@ -5,7 +5,8 @@ Not in the paper. In a lesson:
     from transformer.exercises import start as ex
 
     def my_perplexity(losses):
-        ...  # your answer
+        # your answer
+        ...
 
     ex.perplexity.check(my_perplexity)   # passed, not attempted, or wrong and where
     ex.perplexity.hint()                 # several, from gentle to plain

@@ -131,7 +131,7 @@ class Exercise:
     @property
     def blank(self) -> str:
         """The cell that a lesson gives to fill in."""
-        return f"{self._header}\n    ...  # your answer\n\n\n{self.call}"
+        return f"{self._header}\n    # your answer\n    ...\n\n\n{self.call}"
 
     @property
     def call(self) -> str:
