@@ -1,0 +1,34 @@
+"""Exercises that judge themselves: one module for each lesson.
+
+Not in the paper. In a lesson:
+
+    from transformer.exercises import start as ex
+
+    def my_perplexity(losses):
+        # your answer
+        ...
+
+    ex.perplexity.check(my_perplexity)   # passed, not attempted, or wrong and where
+    ex.perplexity.hint()                 # several, from gentle to plain
+    ex.perplexity.solution()
+
+To add exercises for a lesson:
+
+1. Make a module here, named for the lesson in one word, and in it one `Exercise` for each
+   (see `check.Exercise`): a module-level name, and a reference called `my_` and that name. The
+   reference needs only its arguments and modules that the module imports (`math`, `torch`), for
+   it is shown as the solution. Its parameters become the blank's.
+2. Give three *named* wrong answers or more, each a small function with the mistake that
+   people make, and its own hint. A learner's answer is recognised by what it does, so any two
+   of them must differ in some case, and each must be wrong in one.
+3. Judge by another way than the reference's: `worked` cases by hand, `expected` from another
+   library or another formula, `properties` alone where several values are right. Make
+   most `cases` small and many, all of them if that can be: the one that is shortest to
+   write is shown. Arguments are copied for each call, and must not be changed by it.
+4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
+   into the heading above: "Perplexity (5 minutes, easy)").
+
+`tests/test_exercises.py` finds every module and lesson by itself and holds them to this;
+`tests/test_exercise_lessons.py` fills the solutions in and runs the lessons to their end.
+What a lesson imports from a second module of exercises, it imports through its first.
+"""

@@ -1,0 +1,307 @@
+"""An exercise: it judges an answer, gives hints, and shows a solution.
+
+Not in the paper. `check` never raises, whatever the answer does; it only cannot end a loop
+that runs for ever without asking anything of the exercise (interrupt the kernel).
+"""
+
+import ast
+import contextlib
+import copy
+import dis
+import inspect
+import io
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any, Literal
+
+from transformer.exercises.compare import VALUES_DIFFER, difference, show
+
+Answer = Callable[..., Any]
+Args = tuple[Any, ...]
+
+PREFIX = "my_"  # of the function that a learner fills in
+MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
+MAX_SHOWN = 300  # characters of a value
+
+
+@dataclass(frozen=True)
+class Text:
+    """What an exercise says; a notebook shows it as plain text.
+
+    Attributes:
+        text: The words, lines broken.
+        status: "passed", "not attempted" or "wrong" of an answer; "" of a hint or solution.
+    """
+
+    text: str
+    status: Literal["passed", "not attempted", "wrong", ""] = ""
+
+    def __repr__(self) -> str:
+        """Give the text itself: this is what a notebook prints."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A plausible mistake, recognised by what it does, however it was written.
+
+    Attributes:
+        answer: A function that makes it; its name names the mistake.
+        hint: What has gone wrong, and where to look; it does not give the answer away.
+    """
+
+    answer: Answer
+    hint: str
+
+
+@dataclass(frozen=True)
+class Property:
+    """What every right answer has.
+
+    Attributes:
+        says: A sentence, without its full stop.
+        holds: Takes the answer's value, then the arguments of the case.
+    """
+
+    says: str
+    holds: Callable[..., bool]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What an answer did with one case."""
+
+    value: Any = None
+    error: str = ""  # in one line
+    changed: bool = False  # whether it changed an argument
+
+
+class Exercise:
+    """A function to fill in, with all that is needed to judge and to help.
+
+    Args:
+        reference: A right answer, called `my_` and the exercise's name. It is shown as the
+            solution: it needs nothing but its arguments and imported modules.
+        minutes: How long it may take.
+        difficulty: As the lesson says it.
+        hints: From gentle to plain.
+        worked: Cases worked by hand: (arguments, value).
+        cases: Further arguments, many of them small, so that the smallest one fails.
+        expected: Gives the right value by another way than `reference`; None where
+            several values are right and the properties decide alone.
+        wrong: The mistakes that have a hint of their own, three or more.
+        properties: What every right answer has.
+    """
+
+    def __init__(
+        self,
+        reference: Answer,
+        *,
+        minutes: int,
+        difficulty: Literal["easy", "medium", "hard"],
+        hints: Sequence[str],
+        cases: Sequence[Args],
+        wrong: Sequence[Wrong],
+        worked: Sequence[tuple[Args, Any]] = (),
+        expected: Answer | None = None,
+        properties: Sequence[Property] = (),
+    ) -> None:
+        self.name = reference.__name__.removeprefix(PREFIX)
+        self.reference, self.minutes, self.difficulty = reference, minutes, difficulty
+        self.hints, self.wrong, self.worked = tuple(hints), tuple(wrong), tuple(worked)
+        self.cases, self.expected, self.properties = tuple(cases), expected, tuple(properties)
+        self._hints_given = 0
+
+    def __repr__(self) -> str:
+        """Name the exercise and what it offers."""
+        return (
+            f"{self.name} ({self.minutes} minutes, {self.difficulty}): "
+            f".check({PREFIX}{self.name}), .hint(), .solution()"
+        )
+
+    @cached_property
+    def judged_cases(self) -> list[tuple[Args, Any]]:
+        """Every case with its right value (None where properties decide), smallest first."""
+        given = [*self.worked, *((args, self._expect(args)) for args in self.cases)]
+        return sorted(given, key=lambda case: len(show(case[0])))
+
+    @property
+    def blank(self) -> str:
+        """The cell that a lesson gives to fill in."""
+        return f"{self._header}\n    # your answer\n    ...\n\n\n{self.call}"
+
+    @property
+    def call(self) -> str:
+        """The line of a lesson that has the answer judged."""
+        return f"ex.{self.name}.check({PREFIX}{self.name})"
+
+    @property
+    def _header(self) -> str:
+        names = ", ".join(inspect.signature(self.reference).parameters)
+        return f"def {PREFIX}{self.name}({names}):"
+
+    def check(self, answer: Any) -> Text:
+        """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
+
+        Args:
+            answer: The learner's function. What it prints is not shown.
+
+        Returns:
+            The verdict; at the end of a cell it is shown.
+        """
+        if _is_blank(answer):
+            text = f"{self.name}: not attempted. Put your answer in place of the dots."
+            return Text(text, "not attempted")
+        if not callable(answer):
+            what = f"{self.name}: wrong. It was given {_article(answer)}, not a function."
+            how = f"Write .check({PREFIX}{self.name}), with no brackets after the name."
+            return Text(f"{what}\n{how}", "wrong")
+        for args, right in self.judged_cases:
+            outcome = _run(answer, args)
+            if complaint := self._complaint(outcome, args, right):
+                return self._refuse(answer, outcome, complaint, args, right)
+        return Text(f"{self.name}: passed, {len(self.judged_cases)} cases.", "passed")
+
+    def hint(self) -> Text:
+        """Give the next hint, a plainer one each time; the last one again at the end."""
+        self._hints_given = min(self._hints_given + 1, len(self.hints))
+        number = self._hints_given
+        lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
+        if number == len(self.hints):
+            lines.append(f"After this one there is ex.{self.name}.solution().")
+        return Text("\n".join(map(_fill, lines)))
+
+    def solution(self) -> Text:
+        """Show a right answer; it can be pasted into the cell as it is."""
+        source = textwrap.dedent(inspect.getsource(self.reference)).rstrip()
+        first = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
+        body = "\n".join(source.splitlines()[first - 1 :])
+        used = {
+            node.id for node in ast.walk(ast.parse(f"if 1:\n{body}")) if isinstance(node, ast.Name)
+        }
+        modules = {name: self.reference.__globals__.get(name) for name in sorted(used)}
+        imports = [
+            f"import {module.__name__}" + (f" as {name}" if module.__name__ != name else "")
+            for name, module in modules.items()
+            if isinstance(module, ModuleType)
+        ]
+        return Text("\n".join([*imports, *["", ""] * bool(imports), self._header, body]))
+
+    def _expect(self, args: Args) -> Any:
+        return None if self.expected is None else self.expected(*copy.deepcopy(args))
+
+    def _complaint(self, outcome: _Outcome, args: Args, right: Any) -> str:
+        """Say in a clause what is wrong with an outcome; "" where nothing is."""
+        if outcome.error:
+            return f"it raises {outcome.error}"
+        if outcome.changed:
+            return "it changes what it was given: work on a copy"
+        if self.expected is not None:
+            differs = _difference(outcome.value, right)
+            if differs != VALUES_DIFFER:
+                return differs
+        for each in self.properties:
+            if not _holds(each, outcome.value, args):
+                return each.says
+        return "" if self.expected is None else VALUES_DIFFER
+
+    def _refuse(
+        self, answer: Answer, outcome: _Outcome, complaint: str, args: Args, right: Any
+    ) -> Text:
+        yours = outcome.error or _shown(outcome.value)
+        lines = [
+            f"{self.name}: wrong; {complaint}.",
+            "The smallest case that shows it:",
+            f"    call      {PREFIX}{self.name}({', '.join(map(show, args))})",
+            f"    yours     {yours}",
+        ]
+        if self.expected is not None:
+            lines.append(f"    expected  {_shown(right)}")
+        mistake = self._recognise(answer)
+        advice = mistake.hint if mistake else f"ex.{self.name}.hint() gives a hint."
+        return Text("\n".join([*lines, _fill(advice)]), "wrong")
+
+    def _recognise(self, answer: Answer) -> Wrong | None:
+        """Find the named mistake that does the same as the answer in every case."""
+        outcomes = [_run(answer, args) for args, _ in self.judged_cases]
+        for mistake in self.wrong:
+            pairs = zip(outcomes, self.judged_cases, strict=True)
+            if all(_same(outcome, _run(mistake.answer, args)) for outcome, (args, _) in pairs):
+                return mistake
+        return None
+
+
+def _run(answer: Answer, args: Args) -> _Outcome:
+    """Call an answer with a copy of the arguments, and see what comes of it."""
+    given = copy.deepcopy(args)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            value = answer(*given)
+    except (Exception, SystemExit) as error:
+        return _Outcome(error=_one_line(error))
+    return _Outcome(value, changed=show(given) != show(args))
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        words = " ".join(str(error).split())
+    except Exception:  # its __str__ is the learner's too
+        words = ""
+    return _cut(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+
+
+def _is_blank(answer: Any) -> bool:
+    """Whether nothing was filled in: no answer, or a function of dots alone."""
+    if answer is None or answer is ...:
+        return True
+    if not inspect.isfunction(answer):
+        return False
+    for step in dis.get_instructions(answer):
+        if step.opname not in {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}:
+            return False
+        is_constant = step.opname in {"LOAD_CONST", "RETURN_CONST"}
+        if is_constant and step.argval is not None and step.argval is not ...:
+            return False
+    return True
+
+
+def _difference(yours: Any, expected: Any) -> str:
+    try:
+        return difference(yours, expected)
+    except Exception:  # the learner's value may be of any kind
+        return f"it gives {_article(yours)} that cannot be compared"
+
+
+def _same(one: _Outcome, other: _Outcome) -> bool:
+    if one.error or other.error:
+        return one.error.split(":")[0] == other.error.split(":")[0]
+    return one.changed == other.changed and not _difference(one.value, other.value)
+
+
+def _holds(each: Property, value: Any, args: Args) -> bool:
+    try:
+        return bool(each.holds(value, *args))
+    except Exception:  # the value is not even of the right kind
+        return False
+
+
+def _shown(value: Any) -> str:
+    try:
+        return _cut(show(value))
+    except Exception:  # a list that holds itself, say
+        return f"<{type(value).__name__}>"
+
+
+def _article(value: Any) -> str:
+    return f"a value of type {type(value).__name__}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 4] + " ..."
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, MAX_COLUMNS, break_long_words=False)
