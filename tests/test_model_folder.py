@@ -14,6 +14,7 @@ from transformer.data import tokenizers
 from transformer.errors import UserError
 from transformer.model import count_parameters
 from transformer.training.checkpoint import load_tensors, save_tensors, weights
+from transformer.training.folder import RunFolder
 
 SENTENCE = "The old woman is reading a book."
 
@@ -45,7 +46,7 @@ def test_sides_of_their_own_are_not_mixed_up(tmp_path: Path) -> None:
 
 def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> None:
     _, model = model_folder.read_model(tiny_folder)
-    saved, _ = load_tensors(tiny_folder / model_folder.WEIGHTS)
+    saved, _ = load_tensors(RunFolder(tiny_folder).model)
     read = weights(model)
     assert read.keys() == saved.keys()
     assert all(torch.equal(read[name], saved[name]) for name in saved)
@@ -76,7 +77,7 @@ def test_a_recipe_with_a_foreign_key_is_named_with_its_file(folder: Path) -> Non
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
-    (folder / model_folder.WEIGHTS).unlink()
+    RunFolder(folder).model.unlink()
     with pytest.raises(UserError, match=r"training has not ended.*--resume"):
         model_folder.read_model(folder)
     assert model_folder.holds_run(folder)
@@ -105,7 +106,7 @@ def test_a_tokenizer_of_another_model(folder: Path) -> None:
 
 
 def test_weights_of_another_program(folder: Path) -> None:
-    path = folder / model_folder.WEIGHTS
+    path = RunFolder(folder).model
     save_file({"weight": torch.zeros(3)}, path)
     with pytest.raises(UserError, match="was not written by this version of the course"):
         model_folder.read_model(folder)

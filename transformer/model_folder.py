@@ -18,11 +18,11 @@ from transformer.errors import UserError
 from transformer.files import read_json, write_json
 from transformer.model import Transformer
 from transformer.training.checkpoint import load_tensors, load_weights
+from transformer.training.folder import RunFolder
 
 RECIPE = "recipe.json"
 SRC_TOKENIZER = "src_tokenizer.json"
 TGT_TOKENIZER = "tgt_tokenizer.json"
-WEIGHTS = "model.safetensors"
 RUN = "run.json"
 
 
@@ -103,10 +103,10 @@ def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, 
         UserError: the folder or a file in it is missing, truncated or foreign.
     """
     description = read_description(folder)
-    path = folder / WEIGHTS if weights is None else weights
+    path = RunFolder(folder).model if weights is None else weights
     if weights is None and not path.is_file():
         raise UserError(
-            f"{folder} has no {WEIGHTS}: its training has not ended; go on with the command "
+            f"{folder} has no {path.name}: its training has not ended; go on with the command "
             "that began it and --resume"
         )
     tensors, _ = load_tensors(path)

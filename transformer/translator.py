@@ -119,8 +119,7 @@ class Translator:
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
         src = collate_sources([source]).to(self.device)
         tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
-        with torch.no_grad():
-            maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
+        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
         said = [*best.ids, EOS_ID] if best.finished else best.ids
         return Attention(
             translation=self.tgt_tokenizer.decode(best.ids),
