@@ -156,13 +156,16 @@ def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
 
 
 def explained_pictures(cells: list[Cell]) -> Iterator[Finding]:
-    """Under every picture a sentence says what to see in it."""
+    """A picture says in words what it is; under it a sentence says what to see in it."""
     for index, cell in code_cells(cells):
         below = cells[index + 1] if index + 1 < len(cells) else None
         explained = below and below["cell_type"] == "markdown" and SEE in source(below)
         if has_picture(cell) and not explained:
             remedy = f"begin the markdown cell below it with {SEE!r} and a sentence"
             yield index, "a picture without explanation", remedy
+        if has_picture(cell) and any(text.startswith("<") for text in output_texts(cell)):
+            remedy = "call `renderer.enable()` of transformer.charts where plotting begins"
+            yield index, "a picture without a line of text", remedy
 
 
 def compared(cells: list[Cell]) -> Iterator[Finding]:

@@ -9,12 +9,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import nbclient
 import nbformat
 import pytest
 from notebook_lint import NOTEBOOKS, canary_cell, lint
 
+from transformer.charts import renderer
+
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
-PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "aGVsbG8="}}
+DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
+PICTURE = {"output_type": "display_data", "metadata": {}, "data": DATA}
 
 
 def markdown(text: str) -> dict:
@@ -62,8 +66,8 @@ def add_output(text: str, name: str = "stdout") -> Callable[[dict], None]:
     return lambda notebook: notebook["cells"][1]["outputs"].append(printed(text, name))
 
 
-def add_data(kind: str) -> Callable[[dict], None]:
-    return lambda notebook: notebook["cells"][3]["outputs"][0]["data"].update({kind: "text"})
+def add_data(kind: str, data: str = "text") -> Callable[[dict], None]:
+    return lambda notebook: notebook["cells"][3]["outputs"][0]["data"].update({kind: data})
 
 
 def add_error(notebook: dict) -> None:
@@ -106,6 +110,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
     "exercises": (change(5, source="## Recap"), "no heading 'Exercises'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
+    "undescribed": (
+        add_data("text/plain", "<Figure size 640x480 with 1 Axes>"),
+        "cell 3: a picture without a line of text",
+    ),
     "ignored": (ignore_five, "5 outputs not compared, over 4"),
     "incomparable": (change(1, source="3  # NBVAL_IGNORE_OUTPUT"), "cell 1: no text to compare"),
     "callout": (change(2, source="> **Beware.** It bites."), "cell 2: unknown callout 'Beware'"),
@@ -155,21 +163,53 @@ def test_nbval_notices_a_changed_output(path: Path, tmp_path: Path) -> None:
     nbformat.write(notebook, tmp_path / "true.ipynb")
     nbformat.write(falsified(notebook), tmp_path / "false.ipynb")
 
+    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+    verdicts = nbval_verdicts(tmp_path)
+    failed = [(copied, cell) for verdict, copied, cell in verdicts if verdict == "FAILED"]
+    assert failed == [("false", str(cells - 1))]
+    assert len(verdicts) == 2 * cells
+
+
+CHARTS: dict[str, tuple[str, Callable[[dict], None]]] = {
+    "a value of an interactive chart": (
+        "from transformer.charts.explorer_schedule import schedule_explorer\nschedule_explorer()",
+        lambda data: data[renderer.VEGALITE]["params"][0].update(value=65),
+    ),
+    "the title of a figure": (
+        "from matplotlib import pyplot as plt\n_ = plt.figure().add_subplot(title='A')",
+        lambda data: data.update({"text/plain": data["text/plain"].replace("A", "B")}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHARTS)
+def test_nbval_notices_a_changed_chart(case: str, tmp_path: Path) -> None:
+    draw, spoil = CHARTS[case]
+    sources = ["from transformer.charts import renderer\nrenderer.enable()", draw]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    nbformat.write(nbclient.execute(notebook), tmp_path / "true.ipynb")
+    spoil(notebook.cells[-1].outputs[-1].data)
+    nbformat.write(notebook, tmp_path / "false.ipynb")
+    verdicts = nbval_verdicts(tmp_path)
+    assert [verdict for verdict in verdicts if verdict[0] == "FAILED"] == [("FAILED", "false", "1")]
+    assert len(verdicts) == 4
+
+
+def nbval_verdicts(folder: Path) -> list[tuple[str, str, str]]:
+    """Run nbval on a folder's true.ipynb and false.ipynb: verdict, notebook and cell of each."""
     command = ["-m", "pytest", "--nbval", "--nbval-current-env", "-rA", "--tb=no", "-q"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     result = subprocess.run(
-        [sys.executable, *command, "-c", os.devnull, "--rootdir", tmp_path, tmp_path],
+        [sys.executable, *command, "-c", os.devnull, "--rootdir", folder, folder],
         capture_output=True,
         text=True,
         env=environment,
         timeout=300,
     )
     output = result.stdout + result.stderr
-    verdicts = re.findall(r"^(PASSED|FAILED) .*?(true|false)\.ipynb::Cell (\d+)", output, re.M)
-    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
-    failed = [(copied, cell) for verdict, copied, cell in verdicts if verdict == "FAILED"]
-    assert failed == [("false", str(cells - 1))], output
-    assert len(verdicts) == 2 * cells, output
+    found = re.findall(r"^(PASSED|FAILED) .*?(true|false)\.ipynb::Cell (\d+)", output, re.M)
+    assert found, output
+    return found
 
 
 def falsified(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

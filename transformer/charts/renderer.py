@@ -3,17 +3,16 @@
 Altair's own renderers fetch scripts from the network, or write a version of Vega-Lite that
 JupyterLab cannot draw. The one here stores three forms of a chart side by side, and each
 place takes the one it knows: JupyterLab the chart that moves, GitHub the picture, a screen
-reader the line of text.
+reader the line of text. What matplotlib draws is stored likewise, by `charts.pictures`.
 """
 
 import base64
 import sys
-from io import BytesIO
 from typing import Any
 
 import altair as alt
-from PIL import Image
 
+from transformer.charts import pictures
 from transformer.errors import UserError
 
 NAME = "course"
@@ -21,21 +20,22 @@ VEGALITE = "application/vnd.vegalite.v5+json"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 PICTURE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
-COLORS = 256  # of the picture's palette
 
 Bundle = dict[str, Any]
 
 
 def enable() -> None:
-    """Show every Altair chart of this session in a form that needs no network.
+    """Show and store every chart of this notebook in a form that needs no network.
 
-    On Colab, which draws nothing of the kind, Altair's `html` renderer serves instead.
+    On Colab, which draws nothing of the kind, Altair's `html` renderer serves instead. Figures
+    of matplotlib get a line of text and a smaller picture.
 
     Raises:
         UserError: vl-convert, which makes the pictures, is missing.
     """
     if "google.colab" in sys.modules:
         alt.renderers.enable("html")
+        pictures.enable()
         return
     try:
         import vl_convert  # noqa: F401
@@ -43,6 +43,7 @@ def enable() -> None:
         raise UserError("a chart needs vl-convert: pip install vl-convert-python") from error
     alt.renderers.register(NAME, _render)
     alt.renderers.enable(NAME)
+    pictures.enable()
 
 
 def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
@@ -59,7 +60,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
     spec = spec | {"$schema": SCHEMA}
     drawn = vl_convert.vegalite_to_png(spec, vl_version=PICTURE_VERSION, scale=PICTURE_SCALE)
-    picture, (width, height) = _shrink(drawn)
+    picture, (width, height) = pictures.shrink(drawn)
     forms = {
         VEGALITE: spec,
         "image/png": base64.b64encode(picture).decode("ascii"),
@@ -76,11 +77,3 @@ def summary(spec: dict[str, Any]) -> str:
 
 def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
     return bundle(spec)
-
-
-def _shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
-    """Write a PNG anew with a palette, a tenth as large; give its width and height too."""
-    image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLORS)
-    small = BytesIO()
-    image.save(small, format="png", optimize=True)
-    return small.getvalue(), image.size
