@@ -1,5 +1,6 @@
 """The drawings in figures/ are those that the code makes, and say in words what they show."""
 
+import re
 from io import BytesIO
 from itertools import combinations
 from pathlib import Path
@@ -115,6 +116,17 @@ def test_alt_text_is_a_paragraph(name: str) -> None:
     assert 500 < len(text) < 2500
     assert "\n" not in text
     assert text.endswith(".")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figure_is_never_shown_without_its_title_in_words(name: str) -> None:
+    """In figures/README.md, and in every other page or lesson that shows it."""
+    root = figures_folder().parent
+    pages = [root / "README.md", *root.glob("*/*.md"), *root.glob("notebooks/*.ipynb")]
+    shown = re.compile(rf"!\[([^\]]*)\]\((?:\.\./)?(?:figures/)?{name}\.png\)")
+    texts = [alt for page in pages for alt in shown.findall(page.read_text(encoding="utf-8"))]
+    assert texts
+    assert all(alt.startswith(DRAWINGS[name].title) for alt in texts)
 
 
 @pytest.mark.parametrize("part", ["Self-attention", "Masked self-attention", "Cross-attention"])

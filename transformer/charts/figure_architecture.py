@@ -15,6 +15,7 @@ from transformer.charts.diagram import (
     draw_box,
     draw_frame,
     draw_sum,
+    mix,
     name,
     shape,
     sheet,
@@ -125,7 +126,7 @@ def _draw_inputs(ax: Axes, stack: Stack, title: str, tokens: str) -> None:
     """Draw the tokens, their embedding, and the sum with the positions."""
     x, side = stack.x, stack.side
     words(ax, (x, 28), title, size=10, weight="bold")
-    words(ax, (x, 13), tokens, size=9.5, family=MONO, color=stack.colour)
+    words(ax, (x, 13), tokens, size=9.5, family=MONO, color=mix(stack.colour, 1.2))
     box = Box(x, EMBEDDED, WIDTH, 34)
     draw_box(ax, box, stack.colour, "Embedding", "token vectors × √d_model")
     arrow(ax, (x, 37), box.bottom)
@@ -199,7 +200,7 @@ def _draw_output(ax: Axes, decoder: Box) -> None:
     name(ax, (DECODER.margin, softmax.y), "label_smoothing_loss", "and beam_search, §3.4", "left")
     arrow(ax, softmax.top, (x, y + 144))
     words(ax, (x, y + 152), "next token: tgt_out", size=10, weight="bold")
-    words(ax, (x, y + 167), "le chat dort <eos>", size=9.5, family=MONO, color=TARGET)
+    words(ax, (x, y + 167), "le chat dort <eos>", size=9.5, family=MONO, color=mix(TARGET, 1.2))
 
 
 def _draw_legend(ax: Axes) -> None:

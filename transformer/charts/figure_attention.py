@@ -32,7 +32,9 @@ ALT = (
     "once. Their results, of shape batch by num_heads by length by d_k or d_v, enter a pile of "
     "attentions like the one on the left, one for each head, at work side by side. The heads' "
     "outputs are joined end to end, q_len by num_heads times d_v, and a last linear map brings "
-    "them back to batch by q_len by d_model. Beside each box stands its name in our package."
+    "them back to batch by q_len by d_model. Our package calls the left drawing "
+    "scaled_dot_product_attention and the right one MultiHeadAttention; its four linear maps are "
+    "query_projection, key_projection, value_projection and output_projection."
 )
 
 BOTTOM = 78  # lower edge of the lowest boxes, points
