@@ -168,7 +168,7 @@ def test_lessons_name_only_what_the_paper_has(path: Path) -> None:
 def test_a_removed_row_is_missed(part: str) -> None:
     lines = MAP.read_text(encoding="utf-8").splitlines(keepends=True)
     rest = [line for line in lines if not line.startswith(f"| {part} |")]
-    assert missing(read_map("".join(rest))) == [part]
+    assert part in missing(read_map("".join(rest)))
 
 
 WRITTEN = [(part, lesson) for part, lesson in EXPLAINED if (NOTEBOOKS / lesson).is_file()]
