@@ -22,11 +22,11 @@ LAYERS: tuple[set[str], ...] = (
     {"layers"},
     {"model", "recurrent"},
     {"decoding", "training"},
-    {"model_folder"},
+    {"model_folder", "shipped"},
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"charts", "exercises"},
+    {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},
 )
