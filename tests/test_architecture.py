@@ -22,6 +22,7 @@ LAYERS: tuple[set[str], ...] = (
     {"layers"},
     {"model", "recurrent"},
     {"decoding", "training"},
+    {"beam_tree"},
     {"model_folder"},
     {"translator"},
     {"training.runner"},
