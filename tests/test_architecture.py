@@ -27,6 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
+    {"bleu_ways"},
     {"charts", "exercises"},
     {"commands"},
     {"__main__"},

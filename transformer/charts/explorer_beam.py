@@ -41,56 +41,64 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
         )
     last = len(tree.steps)
     most = max(len(candidates) for candidates in tree.steps)
-    step = alt.param(
-        name="step", value=last, bind=alt.binding_range(min=1, max=last, step=1, name="step ")
+    slider = alt.binding_range(min=1, max=last, step=1, name="step ")
+    step = alt.param(name="step", value=last, bind=slider)
+    title = f"'Beam search, step ' + step + ' of {last}'"
+    shown = alt.Chart(alt.Data(values=nodes)).transform_filter(SHOWN)
+    return alt.LayerChart(
+        layer=[layer.encode(*_axes(last, most)) for layer in _layers(shown, step, last)]
+    ).properties(
+        name="beam",
+        width=STEP_WIDTH * (last + 1),
+        height=RANK_HEIGHT * most,
+        title=alt.Title(text=alt.ExprRef(title), anchor="start"),
+        description=_description(tree, nodes),
     )
+
+
+def _axes(last: int, most: int) -> tuple[alt.X, alt.Y]:
+    """Give the places of steps and ranks, the best rank on top."""
+    steps, ranks = list(range(last + 1)), list(range(1, most + 1))
     x = alt.X(
         "step:Q",
         title="step (target tokens written)",
         scale=alt.Scale(domain=[-0.5, last + 0.5], nice=False),
-        axis=alt.Axis(values=list(range(last + 1)), format="d", grid=False),
+        axis=alt.Axis(values=steps, format="d", grid=False),
     )
     y = alt.Y(
         "rank:Q",
         title="rank of the total log probability",
         scale=alt.Scale(domain=[most + 0.5, 0.5], nice=False),
-        axis=alt.Axis(values=list(range(1, most + 1)), format="d", grid=False),
+        axis=alt.Axis(values=ranks, format="d", grid=False),
     )
-    shown = alt.Chart(alt.Data(values=nodes)).transform_filter(SHOWN)
+    return x, y
+
+
+def _layers(shown: alt.Chart, step: alt.Parameter, last: int) -> list[alt.Chart]:
+    """Give the lines to the parents, the candidates, their tokens and their totals."""
     path = alt.value(alt.expr(ON_PATH.format(last=last)))
-    edges = shown.mark_rule(aria=False, strokeWidth=2).encode(
-        x=x, y=y, x2="parent_step:Q", y2="parent_rank:Q", color=path
-    )
     color = alt.Color(
         "fate:N",
         scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())),
         legend=alt.Legend(title="candidate", orient="top"),
     )
-    points = shown.mark_circle(aria=False, size=90, opacity=1).encode(
-        x=x,
-        y=y,
-        color=color,
-        tooltip=[
-            alt.Tooltip("text:N", title="so far"),
-            alt.Tooltip("log_prob:Q", title="log probability of the token (nats)", format=".2f"),
-            alt.Tooltip("total:Q", title="total (nats)", format=".2f"),
-            alt.Tooltip("score:Q", title="total / length penalty", format=".2f"),
-            alt.Tooltip("fate:N", title="what becomes of it"),
-        ],
-    )
-    labels = shown.mark_text(aria=False, dy=-13, fontSize=12).encode(x=x, y=y, text="token:N")
-    totals = shown.mark_text(aria=False, dy=15, fontSize=10, color=PAPER).encode(
-        x=x, y=y, text=alt.Text("total:Q", format=".2f")
-    )
-    return alt.LayerChart(layer=[edges.add_params(step), points, labels, totals]).properties(
-        name="beam",
-        width=STEP_WIDTH * (last + 1),
-        height=RANK_HEIGHT * most,
-        title=alt.Title(
-            text=alt.ExprRef(f"'Beam search, step ' + step + ' of {last}'"), anchor="start"
-        ),
-        description=_description(tree, nodes),
-    )
+    tooltip = [
+        alt.Tooltip("text:N", title="so far"),
+        alt.Tooltip("log_prob:Q", title="log probability of the token (nats)", format=".2f"),
+        alt.Tooltip("total:Q", title="total (nats)", format=".2f"),
+        alt.Tooltip("score:Q", title="total / length penalty", format=".2f"),
+        alt.Tooltip("fate:N", title="what becomes of it"),
+    ]
+    edges = shown.mark_rule(aria=False, strokeWidth=2)
+    points = shown.mark_circle(aria=False, size=90, opacity=1)
+    tokens = shown.mark_text(aria=False, dy=-13, fontSize=12)
+    totals = shown.mark_text(aria=False, dy=15, fontSize=10, color=PAPER)
+    return [
+        edges.encode(x2="parent_step:Q", y2="parent_rank:Q", color=path).add_params(step),
+        points.encode(color=color, tooltip=tooltip),
+        tokens.encode(text="token:N"),
+        totals.encode(text=alt.Text("total:Q", format=".2f")),
+    ]
 
 
 def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
