@@ -26,19 +26,22 @@ SLICE = 100  # sentences of the test set, its first, that a test translates agai
 
 PAGE = """# {name}: {src_lang} to {tgt_lang}
 
-A Transformer of {parameters:,} parameters, trained on the {pairs} of {corpus} alone. Use it by its
-name: `python -m transformer translate {name}`, or `Translator.load("{name}")`.
+A Transformer of {parameters:,} parameters, trained on {pairs:,} sentence pairs of the corpus
+`{corpus}` alone. Use it by its name: `python -m transformer translate {name}`, or
+`Translator.load("{name}")`.
 
 | {corpus} {split}, beam {beam_size} | |
 | --- | ---: |
-| BLEU (sacreBLEU, {signature}) | {score:.2f} ({low:.2f} to {high:.2f}) |
+| BLEU (sacreBLEU 13a) | {score:.2f} ({low:.2f} to {high:.2f}) |
 | BLEU (spaCy tokens, lower case) | {bleu_tokenised_lowercased:.2f} |
 | chrF | {chrf_score:.2f} |
 | perplexity | {perplexity:.2f} |
 
 Measured with `python -m transformer evaluate {name}`; the range is a 95% interval over resampled
-sentences. Trained on {date} on {hardware}: {steps:,} steps in {minutes:,.0f} minutes, seed {seed},
-commit {commit}, with `{command}`. `recipe.json` has every setting, `log.jsonl` the curve.
+sentences. sacreBLEU's signature: `{signature}`.
+
+Trained on {date} on {hardware}: {steps:,} steps in {minutes:.1f} minutes, seed {seed}, commit
+{commit}, with `{command}`. `recipe.json` has every setting, `log.jsonl` the curve.
 
 What it is for: the lessons. It has read one kind of text and no other; on anything else it
 errs, often fluently.
@@ -97,7 +100,7 @@ def page(name: str, card: dict[str, Any], run: dict[str, Any]) -> str:
     low, high = figures["bleu"]["interval"]
     return PAGE.format(
         name=name,
-        pairs=f"{card['pairs']:,} sentence pairs",
+        pairs=card["pairs"],
         licence=card["licence"].rstrip(".") + ".",
         citation=card["citation"].rstrip("."),
         score=figures["bleu"]["score"],
