@@ -95,7 +95,8 @@ def _tensor_difference(yours: Any, expected: Tensor) -> str:
     if yours.shape != expected.shape:
         return f"its shape is {tuple(yours.shape)}, not {tuple(expected.shape)}"
     one, other = (each.detach().cpu().double() for each in (yours, expected))
-    return "" if torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE) else VALUES_DIFFER
+    close = torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    return "" if close else VALUES_DIFFER  # a mistake may be known by its NaN
 
 
 def _dict_difference(yours: Any, expected: dict[Any, Any]) -> str:
