@@ -90,21 +90,27 @@ def test_a_learned_table_is_drawn_too(ax: Axes) -> None:
 
 
 def test_accuracy_has_a_line_for_each_run_and_a_name_for_each_kind(ax: Axes) -> None:
-    runs = {"one": [[1.0, 0.5, 0.0], [0.9, 0.4, 0.1]], "two": [[0.8, 0.3, 0.2]]}
+    runs = {
+        "one": [[1.0, 0.5, 0.0], [0.9, 0.4, 0.1]],
+        "two": [[0.8, 0.3, 0.2]],
+        "three": [[0.7, 0.6, 0.4]],
+    }
     assert positions.draw_accuracy_by_length(runs, [2, 5, 7], 5, ax, "a title") is ax
     drawn = [line.get_ydata().tolist() for line in ax.lines]
-    assert drawn == [*runs["one"], *runs["two"]]
+    assert drawn == [*runs["one"], *runs["two"], *runs["three"]]
     assert [to_hex(line.get_color()).upper() for line in ax.lines] == [
         style.OURS,
         style.OURS,
         style.TARGET,
+        style.SOURCE,
     ]
     (band,) = ax.patches
     ends = band.get_extents().transformed(ax.transData.inverted()).intervalx
     np.testing.assert_allclose(ends, [2, 5])
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["lengths in training", "one", "two"]
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["lengths in training", "one", "two", "three"]
     assert labelled(ax)
 
 
@@ -121,9 +127,9 @@ BAD: dict[str, tuple[Callable[[Axes], object], str]] = {
         lambda ax: positions.draw_accuracy_by_length({"one": [[1.0]]}, [1, 2], 1, ax),
         "one: 1 shares for 2 lengths",
     ),
-    "three kinds": (
-        lambda ax: positions.draw_accuracy_by_length({"a": [], "b": [], "c": []}, [1], 1, ax),
-        "3 kinds of model are too many",
+    "four kinds": (
+        lambda ax: positions.draw_accuracy_by_length({kind: [] for kind in "abcd"}, [1], 1, ax),
+        "4 kinds of model are too many",
     ),
 }
 

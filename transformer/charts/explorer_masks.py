@@ -7,13 +7,12 @@ import torch
 from torch import Tensor
 
 from transformer.charts.cells import cell_chart, check_size, pack, view
-from transformer.charts.style import SOURCE
+from transformer.charts.masks import ALLOWED, BLOCKED
 from transformer.config import PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.errors import UserError
 from transformer.masks import causal_mask, decoder_mask, padding_mask
 
 PAD = SPECIAL_TOKENS[PAD_ID]
-BLOCKED = "#E3E3E3"
 TITLES = {
     "padding": "Padding: the encoder reads no padding",
     "causal": "Causal: the decoder reads no later token",
@@ -52,7 +51,7 @@ def mask_explorer(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> alt.C
         "cross": view(TITLES["cross"], tgt_tokens, src_tokens),
     }
     chart = cell_chart(rows, views, [control])
-    colors = alt.Scale(domain=["may attend", "may not"], range=[SOURCE, BLOCKED])
+    colors = alt.Scale(domain=["may attend", "may not"], range=[ALLOWED, BLOCKED])
     return (
         chart.transform_calculate(verdict="datum.value == 1 ? 'may attend' : 'may not'")
         .mark_rect(aria=False, stroke="white")

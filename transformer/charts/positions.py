@@ -112,18 +112,18 @@ def draw_accuracy_by_length(
 
     Args:
         accuracies: For each kind of model the runs of it, each with a share from 0 to 1
-            for every length; two kinds at the most.
+            for every length; three kinds at the most.
         lengths: In tokens, rising.
         trained_to: The longest length in training, marked.
         ax: Where to draw.
         title: Above the picture.
 
     Raises:
-        UserError: a run has not one share for each length, or there are over two kinds.
+        UserError: a run has not one share for each length, or there are over three kinds.
     """
-    styles = ((OURS, "o-"), (TARGET, "s--"))
+    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))
     if len(accuracies) > len(styles):
-        raise UserError(f"{len(accuracies)} kinds of model are too many: give two at the most")
+        raise UserError(f"{len(accuracies)} kinds of model are too many: give three at the most")
     ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
     for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=False):
         for index, run in enumerate(runs):
