@@ -33,11 +33,6 @@ def factor_for_exponent(total: float, length: int, alpha: float) -> float:
     return total / (alpha * (5 + length) / 6)
 
 
-def upside_down(total: float, length: int, alpha: float) -> float:
-    """Swap the two sides of the fraction."""
-    return total / (6 / (5 + length)) ** alpha
-
-
 penalised = Exercise(
     my_penalised,
     minutes=5,
@@ -73,10 +68,6 @@ penalised = Exercise(
             "length, and the whole is divided by 6.",
         ),
         Wrong(factor_for_exponent, "alpha is an exponent, not a factor: a ** alpha."),
-        Wrong(
-            upside_down,
-            "The fraction stands on its head: the length belongs above the line.",
-        ),
     ],
 )
 
@@ -84,12 +75,11 @@ penalised = Exercise(
 def my_step(
     totals: list[float], log_probs: list[list[float]], beam_size: int
 ) -> list[tuple[int, int]]:
-    """Choose the best continuations of all prefixes: (row, token), the best first."""
-    candidates = [
-        (totals[row] + log_prob, row, token)
-        for row in range(len(totals))
-        for token, log_prob in enumerate(log_probs[row])
-    ]
+    """Choose the best of all continuations, as pairs (row, token)."""
+    candidates = []
+    for row, scores in enumerate(log_probs):
+        for token, score in enumerate(scores):
+            candidates.append((totals[row] + score, row, token))
     candidates.sort(key=lambda candidate: -candidate[0])
     return [(row, token) for _, row, token in candidates[:beam_size]]
 
@@ -133,6 +123,7 @@ def _steps() -> list[tuple[list[float], Rows, int]]:
         ([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2),
         ([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
         ([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
+        ([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
     ]
     large = [
         (
@@ -197,10 +188,13 @@ step = Exercise(
 
 
 def my_matches(hypothesis: list[str], reference: list[str], n: int) -> int:
-    """Count the n-grams of the hypothesis that the reference has too, clipped."""
-    mine = [tuple(hypothesis[i : i + n]) for i in range(len(hypothesis) - n + 1)]
-    wanted = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
-    return sum(min(mine.count(ngram), wanted.count(ngram)) for ngram in set(mine))
+    """Count the n-grams that both sides have, clipped."""
+    sides = []
+    for words in (hypothesis, reference):
+        last = len(words) - n
+        sides.append([tuple(words[i : i + n]) for i in range(last + 1)])
+    mine, wanted = sides
+    return sum(min(mine.count(gram), wanted.count(gram)) for gram in set(mine))
 
 
 def _grams(words: list[str], n: int) -> list[tuple[str, ...]]:

@@ -61,23 +61,23 @@ def each_its_best(next_probs: Any, limit: int, beam_size: int) -> list[int]:
 
 
 def first_finished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
-    """Stop at the first step whose best candidate ends."""
-    return _by_levels(next_probs, limit, beam_size, stop_early=True)
+    """Stop at the first round in which a sentence is finished."""
+    return _by_levels(next_probs, min(limit, 2), beam_size)
 
 
-def finished_take_room(next_probs: Any, limit: int, beam_size: int) -> list[int]:
-    """Let a finished sentence take the place of a living prefix in the beam."""
-    return _by_levels(next_probs, limit, beam_size, ends_fill_beam=True)
+def best_unfinished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Give the best prefix after the last round, finished or not."""
+    living = [([BOS_ID], 1.0)]
+    for _ in range(limit):
+        longer = []
+        for written, prob in living:
+            shares = next_probs(written)
+            longer += [([*written, word], prob * shares[word]) for word in WORDS]
+        living = heapq.nlargest(beam_size, longer, key=lambda candidate: candidate[1])
+    return living[0][0][1:]
 
 
-def _by_levels(
-    next_probs: Any,
-    limit: int,
-    beam_size: int,
-    *,
-    stop_early: bool = False,
-    ends_fill_beam: bool = False,
-) -> list[int]:
+def _by_levels(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     """Search with a table of all prefixes of a level and their probabilities."""
     level: dict[tuple[int, ...], float] = {(): 1.0}
     finished: dict[tuple[int, ...], float] = {}
@@ -86,13 +86,10 @@ def _by_levels(
         for words, prob in level.items():
             for token, share in next_probs([BOS_ID, *words]).items():
                 extended[(*words, token)] = prob * share
-        ends = {words: p for words, p in extended.items() if words[-1] == EOS_ID}
-        finished |= {words[:-1]: p for words, p in ends.items()}
-        if stop_early and max(extended, key=extended.__getitem__) in ends:
-            break
-        pool = extended if ends_fill_beam else extended.keys() - ends.keys()
-        kept = heapq.nlargest(beam_size, pool, key=extended.__getitem__)
-        level = {words: extended[words] for words in kept if words not in ends}
+        ends = {words for words in extended if words[-1] == EOS_ID}
+        finished |= {words[:-1]: extended[words] for words in ends}
+        kept = heapq.nlargest(beam_size, extended.keys() - ends, key=extended.__getitem__)
+        level = {words: extended[words] for words in kept}
     return _best(finished)
 
 
@@ -148,9 +145,10 @@ beam = Exercise(
             (
                 Table(
                     {
-                        2: {3: 0.0, 4: 0.6, 5: 0.4},
-                        4: {3: 0.1, 4: 0.45, 5: 0.45},
-                        5: {3: 0.9, 4: 0.05, 5: 0.05},
+                        2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
+                        4: {3: 0.1, 4: 0.45, 5: 0.45, 6: 0.0},
+                        5: {3: 0.9, 4: 0.05, 5: 0.05, 6: 0.0},
+                        6: {3: 1.0, 4: 0.0, 5: 0.0, 6: 0.0},
                     }
                 ),
                 3,
@@ -178,13 +176,13 @@ beam = Exercise(
         ),
         Wrong(
             first_finished,
-            "You stop as soon as the best candidate ends. A longer sentence may still turn out "
-            "more probable than it: search on until `limit`.",
+            "You stop as soon as a sentence is finished. A longer one may still turn out more "
+            "probable: search on until `limit`.",
         ),
         Wrong(
-            finished_take_room,
-            "Finished sentences take up places of the beam here. Set them aside first; then keep "
-            "beam_size of the others.",
+            best_unfinished,
+            "This is the best prefix at the end, and it has no eos. Only finished sentences "
+            "count: compare each with the best so far when it takes the eos.",
         ),
     ],
 )
