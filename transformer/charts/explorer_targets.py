@@ -44,39 +44,16 @@ def smoothed_targets_explorer(
             "<pad>"; the true type is not in it; smoothing is outside its slider.
     """
     _check(types, true_type, smoothing)
-    controls = [
-        alt.param(
-            name="smoothing",
-            value=smoothing,
-            bind=alt.binding_range(min=0, max=MAX_SMOOTHING, step=0.01, name="smoothing "),
-        ),
-        alt.param(
-            name="form",
-            value=FORMS[0],
-            bind=alt.binding_select(options=list(FORMS), name="form "),
-        ),
-        alt.param(
-            name="true_type",
-            value=true_type,
-            bind=alt.binding_select(options=list(types), name="true_type "),
-        ),
-    ]
     size = len(types)
-    labels = alt.Axis(labelAngle=0)
-    base = (
-        alt.Chart(alt.Data(values=[{"id": i, "type": name} for i, name in enumerate(types)]))
-        .transform_calculate(wanted=WANTED.format(size=size))
-        .encode(
-            x=alt.X("type:N", sort=list(types), title="type of the vocabulary", axis=labels),
-            y=alt.Y("wanted:Q", title="probability asked for", scale=alt.Scale(domain=[0, 1])),
-        )
-    )
+    base = _base(types)
     colour = alt.condition("datum.type == true_type", alt.value(OURS), alt.value(PAPER))
     bars = base.mark_bar(aria=False).encode(color=colour)
     figures = base.mark_text(dy=-8, fontSize=12, aria=False).encode(
         text=alt.Text("wanted:Q", format=".3f")
     )
-    return alt.LayerChart(layer=[bars.add_params(*controls), figures]).properties(
+    return alt.LayerChart(
+        layer=[bars.add_params(*_controls(types, true_type, smoothing)), figures]
+    ).properties(
         name="smoothing_targets",
         width=80 * size,
         height=240,
@@ -88,6 +65,30 @@ def smoothed_targets_explorer(
             "Controls change smoothing, the form (over all types, or over all but the true one "
             "and padding) and which type is the true one."
         ),
+    )
+
+
+def _controls(types: Sequence[str], true_type: str, smoothing: float) -> list[alt.Parameter]:
+    slider = alt.binding_range(min=0, max=MAX_SMOOTHING, step=0.01, name="smoothing ")
+    form = alt.binding_select(options=list(FORMS), name="form ")
+    select = alt.binding_select(options=list(types), name="true_type ")
+    return [
+        alt.param(name="smoothing", value=smoothing, bind=slider),
+        alt.param(name="form", value=FORMS[0], bind=form),
+        alt.param(name="true_type", value=true_type, bind=select),
+    ]
+
+
+def _base(types: Sequence[str]) -> alt.Chart:
+    """Give what bars and figures share: a place and a height for each type."""
+    labels = alt.Axis(labelAngle=0)
+    return (
+        alt.Chart(alt.Data(values=[{"id": i, "type": name} for i, name in enumerate(types)]))
+        .transform_calculate(wanted=WANTED.format(size=len(types)))
+        .encode(
+            x=alt.X("type:N", sort=list(types), title="type of the vocabulary", axis=labels),
+            y=alt.Y("wanted:Q", title="probability asked for", scale=alt.Scale(domain=[0, 1])),
+        )
     )
 
 
