@@ -181,7 +181,7 @@ unknown_share = Exercise(
 
 def my_best_pair(words: Spelled) -> tuple[str, str]:
     """Find the most frequent pair; of equals, the first by alphabet."""
-    counts = {}
+    counts: dict[tuple[str, str], int] = {}
     for pieces, number in words.items():
         for pair in itertools.pairwise(pieces):
             counts[pair] = counts.get(pair, 0) + number
