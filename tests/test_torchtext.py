@@ -112,16 +112,6 @@ def renumbering(field: Any, tokenizer: Tokenizer) -> torch.Tensor:
     return torch.tensor([ours[names.get(each, each)] for each in field.vocab.itos])
 
 
-def renumbered(batch: Any, sides: Sides) -> tuple[torch.Tensor, torch.Tensor]:
-    """A batch of torchtext in our ids: source and target, each with both marks."""
-    fields = sides.dataset.fields
-    tables = [
-        renumbering(fields[name], tokenizer)
-        for name, tokenizer in zip(("src", "trg"), sides.tokenizers, strict=True)
-    ]
-    return tables[0][batch.src], tables[1][batch.trg]
-
-
 # --- vocabulary and ids ---------------------------------------------------------------
 
 
@@ -158,9 +148,11 @@ def test_an_unknown_word_is_unknown_to_both(sides: Sides) -> None:
 
 def test_the_same_tensors_of_the_same_sentences(sides: Sides) -> None:
     random.seed(3)
+    fields = sides.dataset.fields.values()
+    tables = [renumbering(*each) for each in zip(fields, sides.tokenizers, strict=True)]
     taken = 0
     for batch in BucketIterator(sides.dataset, batch_size=61, sort_within_batch=True):
-        src, tgt = renumbered(batch, sides)
+        src, tgt = tables[0][batch.src], tables[1][batch.trg]
         examples = [Example(real(row), real(other)) for row, other in zip(src, tgt, strict=True)]
         ours = collate(examples)
         assert torch.equal(ours.src, src[:, 1:])  # our source has no begin mark
