@@ -2,6 +2,8 @@
 # make test       set up, then every check: lint, types, unit tests, lessons
 # make lint       ruff and the notebooks' own lint
 # make notebooks  execute every lesson from top to bottom and store its outputs
+# make figures    draw figures/ anew from the code
+# make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
 
 PYTHON ?= python3
 ARGS ?=
@@ -18,7 +20,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test lint types unit lessons notebooks
+.PHONY: lab test lint types unit lessons notebooks figures browser
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -49,6 +51,14 @@ lessons: $(STAMP)
 notebooks: $(STAMP)
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace notebooks/*.ipynb
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id notebooks/*.ipynb
+
+figures: $(STAMP)
+	$(BIN)/python -m transformer.charts.figures
+
+# Needs Chromium (Debian: apt install chromium); Playwright comes with the extra [browser].
+browser: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	$(BIN)/python tests/browser/check_lessons.py $(ARGS)
 
 # The stamp is written last. Where it is missing, an earlier set-up was cut short
 # (or there was none), and the environment is made anew.

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from transformer import commands, recipes
 from transformer.errors import UserError
+from transformer.shipped import names
 
 MISTAKE = 2
 
@@ -34,7 +35,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="""examples:
   python -m transformer train demo --out runs/demo
-  echo "The dog sleeps." | python -m transformer translate runs/demo
+  echo "Ein Hund schläft." | python -m transformer translate de-en
   python -m transformer evaluate runs/demo
 --help after a command says more: python -m transformer train --help""",
     )
@@ -115,6 +116,12 @@ def _add_beam(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "model", metavar="MODEL", help=f"a model folder, or a shipped model: {', '.join(names())}"
+    )
+
+
 def _add_corpora(program: "argparse._SubParsersAction[_Parser]") -> None:
     corpora = program.add_parser(
         "corpora",
@@ -179,7 +186,7 @@ def _add_translate(program: "argparse._SubParsersAction[_Parser]") -> None:
   echo "The dog sleeps." | python -m transformer translate runs/demo --attention dog.png
   python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt""",
     )
-    translate.add_argument("model", type=Path, metavar="MODEL_DIR")
+    _add_model(translate)
     _add_beam(translate)
     translate.add_argument(
         "--attention",
@@ -206,7 +213,7 @@ def _add_evaluate(program: "argparse._SubParsersAction[_Parser]") -> None:
   python -m transformer evaluate runs/demo --split test_long --beam 1
   python -m transformer evaluate runs/demo --record figures.json""",
     )
-    evaluate.add_argument("model", type=Path, metavar="MODEL_DIR")
+    _add_model(evaluate)
     evaluate.add_argument("--corpus", metavar="NAME", help="instead of the one it was trained on")
     evaluate.add_argument("--split", metavar="NAME", help="instead of the corpus's first test set")
     _add_beam(evaluate)

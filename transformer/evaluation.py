@@ -23,6 +23,7 @@ from transformer.machine import pick_device
 from transformer.model import count_parameters
 from transformer.model_folder import RUN
 from transformer.provenance import provenance
+from transformer.shipped import find_model
 from transformer.training.folder import RunFolder
 from transformer.training.log import read_log
 from transformer.training.loss import validation_loss
@@ -176,7 +177,7 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
 
 
 def evaluate_folder(
-    folder: Path,
+    folder: str | Path,
     corpus: str | None = None,
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
@@ -185,7 +186,7 @@ def evaluate_folder(
     """Measure a model folder on a split of a corpus.
 
     Args:
-        folder: Of the model.
+        folder: Of the model, or the name of a shipped one.
         corpus: Name; None means the one it was trained on.
         split: Name; None means the corpus's first test set.
         beam_size: Of the search; 1 is greedy.
@@ -199,6 +200,7 @@ def evaluate_folder(
         UserError: the folder is no model's, the corpus has not its languages, or the text
             cannot be had.
     """
+    folder = find_model(folder)
     translator = Translator.load(folder, pick_device())
     origin = {} if record is None else _origin(translator, folder)  # fails early if at all
     data = translator.recipe.data

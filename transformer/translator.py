@@ -14,6 +14,7 @@ from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_sea
 from transformer.errors import UserError
 from transformer.model import AttentionMaps, Transformer
 from transformer.model_folder import Description, read_model
+from transformer.shipped import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
@@ -58,17 +59,17 @@ class Translator:
         device: torch.device | str = "cpu",
         weights: Path | None = None,
     ) -> Self:
-        """Load a model folder.
+        """Load a model.
 
         Args:
-            folder: What training left.
+            folder: What training left, or the name of a shipped model: "de-en".
             device: Where to search.
             weights: A checkpoint's weights instead of the final ones.
 
         Raises:
             UserError: the folder or a file in it is missing, truncated or foreign.
         """
-        return cls(*read_model(Path(folder), weights), device)
+        return cls(*read_model(find_model(folder), weights), device)
 
     def translate(
         self,

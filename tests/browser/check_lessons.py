@@ -1,0 +1,117 @@
+"""Open the lessons in JupyterLab, in a browser without a network, and see whether they work.
+
+    python tests/browser/check_lessons.py [--shots FOLDER] [NOTEBOOK ...]
+
+Each lesson (all of them by default) is opened as it is stored, and looked at; then all its cells
+are run, and it is looked at again. Looking means: every picture and every chart is drawn, and
+every control of every chart, moved, changes the chart. Only this computer can be reached; whoever
+asks for an address elsewhere is refused and reported. It prints a line for each lesson, and
+what is wrong below it; the exit status says whether anything was.
+
+It is not part of `make test`. It needs Playwright, `pip install -e '.[course,browser]'`, and
+Chromium: one on the PATH (or named by the variable CHROMIUM), or `playwright install chromium`.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from lab_server import ROOT, lab
+
+try:
+    from lesson_page import LessonPage
+    from playwright.sync_api import Browser, Error, Page, Playwright, Route, sync_playwright
+except ModuleNotFoundError as error:
+    sys.exit(f"The browser check needs Playwright: pip install -e '.[browser]' ({error})")
+
+HERE = ("127.0.0.1", "localhost")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CUT_OFF = (
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start Chromium, the system's own or Playwright's."""
+    named = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    path = named or playwright.chromium.executable_path
+    if not Path(path).is_file():
+        sys.exit("The browser check needs Chromium: install it, or `playwright install chromium`")
+    return playwright.chromium.launch(executable_path=path, args=[*CUT_OFF])
+
+
+def cut_off(page: Page) -> list[str]:
+    """Let a page reach this computer only; gives the list of what it asked for elsewhere."""
+    outside: list[str] = []
+
+    def guard(route: Route) -> None:
+        address = urlsplit(route.request.url)
+        if address.scheme in ("data", "blob") or address.hostname in HERE:
+            route.continue_()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    page.context.route("**/*", guard)
+    page.on(
+        "websocket",
+        lambda socket: urlsplit(socket.url).hostname in HERE or outside.append(socket.url),
+    )
+    return outside
+
+
+def check(browser: Browser, address: str, name: str, shots: Path | None) -> list[str]:
+    """Check one lesson, print its line, and give what is wrong with it."""
+    start = time.monotonic()
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    outside = cut_off(page)
+    lesson = LessonPage(page, name, shots)
+    page.on("pageerror", lambda error: lesson.problems.append(f"the page: {error}"))
+    try:
+        lesson.open(address.format(name))
+        lesson.look("stored")
+        lesson.run()
+        lesson.look("run")
+        lesson.stop()
+    except Error as error:
+        lesson.problems.append(f"the browser: {error.message.splitlines()[0]}")
+    page.context.close()
+    lesson.problems.extend(f"asked for {asked}" for asked in outside)
+    verdict = "wrong" if lesson.problems else "right"
+    print(
+        f"{name}: {verdict}; {lesson.pictures} pictures and {lesson.charts} charts drawn, "
+        f"{lesson.moved} controls moved, {time.monotonic() - start:.0f} s",
+        *(f"  {problem}" for problem in lesson.problems),
+        sep="\n",
+        flush=True,
+    )
+    return lesson.problems
+
+
+def main() -> int:
+    """Check the lessons named; 1 where something is wrong."""
+    parser = argparse.ArgumentParser(description="Try the lessons in a browser without a network.")
+    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK")
+    parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
+    given = parser.parse_args()
+    notebooks = given.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in notebooks:
+        if not path.is_file():
+            parser.error(f"there is no {path}")
+    if given.shots:
+        given.shots.mkdir(parents=True, exist_ok=True)
+    problems: list[str] = []
+    with sync_playwright() as playwright, launch(playwright) as browser, lab(notebooks) as address:
+        for path in notebooks:
+            problems += check(browser, address, path.name, given.shots)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

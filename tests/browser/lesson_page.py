@@ -1,0 +1,178 @@
+"""One lesson open in a browser: run it, look at each picture, move each chart's controls."""
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import ElementHandle, Error, Page, TimeoutError
+
+VEGALITE = "application/vnd.vegalite.v5+json"
+OPEN, RUN = 90, 600  # seconds that a lesson may take to open, and to run
+DRAWN = 15.0  # seconds that a picture may take to appear
+CHANGED = 5.0  # seconds that a chart may take to change
+
+READY = """() => { const panel = window.jupyterapp?.shell.currentWidget;
+  return panel?.content?.widgets?.length > 0 && panel.context.isReady
+    && panel.sessionContext.isReady
+    && panel.sessionContext.session?.kernel?.status === 'idle'; }"""
+RUN_ALL = """() => { window.lessonHasRun = false;
+  window.jupyterapp.commands.execute('notebook:run-all-cells')
+    .then(() => { window.lessonHasRun = true; }); }"""
+HAS_RUN = """() => window.lessonHasRun && window.jupyterapp.shell.currentWidget
+  .sessionContext.session.kernel.status === 'idle'"""
+CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells"
+SHOW = """async index => { const notebook = window.jupyterapp.shell.currentWidget.content;
+  await notebook.scrollToItem(index, 'start'); return notebook.widgets[index].node; }"""
+STOP = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"
+# An image with its width; a canvas with whether any of its pixels differs from the first.
+IMAGES = "node => [...node.querySelectorAll('img')].map(i => i.complete ? i.naturalWidth : 0)"
+FILLED = """node => [...node.querySelectorAll('.vega-embed')].map(chart => {
+  const svg = chart.querySelector('svg.marks'), canvas = chart.querySelector('canvas');
+  if (svg) return svg.querySelectorAll('path, text, rect').length > 0;
+  if (!canvas || !canvas.width) return false;
+  const seen = new Uint32Array(
+    canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  return seen.some(pixel => pixel !== seen[0]); })"""
+PIXELS = """chart => { const canvas = chart.querySelector('canvas');
+  return canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML; }"""
+# Moves a control as far as it goes, one way or the other; false where there is no other place.
+MOVE = """(control, back) => {
+  const tell = () => { for (const kind of ['input', 'change'])
+    control.dispatchEvent(new Event(kind, {bubbles: true})); };
+  if (control.type === 'radio') { if (control.checked) return false; control.click(); return true; }
+  if (control.type === 'checkbox') { control.click(); return true; }
+  if (control.tagName === 'SELECT') {
+    const places = control.options.length;
+    if (places < 2) return false;
+    control.selectedIndex = (control.selectedIndex + (back ? places - 1 : 1)) % places;
+    tell(); return true; }
+  if (control.type !== 'range') return false;
+  const goal = back ? control.min : control.max;
+  if (control.value === goal) return false;
+  control.value = goal; tell(); return true; }"""
+
+
+class LessonPage:
+    """A lesson in JupyterLab.
+
+    Attributes:
+        problems: What was found wrong, a line each.
+        pictures, charts, moved: How many were seen drawn, and how many controls changed a chart.
+    """
+
+    def __init__(self, page: Page, name: str, shots: Path | None) -> None:
+        self.page, self.name, self.shots = page, name, shots
+        self.problems: list[str] = []
+        self.pictures = self.charts = self.moved = 0
+
+    def open(self, address: str) -> None:
+        """Open the lesson as it is stored, and wait for its kernel."""
+        self.page.goto(address)
+        self._wait(READY, OPEN, "open with its kernel ready")
+
+    def run(self) -> None:
+        """Run all cells; every one must have run, without an error."""
+        self.page.evaluate(RUN_ALL)
+        self._wait(HAS_RUN, RUN, "run")
+        for index, cell in enumerate(self.page.evaluate(CELLS)):
+            if cell["cell_type"] != "code" or not "".join(cell["source"]).strip():
+                continue
+            if cell["execution_count"] is None:
+                self.problems.append(f"cell {index} did not run")
+            for output in cell["outputs"]:
+                if output["output_type"] == "error":
+                    self.problems.append(f"cell {index} ends in {output['ename']}")
+
+    def look(self, kind: str) -> None:
+        """Scroll through the lesson: every picture must be drawn, and every control must work.
+
+        Args:
+            kind: What the screenshots are called by: stored or run.
+        """
+        self.pictures = self.charts = self.moved = 0
+        for index, pictures, charts in self._expected():
+            node = self.page.evaluate_handle(SHOW, index).as_element()
+            assert node is not None
+            if self._drawn(node, pictures, charts):
+                self.pictures += pictures
+                self.charts += charts
+            else:
+                self.problems.append(
+                    f"{kind}, cell {index}: {pictures} pictures and {charts} charts, drawn are "
+                    f"images {node.evaluate(IMAGES)} wide and charts {node.evaluate(FILLED)}"
+                )
+            self._shoot(node, f"{index:03}-{kind}")
+            for chart in node.query_selector_all(".vega-embed"):
+                self._move(chart, f"{index:03}-{kind}")
+
+    def stop(self) -> None:
+        """End the kernel."""
+        self.page.evaluate(STOP)
+
+    def _wait(self, condition: str, seconds: int, what: str) -> None:
+        try:
+            self.page.wait_for_function(condition, timeout=1000 * seconds)
+        except TimeoutError as error:
+            raise Error(f"the lesson is not {what} after {seconds} s") from error
+
+    def _expected(self) -> Iterator[tuple[int, int, int]]:
+        """Give every cell that shows something: its place, its pictures, its charts."""
+        for index, cell in enumerate(self.page.evaluate(CELLS)):
+            if cell["cell_type"] == "code":
+                shown = [output.get("data", {}) for output in cell["outputs"]]
+                charts = sum(VEGALITE in data for data in shown)
+                pictures = sum("image/png" in data and VEGALITE not in data for data in shown)
+            else:
+                pictures, charts = len(re.findall(r"!\[|<img", "".join(cell["source"]))), 0
+            if pictures or charts:
+                yield index, pictures, charts
+
+    def _drawn(self, node: ElementHandle, pictures: int, charts: int) -> bool:
+        """Wait until a cell shows so many pictures and charts, none of them empty."""
+        end = time.monotonic() + DRAWN
+        while time.monotonic() < end:
+            widths, filled = node.evaluate(IMAGES), node.evaluate(FILLED)
+            if len(widths) == pictures and len(filled) == charts and all([*widths, *filled]):
+                return True
+            time.sleep(0.1)
+        return False
+
+    def _move(self, chart: ElementHandle, shot: str) -> None:
+        """Move every control of a chart; each must change the picture."""
+        controls = chart.query_selector_all("input, select")
+        if not controls:
+            self.problems.append(f"{shot}: a chart without a control")
+        tried: dict[str, bool] = {}
+        for control in controls:
+            name = str(control.evaluate("control => control.name || control.type"))
+            tried[name] = tried.get(name, False) or self._changes(chart, control)
+            self._shoot(chart, f"{shot}-{name}")
+        self.moved += sum(tried.values())
+        still = [name for name, changed in tried.items() if not changed]
+        if still:
+            self.problems.append(f"{shot}: {', '.join(still)} moved, and the chart stayed the same")
+
+    def _changes(self, chart: ElementHandle, control: ElementHandle) -> bool:
+        """Move a control one way, and if need be the other; tell whether the chart changed."""
+        for back in (False, True):
+            before = _digest(chart)
+            if not control.evaluate(MOVE, back):
+                continue
+            end = time.monotonic() + CHANGED
+            while time.monotonic() < end:
+                time.sleep(0.1)
+                if _digest(chart) != before:
+                    time.sleep(0.3)  # let it come to rest
+                    return True
+        return False
+
+    def _shoot(self, element: ElementHandle, what: str) -> None:
+        if self.shots is not None:
+            safe = re.sub(r"[^\w-]", "_", what)
+            element.screenshot(path=self.shots / f"{Path(self.name).stem}-{safe}.png")
+
+
+def _digest(chart: ElementHandle) -> str:
+    return hashlib.sha256(chart.evaluate(PIXELS).encode()).hexdigest()

@@ -1,0 +1,114 @@
+"""Shipped models: found by name, whole, and as good as their cards say."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transformer import shipped, shipping
+from transformer.data import corpora
+from transformer.errors import UserError
+from transformer.files import read_json, write_json
+from transformer.recipes import RECIPES
+from transformer.training.runner import train_recipe
+from transformer.translator import Translator
+
+NAMES = shipped.names()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the smallest model that training leaves."""
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    recipe = RECIPES["demo"].override({"steps": "2", "d_model": "16", "d_ff": "32"})
+    train_recipe(recipe, out, on_begin=lambda _: None, on_report=lambda _: None)
+    return out
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in the place of data/models."""
+    monkeypatch.setattr(shipped, "models_folder", lambda: tmp_path)
+    monkeypatch.setattr(shipping, "models_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_a_run_is_shipped_and_found_by_its_name(run: Path, models: Path) -> None:
+    out = shipping.ship(run, "en-fr")
+    assert out == models / "en-fr"
+    assert shipped.names() == ["en-fr"]
+    assert shipped.find_model("en-fr") == out
+    whole, half = Translator.load(run), Translator.load("en-fr")
+    for before, after in zip(whole.model.parameters(), half.model.parameters(), strict=True):
+        assert after.dtype == before.dtype
+        assert after.equal(before.half().float())
+    size = sum(file.stat().st_size for file in out.glob("*.safetensors"))
+    assert size < 0.55 * (run / "model.safetensors").stat().st_size
+
+    card = read_json(out / shipped.CARD)
+    assert card["figures"]["split"] == "test"
+    assert card["pairs"] == len(corpora.load("embedded", "train", "en", "fr"))
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert f"{card['figures']['bleu']['score']:.2f}" in text
+    assert card["licence"].rstrip(".") in text
+    with pytest.raises(UserError, match="en-fr exists: remove it first"):
+        shipping.ship(run, "en-fr")
+
+
+def test_a_damaged_file_is_refused(run: Path, models: Path) -> None:
+    out = shipping.ship(run, "en-fr")
+    card = read_json(out / shipped.CARD)
+    (out / "recipe.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"recipe\.json is damaged: its sum is not the one"):
+        shipped.find_model("en-fr")
+    card["sha256"].pop("recipe.json")
+    write_json(out / shipped.CARD, card)
+    assert shipped.find_model("en-fr") == out
+    (out / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
+        shipped.find_model("en-fr")
+
+
+def test_a_folder_comes_before_a_name(
+    run: Path,
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    shipping.ship(run, "en-fr")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert shipped.find_model("en-fr") == models / "en-fr"
+    shutil.copytree(run, elsewhere / "en-fr")
+    assert shipped.find_model("en-fr") == Path("en-fr")
+
+
+def test_too_large_a_model_is_refused(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipping, "MOST_BYTES", 1000)
+    with pytest.raises(UserError, match="bytes, over 1,000: ship a smaller one"):
+        shipping.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+def test_an_unknown_model_is_named(models: Path) -> None:
+    with pytest.raises(UserError, match=r"no model folder 'de-en': .* with the course \(none\)"):
+        shipped.find_model("de-en")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_as_good_as_its_card(name: str, shared_data: Path) -> None:
+    card = read_json(shipped.find_model(name) / shipped.CARD)
+    figures = card["figures"]
+    text = corpora.load(*(figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")))
+    score = shipping.slice_bleu(Translator.load(name), text)
+    assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_small_and_its_page_is_its_cards(name: str) -> None:
+    folder = shipped.find_model(name)
+    assert (folder / "model.safetensors").stat().st_size < 8_000_000
+    card, run = read_json(folder / shipped.CARD), read_json(folder / "run.json")
+    assert (folder / "README.md").read_text(encoding="utf-8") == shipping.page(name, card, run)

@@ -1,0 +1,152 @@
+"""Makes a shipped model of a training run: `python -m transformer.shipping RUN NAME`.
+
+Not in the paper. The weights go into half precision, and all that the card says was measured
+with them so. `tests/test_shipped.py` measures every card's slice again.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from transformer import model_folder
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
+from transformer.errors import UserError
+from transformer.evaluation import bleu, default_split, evaluate_folder
+from transformer.files import read_json, write_atomically, write_json
+from transformer.shipped import CARD, models_folder, sha256
+from transformer.training.checkpoint import load_tensors, save_tensors
+from transformer.training.folder import RunFolder
+from transformer.translator import Translator
+
+MOST_BYTES = 8_000_000  # of a shipped model's weights
+SLICE = 100  # sentences of the test set, its first, that a test translates again
+
+PAGE = """# {name}: {src_lang} to {tgt_lang}
+
+A Transformer of {parameters:,} parameters, trained on {pairs:,} sentence pairs of the corpus
+`{corpus}` alone. Use it by its name: `python -m transformer translate {name}`, or
+`Translator.load("{name}")`.
+
+| {corpus} {split}, beam {beam_size} | |
+| --- | ---: |
+| BLEU (sacreBLEU 13a) | {score:.2f} ({low:.2f} to {high:.2f}) |
+| BLEU (spaCy tokens, lower case) | {bleu_tokenised_lowercased:.2f} |
+| chrF | {chrf_score:.2f} |
+| perplexity | {perplexity:.2f} |
+
+Measured with `python -m transformer evaluate {name}`; the range is a 95% interval over resampled
+sentences. sacreBLEU's signature: `{signature}`.
+
+Trained on {date} on {hardware}: {steps:,} steps in {minutes:.1f} minutes, seed {seed}, commit
+{commit}, with `{command}`. `recipe.json` has every setting, `log.jsonl` the curve.
+
+What it is for: the lessons. It has read one kind of text and no other; on anything else it
+errs, often fluently.
+
+Training data: {licence} Cite: {citation}.
+The weights are learnt from that data: use them under its terms.
+"""
+
+
+def ship(run: Path, name: str) -> Path:
+    """Make data/models/NAME of a trained model, measure it, and write its card.
+
+    Args:
+        run: The model folder that training left.
+        name: What the shipped model is called, "de-en".
+
+    Returns:
+        The new folder. Beside a model folder's own files, without the checkpoints, it holds
+        card.json (figures, a slice's BLEU, the data's terms, sums) and README.md.
+
+    Raises:
+        UserError: the run has not ended, its weights are too many to ship, or there is a
+            model of this name.
+    """
+    out = models_folder() / name
+    if out.exists():
+        raise UserError(f"{out} exists: remove it first, or give another name")
+    description = model_folder.read_description(run)
+    tensors, about = load_tensors(RunFolder(run).model)
+    halves = {key: tensor.half() for key, tensor in tensors.items()}
+    if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
+        raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
+    model_folder.write_description(out, description)
+    save_tensors(RunFolder(out).model, halves, **about)
+    for path in (run / model_folder.RUN, RunFolder(run).log):
+        shutil.copy(path, out / path.name)
+    sums = {path.name: sha256(path) for path in sorted(out.iterdir())}
+    card = _card(out) | {"sha256": sums}
+    write_json(out / CARD, card)
+    write_atomically(
+        out / "README.md", page(name, card, read_json(out / model_folder.RUN)).encode()
+    )
+    return out
+
+
+def slice_bleu(translator: Translator, text: ParallelText) -> float:
+    """Score the translations of a text's first sentences; points of 0 to 100."""
+    references = text.references or [[sentence] for sentence in text.tgt]
+    score = bleu(translator.translate(text.src[:SLICE]), references[:SLICE])["score"]
+    return float(score)
+
+
+def page(name: str, card: dict[str, Any], run: dict[str, Any]) -> str:
+    """Write the card as a page for people."""
+    figures = card["figures"]
+    low, high = figures["bleu"]["interval"]
+    return PAGE.format(
+        name=name,
+        pairs=card["pairs"],
+        licence=card["licence"].rstrip(".") + ".",
+        citation=card["citation"].rstrip("."),
+        score=figures["bleu"]["score"],
+        signature=figures["bleu"]["signature"],
+        low=low,
+        high=high,
+        chrf_score=figures["chrf"]["score"],
+        **{key: figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")},
+        **{key: figures[key] for key in ("parameters", "beam_size", "perplexity")},
+        bleu_tokenised_lowercased=figures["bleu_tokenised_lowercased"],
+        **{key: run[key] for key in ("date", "hardware", "steps", "minutes", "seed", "command")},
+        commit=run["commit"][:7],
+    )
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    """Measure a shipped model, and name the terms of its data."""
+    translator = Translator.load(folder)
+    data = translator.recipe.data
+    corpus = corpora.CORPORA[data.corpus]
+    split = default_split(corpus.name)
+    test = corpora.load(corpus.name, split, data.src_lang, data.tgt_lang)
+    return {
+        "figures": evaluate_folder(folder),
+        "slice_bleu": slice_bleu(translator, test),
+        "pairs": len(corpora.load(corpus.name, "train", data.src_lang, data.tgt_lang)),
+        "licence": corpus.licence,
+        "citation": corpus.citation,
+    }
+
+
+def main() -> int:
+    """Ship the run named on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer.shipping", description="Make a shipped model of a run."
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="a model folder")
+    parser.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
+    options = parser.parse_args()
+    try:
+        print(ship(options.run, options.name))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
