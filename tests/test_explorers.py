@@ -20,6 +20,7 @@ from torch import Tensor
 
 from transformer.charts.cells import pack
 from transformer.charts.explorer_attention import attention_explorer
+from transformer.charts.explorer_batches import batch_explorer
 from transformer.charts.explorer_masks import mask_explorer
 from transformer.charts.explorer_schedule import SYSTEMS, schedule_explorer
 from transformer.charts.explorer_smoothing import label_smoothing_explorer
@@ -62,6 +63,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "targets": lambda: smoothed_targets_explorer(TYPES, "chat"),
     "masks": lambda: mask_explorer(SRC, TGT_IN),
     "attention": lambda: attention_explorer(some_attention()),
+    "batches": lambda: batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
 }
 
 
