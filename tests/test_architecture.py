@@ -16,7 +16,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.p
 LAYERS: tuple[set[str], ...] = (
     {"errors"},
     {"config", "files"},
-    {"masks", "machine", "recipes"},
+    {"masks", "machine", "paper", "recipes"},
     {"provenance"},
     {"attention", "embeddings", "data"},
     {"layers"},

@@ -20,20 +20,23 @@ from torch import Tensor
 
 from transformer.charts.cells import pack
 from transformer.charts.explorer_attention import attention_explorer
+from transformer.charts.explorer_batches import batch_explorer
 from transformer.charts.explorer_masks import mask_explorer
 from transformer.charts.explorer_schedule import SYSTEMS, schedule_explorer
 from transformer.charts.explorer_smoothing import label_smoothing_explorer
+from transformer.charts.explorer_targets import FORMS, smoothed_targets_explorer
 from transformer.charts.renderer import PICTURE_VERSION
 from transformer.errors import UserError
 from transformer.masks import causal_mask, decoder_mask
 from transformer.model import AttentionMaps
-from transformer.training.loss import label_smoothing_loss
+from transformer.training.loss import label_smoothing_loss, smoothed_targets
 from transformer.training.schedule import learning_rate
 from transformer.translator import Attention, Translator
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
 TGT_IN = ["<bos>", "▁le", "<pad>"]
 SAID = ["▁le", "▁chat", "<eos>"]
+TYPES = ["<pad>", "le", "chat", "dort", "ici"]
 NUM_LAYERS, NUM_HEADS = 2, 3
 Spec = dict[str, Any]
 Cells = list[list[float]]
@@ -57,8 +60,10 @@ def some_attention() -> Attention:
 CHARTS: dict[str, Callable[[], Any]] = {
     "schedule": schedule_explorer,
     "smoothing": label_smoothing_explorer,
+    "targets": lambda: smoothed_targets_explorer(TYPES, "chat"),
     "masks": lambda: mask_explorer(SRC, TGT_IN),
     "attention": lambda: attention_explorer(some_attention()),
+    "batches": lambda: batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
 }
 
 
@@ -183,12 +188,13 @@ def test_schedule_is_the_package_s(d_model: int, warmup_steps: int, factor: floa
     assert title(spec) == f"Learning rate: highest, {peak}, at step {warmup_steps:,}"
 
 
-def test_schedule_shows_three_systems_that_stay() -> None:
+def test_schedule_shows_earlier_systems_that_stay() -> None:
+    assert SYSTEMS == ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
     spec = schedule_explorer().to_dict()
     curves = points(spec, 1, "step", "rate")
     expected = [
-        (step, learning_rate(step, d_model, warmup_steps))
-        for d_model, warmup_steps in SYSTEMS
+        (step, learning_rate(step, d_model, warmup_steps, factor))
+        for d_model, warmup_steps, factor in SYSTEMS
         for step in [1, *range(100, 40_001, 100)]
     ]
     assert len(curves) == len(expected)
@@ -197,6 +203,10 @@ def test_schedule_shows_three_systems_that_stay() -> None:
         assert rate == pytest.approx(rate_wanted, rel=1e-12)
     moved = with_controls(spec, d_model=128, warmup_steps=1000, factor=2)
     assert points(moved, 1, "step", "rate") == curves
+    names = [text for text, *_ in texts(spec, "role-legend-label")]
+    assert names[0] == "d_model 512, warm-up 4,000"
+    assert names[3] == "d_model 512, warm-up 4,000, factor 2"
+    assert all(name in spec["description"] for name in names)
 
 
 @pytest.mark.parametrize(
@@ -370,3 +380,64 @@ def test_smoothing_refuses() -> None:
         label_smoothing_explorer(vocab_size=11)
     with pytest.raises(UserError, match=r"smoothing is 0\.5: the slider goes from 0 to 0\.3"):
         label_smoothing_explorer(smoothing=0.5)
+
+
+# --- the targets of label smoothing
+
+
+def bar_heights(spec: Spec) -> list[float]:
+    """What the browser computes for each bar, in the order of the ids."""
+    bars, _ = spec["layer"]
+    heights = points(spec | {"layer": [bars]}, 0, "id", "wanted")
+    assert [place for place, _ in heights] == list(range(len(TYPES)))
+    return [height for _, height in heights]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("true", ["chat", "<pad>", "ici"])
+def test_targets_are_the_package_s(true: str, smoothing: float, form: str) -> None:
+    spec = with_controls(
+        smoothed_targets_explorer(TYPES, "le").to_dict(),
+        true_type=true,
+        smoothing=smoothing,
+        form=form,
+    )
+    bars = bar_heights(spec)
+    expected = smoothed_targets(
+        torch.tensor([TYPES.index(true)]),
+        len(TYPES),
+        smoothing=smoothing,
+        pad_id=0,
+        over_all=form == FORMS[0],
+    )[0]
+    torch.testing.assert_close(torch.tensor(bars), expected)
+    written = [text for text, *_ in texts(spec, "role-mark")]
+    assert written == [f"{share:.3f}" for share in expected.tolist()]
+    kept = float(expected.max())
+    words = f"{kept:.3f} for it, {1 - kept:.3f} for all others together"
+    assert title(spec) == f"Target {true}: {'nothing is asked for' if true == '<pad>' else words}"
+
+
+def test_targets_hand_worked() -> None:
+    spec = smoothed_targets_explorer(TYPES, "chat", smoothing=0.3).to_dict()
+    over_others = with_controls(spec, form=FORMS[1])
+    assert bar_heights(over_others) == pytest.approx([0, 0.1, 0.7, 0.1, 0.1])
+    assert bar_heights(spec) == pytest.approx([0.06, 0.06, 0.76, 0.06, 0.06])
+    labels = [text for text, *_ in texts(spec, "role-axis-label")]
+    assert labels[: len(TYPES)] == TYPES  # in the order of their ids
+
+
+@pytest.mark.parametrize(
+    ("types", "true", "smoothing", "message"),
+    [
+        (["<pad>", "le"], "le", 0.1, "2 types are too few: give 3 or more"),
+        (TYPES, "chien", 0.1, "true_type is 'chien': give one of"),
+        (["le", "<pad>", "la"], "le", 0.1, "the first type is 'le': put '<pad>' there"),
+        (["<pad>", "le", "le"], "le", 0.1, "a type is named twice"),
+        (TYPES, "le", 0.4, r"smoothing is 0\.4: the slider goes from 0 to 0\.3"),
+    ],
+)
+def test_targets_refuse(types: list[str], true: str, smoothing: float, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        smoothed_targets_explorer(types, true, smoothing)

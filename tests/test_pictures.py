@@ -48,6 +48,13 @@ def test_what_is_the_same_is_said_once() -> None:
     assert pictures.describe(figure) == "Picture: horizontal: step."
 
 
+def test_a_title_at_the_left_counts_too() -> None:
+    figure, ax = plt.subplots()
+    ax.set_title("tgt_in", loc="left")
+    plt.close(figure)
+    assert pictures.describe(figure) == "Picture: tgt_in."
+
+
 def test_a_shrunk_picture_shows_the_same() -> None:
     large = BytesIO()
     drawn().savefig(large, format="png")

@@ -11,7 +11,7 @@ from transformer.decoding import length_penalty
 from transformer.errors import UserError
 
 MAX_NODES = 600  # more would be neither readable nor quick
-STEP_WIDTH, RANK_HEIGHT = 92, 40  # pixels between two columns, two rows
+STEP_WIDTH, RANK_HEIGHT = 92, 46  # pixels between two columns, two rows
 COLORS = {Fate.KEPT: SOURCE, Fate.FINISHED: OURS, Fate.DROPPED: PAPER}
 
 SHOWN = "datum.step <= step"

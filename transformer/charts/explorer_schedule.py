@@ -5,9 +5,10 @@ import altair as alt
 from transformer.charts.style import OURS, PAPER
 from transformer.errors import UserError
 
-# Width and warm-up steps of the curves that the first three systems of the course's list show.
-SYSTEMS = ((512, 4000), (512, 8000), (256, 4000))
-DASHES = ([8, 4], [2, 3], [8, 3, 2, 3])  # of their lines, in pixels
+# Width, warm-up steps and factor: the paper's, which `tatoeba` keeps; the two that `both-ways`
+# draws beside it; and what `annotated` trains with.
+SYSTEMS = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
+DASHES = ([8, 4], [2, 3], [8, 3, 2, 3], [1, 0])  # of their lines, in pixels
 STRIDE, POINTS = 100, 400  # steps from one point of a curve to the next; points of a curve
 
 # Slider: lowest, highest, and how far apart two values are.
@@ -33,8 +34,8 @@ def schedule_explorer(
 ) -> alt.LayerChart:
     """Draw the learning rate over the steps, with a slider for each of its parts (§5.3, Eq. 3).
 
-    The browser computes the curve, so it moves without a kernel. Thin dashed lines show the
-    curves of three systems for comparison; they stay.
+    The browser computes the curve, so it moves without a kernel. Thin grey lines show the
+    curves of the paper and of three earlier systems for comparison; they stay.
 
     Args:
         d_model: Width that the slider begins with.
@@ -61,11 +62,15 @@ def schedule_explorer(
             f"Line chart of the learning rate over {POINTS * STRIDE:,} steps. It rises in "
             f"proportion to the step for {warmup_steps:,} warm-up steps, then falls as "
             f"one over the square root of the step (d_model {d_model}, factor {factor:g}). Sliders "
-            "change d_model, warmup_steps and factor. Dashed lines: "
-            + ", ".join(f"d_model {d} with {w:,} steps" for d, w in SYSTEMS)
+            "change d_model, warmup_steps and factor. Grey lines: "
+            + "; ".join(_label(*system) for system in SYSTEMS)
             + "."
         ),
     )
+
+
+def _label(d_model: int, warmup_steps: int, factor: int) -> str:
+    return f"d_model {d_model}, warm-up {warmup_steps:,}" + f", factor {factor}" * (factor != 1)
 
 
 def _slider(name: str, value: float) -> alt.Parameter:
@@ -100,12 +105,14 @@ def _own_curve() -> alt.Chart:
 
 def _reference_curves() -> alt.Chart:
     rows: list[dict[str, object]] = [
-        {"curve": f"d_model {d}, warm-up {w:,}", "d_model": d, "warmup_steps": w}
-        for d, w in SYSTEMS
+        {"curve": _label(d, w, f), "d_model": d, "warmup_steps": w, "factor": f}
+        for d, w, f in SYSTEMS
     ]
-    rate = RATE.format(d_model="datum.d_model", warmup_steps="datum.warmup_steps", factor="1")
+    rate = RATE.format(
+        d_model="datum.d_model", warmup_steps="datum.warmup_steps", factor="datum.factor"
+    )
     names = alt.Scale(domain=[str(row["curve"]) for row in rows], range=DASHES)
-    legend = alt.Legend(title="for comparison", orient="top-right", symbolSize=600)
+    legend = alt.Legend(title="for comparison", orient="top-right", symbolSize=600, labelLimit=240)
     return (
         _curves(rows, rate)
         .mark_line(color=PAPER, strokeWidth=1.5, aria=False)

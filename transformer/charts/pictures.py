@@ -47,10 +47,9 @@ def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
 
 def _describe_panel(ax: Axes) -> str:
     """Give a panel's title and what its axes measure; nothing where it names nothing."""
-    if not ax.axison:
-        return ax.get_title()
-    names = ", ".join(_names(ax))
-    return f"{ax.get_title()} ({names})" if names and ax.get_title() else names or ax.get_title()
+    title = ax.get_title() or ax.get_title("left")
+    names = ", ".join(_names(ax)) if ax.axison else ""
+    return f"{title} ({names})" if names and title else names or title
 
 
 def _names(ax: Axes) -> Iterator[str]:
