@@ -43,7 +43,7 @@ unit lessons notebooks: export OMP_NUM_THREADS := 1
 unit lessons notebooks: export COURSE_PROFILE := quick
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lessons: $(STAMP)
 	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile notebooks

@@ -42,3 +42,11 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recipe = recipes.find("demo").override(TINY | {"steps": "2"})
     train_recipe(recipe, folder, on_report=lambda report: None)
     return folder
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, for they share fixtures; lessons run apart."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))

@@ -9,9 +9,11 @@ import nbformat
 import pytest
 from exercise_walk import exercises, lesson_module, lessons
 
+APART = [pytest.param(path, marks=pytest.mark.xdist_group(path.stem)) for path in lessons()]
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", APART, ids=lambda path: path.stem)
 def test_lesson_runs_to_its_end_with_the_solutions(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     module = lesson_module(notebook)
