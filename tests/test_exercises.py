@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -327,6 +328,8 @@ def test_an_exercise_says_what_it_offers() -> None:
         (torch.zeros(2, 3), torch.zeros(3, 2), "its shape is (2, 3), not (3, 2)"),
         (torch.zeros(2, 3), torch.ones(2, 3), "the values differ"),
         (torch.ones(3, dtype=torch.long), torch.ones(3), ""),
+        (torch.tensor([2.0, math.nan]), torch.tensor([2.0, math.nan]), ""),
+        (torch.tensor([2.0, math.nan]), torch.tensor([2.0, 3.0]), "the values differ"),
         ([1.0], torch.ones(1), "it gives a value of type list, not a tensor"),
         (None, torch.ones(1), "it gives None, not a tensor: is there a `return`?"),
         ({"a": 1}, {"a": 1, "b": 2}, "the name 'b' is missing"),
