@@ -44,6 +44,12 @@ def by_variance(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (hidden - hidden.mean(dim=-1, keepdim=True)) / (variance + 1e-5) * gain + bias
 
 
+def epsilon_outside(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    """Add the small number to the root, not under it."""
+    centred = hidden - hidden.mean(dim=-1, keepdim=True)
+    return centred / (hidden.std(dim=-1, keepdim=True, unbiased=False) + 1e-5) * gain + bias
+
+
 def no_gain(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     """Leave out what is learnt."""
     return F.layer_norm(hidden, hidden.shape[-1:])
@@ -83,6 +89,10 @@ layer_norm = Exercise(
             (torch.tensor([[2.0, 2.0]]), torch.ones(2), torch.tensor([5.0, 6.0])),
             torch.tensor([[5.0, 6.0]]),
         ),
+        (  # the variance is as small as what is added to it
+            (torch.tensor([[-1.0, 1.0]]) * 1e-5**0.5, torch.ones(2), torch.zeros(2)),
+            torch.tensor([[-1.0, 1.0]]) / 2**0.5,
+        ),
     ],
     cases=_to_normalise(),
     expected=_by_torch,
@@ -103,6 +113,11 @@ layer_norm = Exercise(
             "normalisation divides by the width.",
         ),
         Wrong(by_variance, "Divide by the standard deviation: the root of the variance."),
+        Wrong(
+            epsilon_outside,
+            "Very near. The 1e-5 stands under the root, with the variance. Where a position hardly "
+            "varies, the place of it makes a great difference.",
+        ),
         Wrong(
             no_gain,
             "The gain and the bias are missing. They let training undo the normalisation where "
