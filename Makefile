@@ -11,6 +11,10 @@ ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 FIRST = $(firstword $(wildcard notebooks/00_*.ipynb))
+# matplotlib's list of fonts belongs to this environment. The one in the home folder
+# may have been written by another, or half written, and then lessons print warnings.
+export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
+
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
 
 # Root needs JupyterLab's leave, and without a display it prints its address instead.
@@ -67,4 +71,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -f $@ || $(PYTHON) -m venv --clear .venv
 	@rm -f $@
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'
+	@$(BIN)/python -c 'import matplotlib.font_manager'
 	@touch $@
