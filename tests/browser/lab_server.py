@@ -52,12 +52,16 @@ def lab(notebooks: list[Path]) -> Iterator[str]:
 
 
 def _copy(notebooks: list[Path], course: Path) -> None:
-    """Copy the lessons, and link what lies beside them in the checkout."""
+    """Copy the lessons and the pictures they show; link what else lies in the checkout.
+
+    Jupyter serves no file that a link leads to outside its own folder; kernels may read it.
+    """
     (course / "notebooks").mkdir(parents=True)
     for path in notebooks:
         shutil.copy(path, course / "notebooks")
+    shutil.copytree(ROOT / "figures", course / "figures")
     for beside in ROOT.iterdir():
-        if beside.name != "notebooks" and not beside.name.startswith("."):
+        if beside.name not in ("notebooks", "figures") and not beside.name.startswith("."):
             (course / beside.name).symlink_to(beside)
 
 
