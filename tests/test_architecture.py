@@ -27,7 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"bleu_ways"},
+    {"alignment", "bleu_ways", "heads"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},

@@ -65,14 +65,10 @@ def cell_chart(
     chosen = f"views[{params[0].name}]"
     lengths = [len(v[side]) for v in views.values() for side in ("queries", "keys")]  # type: ignore[arg-type]
     cell = max(MIN_CELL, min(MAX_CELL, MAX_SIDE // max(lengths)))
+    shown = " && ".join(f"datum.{p.name} == {p.name}" for p in params)
     return (
-        alt.Chart(alt.Data(values=rows))
-        .transform_filter(" && ".join(f"datum.{p.name} == {p.name}" for p in params))
-        .transform_calculate(cell="split(datum.cells, ',')")
-        .transform_calculate(place="sequence(length(datum.cell))")
-        .transform_flatten(["cell", "place"])
+        unpack(alt.Chart(alt.Data(values=rows)).transform_filter(shown))
         .transform_calculate(
-            value=f"toNumber(datum.cell) / {PARTS}",
             q=f"floor(datum.place / length({chosen}.keys))",
             k=f"datum.place % length({chosen}.keys)",
         )
@@ -84,6 +80,20 @@ def cell_chart(
         )
         .add_params(alt.param(name="views", value=dict(views)), *params)
         .properties(width=alt.Step(cell), height=alt.Step(cell))
+    )
+
+
+def unpack(chart: alt.Chart) -> alt.Chart:
+    """Take matrices apart in the browser: a row for each cell, with its `value` and `place`.
+
+    Args:
+        chart: Its data have "cells", from `pack`; places count from 0, row by row.
+    """
+    return (
+        chart.transform_calculate(cell="split(datum.cells, ',')")
+        .transform_calculate(place="sequence(length(datum.cell))")
+        .transform_flatten(["cell", "place"])
+        .transform_calculate(value=f"toNumber(datum.cell) / {PARTS}")
     )
 
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from transformer.errors import UserError
 
+WORD = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuation mark
+
 
 def aligned_tokens(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count.
 
     "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
     """
-    return re.findall(r"[^\s,.?!]+|[,.?!]", text)
+    return re.findall(WORD, text)
 
 
 @dataclass(frozen=True, kw_only=True)
