@@ -4,7 +4,8 @@
 
 Each lesson (all of them by default) is opened as it is stored, and looked at; then all its cells
 are run, and it is looked at again. Looking means: every picture and every chart is drawn, and
-every control of every chart, moved, changes the chart. Only this computer can be reached; whoever
+every control of every chart, moved, changes the chart; a sentence typed into a line for one
+changes the chart below. Only this computer can be reached; whoever
 asks for an address elsewhere is refused and reported. It prints a line for each lesson, and
 what is wrong below it; the exit status says whether anything was.
 
@@ -78,6 +79,7 @@ def check(browser: Browser, address: str, name: str, shots: Path | None) -> list
         lesson.look("stored")
         lesson.run()
         lesson.look("run")
+        lesson.type()
         lesson.stop()
     except Error as error:
         lesson.problems.append(f"the browser: {error.message.splitlines()[0]}")

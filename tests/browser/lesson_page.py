@@ -9,6 +9,8 @@ from pathlib import Path
 from playwright.sync_api import ElementHandle, Error, Page, TimeoutError
 
 VEGALITE = "application/vnd.vegalite.v5+json"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+TYPED = "The cat."  # into every line that a lesson has for a sentence
 OPEN, RUN = 90, 600  # seconds that a lesson may take to open, and to run
 DRAWN = 15.0  # seconds that a picture may take to appear
 CHANGED = 5.0  # seconds that a chart may take to change
@@ -37,6 +39,8 @@ FILLED = """node => [...node.querySelectorAll('.vega-embed')].map(chart => {
   return seen.some(pixel => pixel !== seen[0]); })"""
 PIXELS = """chart => { const canvas = chart.querySelector('canvas');
   return canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML; }"""
+ALL_PIXELS = """node => [...node.querySelectorAll('.vega-embed canvas')]
+  .map(canvas => canvas.toDataURL()).join()"""
 # Moves a control as far as it goes, one way or the other; false where there is no other place.
 MOVE = """(control, back) => {
   const tell = () => { for (const kind of ['input', 'change'])
@@ -107,6 +111,18 @@ class LessonPage:
             for chart in node.query_selector_all(".vega-embed"):
                 self._move(chart, f"{index:03}-{kind}")
 
+    def type(self) -> None:
+        """Type a sentence into each line for one; the chart below must become another."""
+        for index, cell in enumerate(self.page.evaluate(CELLS)):
+            if any(WIDGET in output.get("data", {}) for output in cell.get("outputs", [])):
+                node = self.page.evaluate_handle(SHOW, index).as_element()
+                assert node is not None
+                if self._answers(node):
+                    self.moved += 1
+                else:
+                    self.problems.append(f"cell {index}: a sentence typed, and no other chart")
+                self._shoot(node, f"{index:03}-typed")
+
     def stop(self) -> None:
         """End the kernel."""
         self.page.evaluate(STOP)
@@ -166,6 +182,22 @@ class LessonPage:
                 if _digest(chart) != before:
                     time.sleep(0.3)  # let it come to rest
                     return True
+        return False
+
+    def _answers(self, node: ElementHandle) -> bool:
+        """Type into a cell's line; tell whether the chart below it changed."""
+        line = node.wait_for_selector(".widget-text input", timeout=1000 * DRAWN)
+        chart = node.wait_for_selector(".vega-embed canvas", timeout=1000 * DRAWN)
+        assert line is not None
+        assert chart is not None
+        before = node.evaluate(ALL_PIXELS)
+        line.fill(TYPED)
+        line.press("Enter")
+        end = time.monotonic() + DRAWN
+        while time.monotonic() < end:
+            time.sleep(0.1)
+            if node.evaluate(ALL_PIXELS) not in ("", before):
+                return True
         return False
 
     def _shoot(self, element: ElementHandle, what: str) -> None:
