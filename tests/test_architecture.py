@@ -27,7 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "heads"},
+    {"alignment", "bleu_ways", "heads", "leaks"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},
