@@ -98,9 +98,13 @@ def test_an_unknown_model_is_named(models: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_model_is_as_good_as_its_card(name: str, shared_data: Path) -> None:
+def test_a_shipped_model_is_as_good_as_its_card(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     card = read_json(shipped.find_model(name) / shipped.CARD)
     figures = card["figures"]
+    if figures["corpus"] != "embedded":
+        monkeypatch.setenv("TRANSFORMER_DATA", str(request.getfixturevalue("shared_data")))
     text = corpora.load(*(figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")))
     score = shipping.slice_bleu(Translator.load(name), text)
     assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
