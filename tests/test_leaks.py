@@ -1,12 +1,12 @@
 """Leaks are counted by hand, memory says what it has read, and the record is today's."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from transformer import leaks
-from transformer.data.tatoeba import MEMBER, Pair, read_pairs
+from transformer.data.corpora import CORPORA
+from transformer.data.tatoeba import Pair, all_pairs
 from transformer.errors import UserError
 from transformer.files import read_json
 from transformer.leaks import Leak, from_memory, measure_leak, measure_splits, random_split
@@ -72,9 +72,11 @@ def test_what_memory_never_read_gets_an_answer_too() -> None:
     assert from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]
 
 
-def test_the_record_is_what_the_code_measures_today(shared_data: Path) -> None:
-    with zipfile.ZipFile(shared_data / "tatoeba" / "data.zip") as archive:
-        pairs = read_pairs(archive.read(MEMBER).decode("utf-8"))
+def test_the_record_is_what_the_code_measures_today(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    pairs = all_pairs(CORPORA["tatoeba"])
     record = read_json(leaks.RECORD)
     assert record["pairs"] == len(pairs)
     assert measure_splits(pairs) == record["figures"]

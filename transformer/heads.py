@@ -9,10 +9,10 @@ from torch import Tensor
 
 from transformer.attention import MultiHeadAttention
 from transformer.errors import UserError
-from transformer.model import Transformer
+from transformer.model import AttentionMaps, Transformer
 from transformer.translator import Translator
 
-STACKS = ("encoder", "decoder", "cross")  # as the fields of `AttentionMaps`
+STACKS = AttentionMaps._fields
 
 
 class Head(NamedTuple):
@@ -36,10 +36,10 @@ def all_heads(model: Transformer) -> list[Head]:
     """Name every head of a model: stack by stack, layer by layer."""
     layers, heads = model.config.num_layers, model.config.num_heads
     return [
-        Head(stack, layer + 1, head + 1)
+        Head(stack, layer, head)
         for stack in STACKS
-        for layer in range(layers)
-        for head in range(heads)
+        for layer in range(1, layers + 1)
+        for head in range(1, heads + 1)
     ]
 
 

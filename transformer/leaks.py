@@ -7,7 +7,6 @@ system 3 did and once by groups as `transformer.data.tatoeba` does, and writes
 
 import math
 import random
-import zipfile
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +14,7 @@ import numpy as np
 import torch
 
 from transformer.data.corpora import CORPORA
-from transformer.data.download import obtain
-from transformer.data.tatoeba import MEMBER, Pair, group_pairs, key, read_pairs, split_of
+from transformer.data.tatoeba import Pair, all_pairs, key, split_pairs
 from transformer.errors import UserError
 from transformer.evaluation import bleu
 from transformer.files import write_json
@@ -128,13 +126,11 @@ def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
         For "random" and "grouped": train and test (pairs), leak (as `Leak`, the first side
         English) and bleu (of what `from_memory` says, French to English).
     """
-    groups = group_pairs(pairs)
-    parts = {
-        name: [pair for group in groups if split_of(group) == name for pair in group]
-        for name in ("train", "test")
+    grouped = split_pairs(pairs)
+    return {
+        "random": _measure(*random_split(pairs)),
+        "grouped": _measure(grouped["train"], grouped["test"]),
     }
-    splits = {"random": random_split(pairs), "grouped": (parts["train"], parts["test"])}
-    return {name: _measure(*split) for name, split in splits.items()}
 
 
 def _measure(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
@@ -150,9 +146,7 @@ def _measure(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure Tatoeba, and write the record."""
-    corpus = CORPORA["tatoeba"]
-    with zipfile.ZipFile(obtain(corpus, corpus.files[0])) as archive:
-        pairs = read_pairs(archive.read(MEMBER).decode("utf-8"))
+    pairs = all_pairs(CORPORA["tatoeba"])
     figures = measure_splits(pairs)
     origin = provenance(torch.device("cpu")) | {"command": COMMAND, "seed": SEED}
     write_json(RECORD, origin | {"pairs": len(pairs), "figures": figures})

@@ -67,11 +67,7 @@ def cell_chart(
     cell = max(MIN_CELL, min(MAX_CELL, MAX_SIDE // max(lengths)))
     shown = " && ".join(f"datum.{p.name} == {p.name}" for p in params)
     return (
-        unpack(alt.Chart(alt.Data(values=rows)).transform_filter(shown))
-        .transform_calculate(
-            q=f"floor(datum.place / length({chosen}.keys))",
-            k=f"datum.place % length({chosen}.keys)",
-        )
+        unpack(alt.Chart(alt.Data(values=rows)).transform_filter(shown), chosen)
         .transform_calculate(query=f"{chosen}.queries[datum.q]", key=f"{chosen}.keys[datum.k]")
         .mark_rect(aria=False)
         .encode(
@@ -83,17 +79,25 @@ def cell_chart(
     )
 
 
-def unpack(chart: alt.Chart) -> alt.Chart:
-    """Take matrices apart in the browser: a row for each cell, with its `value` and `place`.
+def unpack(chart: alt.Chart, shown: str) -> alt.Chart:
+    """Take matrices apart in the browser: a row for each cell.
 
     Args:
-        chart: Its data have "cells", from `pack`; places count from 0, row by row.
+        chart: Its data have "cells", from `pack`.
+        shown: The view that all these matrices belong to, as an expression.
+
+    Returns:
+        The chart with the fields `value`, and `q` and `k`, the cell's query and key from 0.
     """
     return (
         chart.transform_calculate(cell="split(datum.cells, ',')")
         .transform_calculate(place="sequence(length(datum.cell))")
         .transform_flatten(["cell", "place"])
-        .transform_calculate(value=f"toNumber(datum.cell) / {PARTS}")
+        .transform_calculate(
+            value=f"toNumber(datum.cell) / {PARTS}",
+            q=f"floor(datum.place / length({shown}.keys))",
+            k=f"datum.place % length({shown}.keys)",
+        )
     )
 
 

@@ -9,6 +9,8 @@ from transformer.errors import UserError
 from transformer.model import AttentionMaps
 from transformer.translator import Attention
 
+WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colors of attention weights
+
 
 def attention_explorer(attention: Attention) -> alt.Chart:
     """Draw one head's weights, with controls for the stack, the layer and the head.
@@ -41,7 +43,7 @@ def attention_explorer(attention: Attention) -> alt.Chart:
         .encode(
             color=alt.Color(
                 "value:Q",
-                scale=alt.Scale(scheme="viridis", domain=[0, 1]),
+                scale=WEIGHTS,
                 legend=alt.Legend(title="attention weight", gradientLength=120),
             ),
             tooltip=["query:N", "key:N", alt.Tooltip("value:Q", title="weight", format=".2f")],

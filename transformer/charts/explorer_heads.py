@@ -7,16 +7,17 @@ reader chooses.
 import altair as alt
 
 from transformer.charts.cells import unpack
-from transformer.charts.explorer_attention import attention_explorer
+from transformer.charts.explorer_attention import WEIGHTS, attention_explorer
 from transformer.charts.style import TARGET
+from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.translator import Attention
 
 THUMB = 84  # pixels of a head's small picture, with its margin
 FILLED = 0.9  # of them are the picture
 LETTER = 8.5  # pixels of a letter of the sentence
 GAP = 1.5  # letters between two tokens
-VIRIDIS = alt.Scale(scheme="viridis", domain=[0, 1])
 UNFRAMED = alt.ViewBackground(stroke=None)
+SHOWN = "views[stack]"
 HERE = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
@@ -56,10 +57,9 @@ def heads_explorer(attention: Attention, query: int = 1) -> alt.VConcatChart:
 
 def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
     """Draw the heads of a stack in a table of layers and heads; a frame marks the chosen one."""
-    keys, queries = "length(views[stack].keys)", "length(views[stack].queries)"
+    keys, queries = f"length({SHOWN}.keys)", f"length({SHOWN}.queries)"
     small = (
-        unpack(alt.Chart().transform_filter("datum.stack == stack"))
-        .transform_calculate(q=f"floor(datum.place / {keys})", k=f"datum.place % {keys}")
+        unpack(alt.Chart().transform_filter("datum.stack == stack"), SHOWN)
         .transform_calculate(
             left=f"datum.head - 1 + {FILLED} * datum.k / {keys}",
             right=f"datum.head - 1 + {FILLED} * (datum.k + 1) / {keys}",
@@ -72,10 +72,10 @@ def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
             x2="right:Q",
             y=_side("top", "layer", num_layers, downwards=True),
             y2="bottom:Q",
-            color=alt.Color("value:Q", scale=VIRIDIS, legend=None),
+            color=alt.Color("value:Q", scale=WEIGHTS, legend=None),
         )
     )
-    title = alt.Title(text=alt.ExprRef("views[stack].title + ', every head'"), anchor="start")
+    title = alt.Title(text=alt.ExprRef(f"{SHOWN}.title + ', every head'"), anchor="start")
     return (small + _frame()).properties(
         title=title, width=num_heads * THUMB, height=num_layers * THUMB, view=UNFRAMED
     )
@@ -115,17 +115,13 @@ def _side(field: str, title: str, count: int, downwards: bool = False) -> alt.X 
 
 def _sentence(attention: Attention) -> alt.LayerChart:
     """Write the keys in a line, each on a ground as dark as its weight for the query."""
-    views = "views[stack]"
-    last = f"length({views}.queries)"
-    longest = max(_ends(attention.src_tokens)[-1], _ends(["<bos>", *attention.tgt_tokens])[-1])
+    last = f"length({SHOWN}.queries)"
+    read = [SPECIAL_TOKENS[BOS_ID], *attention.tgt_tokens]
+    longest = max(sum(len(token) + GAP for token in side) for side in (attention.src_tokens, read))
     base = (
-        unpack(alt.Chart().transform_filter(HERE))
-        .transform_calculate(
-            q=f"floor(datum.place / length({views}.keys)) + 1",
-            k=f"datum.place % length({views}.keys)",
-        )
-        .transform_filter(f"datum.q == min(query, {last})")
-        .transform_calculate(key=f"{views}.keys[datum.k]")
+        unpack(alt.Chart().transform_filter(HERE), SHOWN)
+        .transform_filter(f"datum.q == min(query, {last}) - 1")
+        .transform_calculate(key=f"{SHOWN}.keys[datum.k]")
         .transform_calculate(letters=f"length(datum.key) + {GAP}")
         .transform_window(end="sum(letters)", sort=[{"field": "k"}])
         .transform_calculate(
@@ -136,7 +132,7 @@ def _sentence(attention: Attention) -> alt.LayerChart:
     ground = base.mark_rect(aria=False).encode(
         x=alt.X("start:Q", scale=scale, axis=None),
         x2="end:Q",
-        color=alt.Color("value:Q", scale=VIRIDIS, legend=None),
+        color=alt.Color("value:Q", scale=WEIGHTS, legend=None),
         tooltip=["key:N", alt.Tooltip("value:Q", title="weight", format=".2f")],
     )
     words = base.mark_text(fontSize=13, aria=False).encode(
@@ -144,13 +140,8 @@ def _sentence(attention: Attention) -> alt.LayerChart:
         text="key:N",
         color=alt.condition("datum.value > 0.5", alt.value("black"), alt.value("white")),
     )
-    text = f"'query ' + min(query, {last}) + ', ' + {views}.queries[min(query, {last}) - 1]"
+    text = f"'query ' + min(query, {last}) + ', ' + {SHOWN}.queries[min(query, {last}) - 1]"
     title = alt.Title(text=alt.ExprRef(f"{text} + ', attends to'"), anchor="start")
     return (ground + words).properties(
         title=title, width=LETTER * longest, height=28, view=UNFRAMED
     )
-
-
-def _ends(tokens: list[str]) -> list[float]:
-    """Give where each token ends in a line, in letters."""
-    return [sum(len(t) + GAP for t in tokens[: index + 1]) for index in range(len(tokens))]

@@ -38,14 +38,7 @@ def load(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelTe
     Raises:
         UserError: The archive cannot be had, or does not hold two columns of text.
     """
-    with zipfile.ZipFile(obtain(corpus, corpus.files[0])) as archive:
-        text = archive.read(MEMBER).decode("utf-8")
-    pairs = [
-        pair
-        for group in group_pairs(read_pairs(text))
-        if split_of(group) == split
-        for pair in group
-    ]
+    pairs = split_pairs(all_pairs(corpus))[split]
     if not pairs:
         raise UserError(f"tatoeba has no pair in {split}: fetch the publisher's file")
     random.Random(SHUFFLE_SEED).shuffle(pairs)
@@ -63,6 +56,19 @@ def load(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelTe
         tgt=[translations[0] for translations in accepted.values()],
         references=list(accepted.values()),
     )
+
+
+def all_pairs(corpus: Corpus) -> list[Pair]:
+    """Give every pair of the archive, in its order; see `read_pairs`.
+
+    Args:
+        corpus: The entry of the registry.
+
+    Raises:
+        UserError: The archive cannot be had, or does not hold two columns of text.
+    """
+    with zipfile.ZipFile(obtain(corpus, corpus.files[0])) as archive:
+        return read_pairs(archive.read(MEMBER).decode("utf-8"))
 
 
 def read_pairs(text: str) -> list[Pair]:
@@ -121,6 +127,14 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     for side, pair in zip(english_sides, pairs, strict=True):
         groups.setdefault(root(side), []).append(pair)
     return list(groups.values())
+
+
+def split_pairs(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Give the pairs of each split, "train", "validation" and "test": whole groups in each."""
+    splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
+    for group in group_pairs(pairs):
+        splits[split_of(group)] += group
+    return splits
 
 
 def split_of(group: Sequence[Pair]) -> str:
