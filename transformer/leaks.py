@@ -95,7 +95,7 @@ def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
         train: The pairs to remember; of equally like ones the first is taken.
         sources: Sentences of the second side.
     """
-    remembered = [set(key(second).split()) for _, second in train]
+    remembered = [_words(second) for _, second in train]
     places: dict[str, list[int]] = {}
     for place, words in enumerate(remembered):
         for word in words:
@@ -106,14 +106,20 @@ def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
     unknown = math.log(1 + len(train))
     said = []
     for source in sources:
-        words = set(key(source).split())
+        words = _words(source)
         shared = np.zeros(len(train))
-        for word in words & holding.keys():
-            shared[holding[word]] += weight[word]
+        for word in words:
+            if word in holding:
+                shared[holding[word]] += weight[word]
         size = sum(weight.get(word, unknown) for word in words)
         likeness = 2 * shared / np.maximum(sizes + size, unknown)
-        said.append(train[int(likeness.argmax())][0])
+        said.append(train[int(likeness.round(9).argmax())][0])
     return said
+
+
+def _words(sentence: str) -> list[str]:
+    """Give a sentence's different words in one order, so that sums over them are the same."""
+    return sorted(set(key(sentence).split()))
 
 
 def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
