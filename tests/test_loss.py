@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, TrainingConfig
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.errors import UserError
+from transformer.model import Transformer
 from transformer.training.loss import (
     batch_loss,
     label_smoothing_loss,
@@ -96,14 +97,28 @@ def test_spelled_out_targets_by_hand() -> None:
 
 
 @FORMS
-def test_gradient_is_probabilities_less_targets(over_all: bool) -> None:
-    logits, targets = example()
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("pad_id", [0, 4])
+def test_gradient_is_probabilities_less_targets(
+    over_all: bool, smoothing: float, pad_id: int
+) -> None:
+    logits, targets = example(pad_id)
     logits.requires_grad_()
-    sums = label_smoothing_loss(logits, targets, smoothing=0.1, pad_id=PAD_ID, over_all=over_all)
-    sums.loss.backward()
-    wanted = smoothed_targets(targets, VOCAB, smoothing=0.1, pad_id=PAD_ID, over_all=over_all)
-    real = (targets != PAD_ID).unsqueeze(-1)
-    torch.testing.assert_close(logits.grad, (logits.detach().softmax(-1) - wanted) * real)
+    sums = label_smoothing_loss(
+        logits, targets, smoothing=smoothing, pad_id=pad_id, over_all=over_all
+    )
+    (3 * sums.loss).backward()
+    wanted = smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=pad_id, over_all=over_all)
+    real = (targets != pad_id).unsqueeze(-1)
+    torch.testing.assert_close(logits.grad, 3 * (logits.detach().softmax(-1) - wanted) * real)
+
+
+def test_gradient_is_given_once() -> None:
+    logits, targets = example()
+    loss = label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0).loss
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
 
 
 @FORMS
@@ -222,3 +237,18 @@ def test_batch_loss_follows_the_configuration() -> None:
         model(data.src, data.tgt_in), data.tgt_out, smoothing=0.2, pad_id=PAD_ID, over_all=False
     )
     assert torch.equal(batch_loss(model, data, config).loss, wanted.loss)
+
+
+def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:
+    torch.manual_seed(3)
+    config = ModelConfig(d_model=8, d_ff=16, num_heads=2, num_layers=1, dropout=0.0)
+    model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
+    data = batch([5, 7, EOS_ID], [6, EOS_ID])
+    wanted = batch_loss(model, data, TrainingConfig()).loss
+    with torch.profiler.profile() as seen:
+        given = batch_loss(model, data, TrainingConfig(bf16=True)).loss
+    assert given.dtype == torch.float32
+    torch.testing.assert_close(given, wanted, rtol=0.02, atol=0)
+    names = {event.key for event in seen.key_averages()}
+    assert "aten::_scaled_dot_product_attention_math" in names
+    assert not any("flash" in name for name in names)
