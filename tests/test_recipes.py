@@ -12,7 +12,13 @@ from transformer.model import Transformer, count_parameters, expected_parameters
 
 
 def test_the_recipes_of_the_course() -> None:
-    assert list(recipes.RECIPES) == ["demo", "multi30k-de-en", "multi30k-fr-en", "multi30k-en-fr"]
+    assert list(recipes.RECIPES) == [
+        "demo",
+        "multi30k-de-en",
+        "multi30k-fr-en",
+        "multi30k-en-fr",
+        "tatoeba-fr-en",
+    ]
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
@@ -25,8 +31,8 @@ def test_each_is_found_under_its_name_and_can_be_trained(name: str) -> None:
     assert recipe.data.max_train_tokens < recipe.training.batch_tokens
     assert data.tokenizer is TokenizerKind.BPE
     assert data.joint_vocabulary
-    if data.corpus == "multi30k":
-        assert name == f"multi30k-{data.src_lang}-{data.tgt_lang}"
+    if data.corpus != "embedded":
+        assert name == f"{data.corpus}-{data.src_lang}-{data.tgt_lang}"
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
