@@ -27,7 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "heads", "leaks"},
+    {"alignment", "bleu_ways", "experiments", "heads", "leaks"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},

@@ -71,6 +71,13 @@ def test_sentences_may_have_different_numbers_of_references() -> None:
     assert bleu(HYPOTHESES, REFERENCES)["score"] == pytest.approx(summed.score, abs=0.005)
 
 
+def test_nearly_nothing_right_is_measured_too() -> None:
+    """Some samples hold the one right sentence and some do not: the range begins at 0."""
+    hypotheses = ["xx", "abcdefg", "zz"]
+    references = [["1234567"], ["abcdefg"], ["8901234"]]
+    assert chrf(hypotheses, references)["interval"][0] == 0
+
+
 def test_a_missing_reference_is_not_an_empty_one() -> None:
     """A translation of one word is penalised for shortness, whatever its neighbour has."""
     references = [["one two three four five six seven"], ["a b c d e", "f g h i j"]]

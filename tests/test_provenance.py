@@ -66,6 +66,10 @@ def test_without_a_usable_repository_the_version_stands(
             ["/x/transformer/__main__.py", "evaluate", "runs/a b"],
             "python -m transformer evaluate 'runs/a b'",
         ),
+        (
+            ["/x/transformer/experiments.py", "captions", "--seeds", "2"],
+            "python -m transformer.experiments captions --seeds 2",
+        ),
         (["/x/bin/measure.py", "--all"], "measure.py --all"),
     ],
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer import commands, recipes
-from transformer.errors import UserError
+from transformer.errors import INTERRUPTED, UserError
 from transformer.shipped import names
 
 MISTAKE = 2
@@ -79,7 +79,7 @@ def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespa
         return MISTAKE
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        return commands.INTERRUPTED
+        return INTERRUPTED
     except OSError as error:  # of standard output: all other files are written with care
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake

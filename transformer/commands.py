@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from transformer import recipes
-from transformer.errors import UserError
+from transformer.errors import INTERRUPTED, UserError
 
 BLOCK = 512  # lines translated together
-INTERRUPTED = 130  # what a shell expects of a program stopped by Ctrl-C
 
 
 def list_corpora(options: argparse.Namespace) -> int:

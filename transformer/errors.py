@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
+
 
 class UserError(ValueError):
     """A mistake in what the user gave: input, name, file or setting.

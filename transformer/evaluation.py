@@ -55,7 +55,14 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
-    return _score(CHRF(), hypotheses, references)
+    return _score(_ChrF(), hypotheses, references)
+
+
+class _ChrF(CHRF):
+    """sacreBLEU's chrF; the original (2.6) fails where only some samples share a character."""
+
+    def _compute_f_score(self, statistics: list[int]) -> float:
+        return float(super()._compute_f_score(statistics))
 
 
 def bleu_tokenised_lowercased(

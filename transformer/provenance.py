@@ -35,8 +35,10 @@ def provenance(device: torch.device) -> dict[str, Any]:
 
 def command() -> str:
     """Give the command line as typed, or where else this runs from: "a notebook"."""
-    if Path(sys.argv[0]).name == "__main__.py":
-        return shlex.join(["python", "-m", "transformer", *sys.argv[1:]])
+    program = Path(sys.argv[0])
+    if program.parent.name == "transformer":
+        module = "transformer" if program.stem == "__main__" else f"transformer.{program.stem}"
+        return shlex.join(["python", "-m", module, *sys.argv[1:]])
     if "ipykernel" in sys.modules:
         return "a notebook"
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

@@ -1,0 +1,225 @@
+"""Experiments: one recipe, one thing changed at a time, over some seeds (as in §6.2, Table 3).
+
+`python -m transformer.experiments captions` trains what is missing and writes the record
+after each run. Stopped at any point, the same command goes on. What a change does is told by
+the *validation* text; the test text is for the recipe that is chosen in the end.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer import recipes
+from transformer.config import Recipe
+from transformer.data import corpora
+from transformer.errors import INTERRUPTED, UserError, unknown_name
+from transformer.evaluation import evaluate_translator
+from transformer.files import read_json, write_json
+from transformer.model_folder import RUN, holds_run
+from transformer.results import results_folder
+from transformer.training.folder import RunFolder
+from transformer.training.runner import train_recipe
+from transformer.translator import Translator
+
+FIGURES = "figures.json"  # in a run's folder, beside what training leaves
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A recipe, and what is changed in it.
+
+    Attributes:
+        name: Of the experiment, and of its record in data/results/experiments.
+        recipe: Name of the recipe that all runs begin from.
+        budget: Settings that all runs share, as typed after `--set`.
+        variants: What each run changes, by the name that a table gives it. The first
+            changes nothing: the others are held against it.
+    """
+
+    name: str
+    recipe: str
+    budget: Mapping[str, str]
+    variants: Mapping[str, Mapping[str, str]]
+
+    def run_recipe(self, variant: str, seed: int) -> Recipe:
+        """Give the recipe of one run."""
+        settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
+        return recipes.find(self.recipe).override(settings)
+
+
+# A quarter of the recipe's steps; the rate has the same peak.
+_CAPTIONS = Experiment(
+    name="captions",
+    recipe="multi30k-de-en",
+    budget={
+        "steps": "2000",
+        "warmup_steps": "500",
+        "learning_rate_factor": "1.265",
+        "validate_every": "200",
+        "average_last": "5",
+        "bf16": "true",
+    },
+    variants={
+        "the recipe": {},
+        "dropout 0.1, as the paper's base": {"dropout": "0.1"},
+        "no label smoothing": {"label_smoothing": "0"},
+        "norm after the sum, as the paper": {"pre_norm": "false"},
+        "three tables in place of one": {"tie_source_target": "false", "tie_softmax": "false"},
+        "whole words": {"tokenizer": "words"},
+        "2 layers a stack": {"num_layers": "2"},
+    },
+)
+
+EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS,)}
+
+
+def find(name: str) -> Experiment:
+    """Give the experiment of this name.
+
+    Raises:
+        UserError: there is none; the nearest name is given.
+    """
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, EXPERIMENTS)
+    return EXPERIMENTS[name]
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: Path,
+    record: Path,
+    *,
+    seeds: Sequence[int] = (1,),
+    only: Sequence[str] = (),
+    on_line: Callable[[str], None] = print,
+) -> bool:
+    """Train and measure each variant with each seed, and add each to the record.
+
+    Runs that have ended are not made again, and those that were stopped go on.
+
+    Args:
+        experiment: What to do.
+        out: Folder of the runs.
+        record: A JSON file of every run that has ended (see `ended_run`), here or earlier.
+        seeds: Of weights, dropout and the order of batches.
+        only: Names of variants; none means all.
+        on_line: Called with each line of progress.
+
+    Returns:
+        Whether all was done; False after Ctrl-C.
+
+    Raises:
+        UserError: a variant is unknown, or a run fails.
+    """
+    for name in only:
+        if name not in experiment.variants:
+            raise unknown_name("variant", name, experiment.variants)
+    plan = [(name, seed) for seed in seeds for name in only or experiment.variants]
+    for number, (name, seed) in enumerate(plan, start=1):
+        on_line(f"run {number} of {len(plan)}: {name}, seed {seed}")
+        folder = out / f"{list(experiment.variants).index(name)}-{seed}"
+        if not (folder / RUN).exists():
+            recipe = experiment.run_recipe(name, seed)
+            result = train_recipe(
+                recipe,
+                folder,
+                resume=holds_run(folder),
+                on_begin=on_line,
+                on_report=lambda report: on_line(str(report)),
+            )
+            if result.interrupted:
+                return False
+        if not (folder / FIGURES).exists():
+            write_json(folder / FIGURES, measure(folder))
+        add_run(record, experiment, ended_run(experiment, name, folder))
+    return True
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Measure a run on its corpus's validation text.
+
+    Returns:
+        What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
+        ("greedy"), and greedily with the last checkpoint alone ("last").
+    """
+    final = Translator.load(folder)
+    last = Translator.load(folder, weights=RunFolder(folder).step_files()[-1])
+    data = final.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    return {
+        "beam": evaluate_translator(final, text),
+        "greedy": evaluate_translator(final, text, beam_size=1),
+        "last": evaluate_translator(last, text, beam_size=1),
+    }
+
+
+def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
+    """Gather what a record holds of a run: variant, seed, changes, training and figures."""
+    training = read_json(folder / RUN)
+    return {
+        "variant": variant,
+        "seed": training["seed"],
+        "changes": dict(experiment.variants[variant]),
+        "training": training,
+        "figures": read_json(folder / FIGURES),
+    }
+
+
+def add_run(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
+    """Put a run into a record, in place of an earlier one of its variant and seed."""
+    runs = read_json(record)["runs"] if record.exists() else []
+    order = list(experiment.variants)
+    runs = [old for old in runs if (old["variant"], old["seed"]) != (run["variant"], run["seed"])]
+    runs = sorted([*runs, run], key=lambda one: (order.index(one["variant"]), one["seed"]))
+    about = {"experiment": experiment.name, "recipe": experiment.recipe}
+    write_json(record, about | {"budget": dict(experiment.budget), "runs": runs})
+
+
+def scores(record: Mapping[str, Any], reading: str = "greedy") -> dict[str, list[float]]:
+    """Give the BLEU of each variant's runs, in the order of their seeds.
+
+    Args:
+        record: Of an experiment.
+        reading: "beam", "greedy" or "last" (see `measure`).
+    """
+    found: dict[str, list[float]] = {}
+    for run in record["runs"]:
+        found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
+    return found
+
+
+def main() -> int:
+    """Carry out the experiment named on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer.experiments",
+        description="Train a recipe with one thing changed at a time, and record what each costs.",
+    )
+    parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="N", help="(1)")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="VARIANT", help="of these variants alone"
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="(runs/NAME)")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="(data/results/experiments/NAME.json)"
+    )
+    options = parser.parse_args()
+    try:
+        experiment = find(options.name)
+        out = options.out or Path("runs") / experiment.name
+        record = options.record or results_folder() / "experiments" / f"{experiment.name}.json"
+        done = run_experiment(experiment, out, record, seeds=options.seeds, only=options.only)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if not done:
+        print("stopped, all is kept; the same command goes on")
+        return INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
