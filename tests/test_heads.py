@@ -1,6 +1,8 @@
 """Heads: what is measured of them, and that removing one takes away exactly that one."""
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.data import corpora
 from transformer.errors import UserError
+from transformer.evaluation import bleu
 from transformer.heads import (
     STACKS,
     Head,
@@ -17,6 +20,7 @@ from transformer.heads import (
     distance,
     entropy,
     head_figures,
+    removal_scores,
     without_heads,
 )
 from transformer.model import Transformer
@@ -163,3 +167,27 @@ def test_figures_need_sentences(tiny_folder: Path) -> None:
         head_figures(translator, [])
     with pytest.raises(UserError, match="give some words"):
         head_figures(translator, ["The cat sleeps.", " "])
+
+
+def test_what_each_head_is_worth() -> None:
+    translator = Translator.load("demo-en-fr")
+    text = corpora.load("embedded", "test", "en", "fr")
+    sources, references = text.src[:7], text.tgt[:7]
+    scores = removal_scores(translator, sources, references)
+    assert list(scores["heads"]) == [str(head) for head in all_heads(translator.model)]
+    assert list(scores["stacks"]) == list(STACKS)
+    wanted = [[reference] for reference in references]
+    assert scores["whole"] == bleu(translator.translate(sources, beam_size=1), wanted)["score"]
+    with without_heads(translator.model, [Head("decoder", 1, 3)]):
+        broken = translator.translate(sources, beam_size=1)
+    assert scores["heads"]["decoder 1.3"] == bleu(broken, wanted)["score"]
+    assert scores["heads"]["decoder 1.3"] < scores["whole"] - 10
+    assert scores["stacks"]["cross"] < 10
+
+
+def test_heads_from_the_command_line() -> None:
+    command = [sys.executable, "-m", "transformer.heads", "no-such-model", "record"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1

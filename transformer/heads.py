@@ -1,18 +1,31 @@
-"""What single attention heads do, measured, and what is lost without them (§3.2.2, appendix)."""
+"""What single attention heads do, measured, and what is lost without them (§3.2.2, appendix).
 
+`python -m transformer.heads de-en` removes every head of a model in turn, and records what
+each was worth on validation text.
+"""
+
+import argparse
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from transformer.attention import MultiHeadAttention
+from transformer.data import corpora
 from transformer.errors import UserError
+from transformer.evaluation import bleu
+from transformer.files import write_json
 from transformer.model import AttentionMaps, Transformer
+from transformer.provenance import provenance
+from transformer.results import results_folder
 from transformer.translator import Translator
 
 STACKS = AttentionMaps._fields
+SENTENCES = 500  # of the validation text, for the record
 
 
 class Head(NamedTuple):
@@ -164,3 +177,64 @@ def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, 
             sums[stack].append(measured.sum(-1))
             tokens[stack] += rows.shape[-2]
     return {s: HeadFigures(*(torch.stack(sums[s]).sum(0) / tokens[s])) for s in STACKS}
+
+
+def removal_scores(
+    translator: Translator, sentences: Sequence[str], references: Sequence[str]
+) -> dict[str, Any]:
+    """Score a model without each of its heads, and without each stack's (greedy search).
+
+    Not in the paper.
+
+    Args:
+        translator: The model.
+        sentences: Plain text.
+        references: Their translations, one each.
+
+    Returns:
+        BLEU (points of 0 to 100): "whole", with all heads; "heads", by the head that is
+        missing ("cross 1.4"); "stacks", by the stack whose heads are all missing.
+
+    Raises:
+        UserError: there are no sentences, or not as many references.
+    """
+
+    def score(removed: Collection[Head]) -> float:
+        with without_heads(translator.model, removed):
+            said = translator.translate(sentences, beam_size=1)
+        return float(bleu(said, [[reference] for reference in references])["score"])
+
+    heads = all_heads(translator.model)
+    stacks = {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
+    return {
+        "whole": score([]),
+        "heads": {str(head): score([head]) for head in tqdm(heads, unit="head")},
+        "stacks": {stack: score(removed) for stack, removed in stacks.items()},
+    }
+
+
+def main() -> int:
+    """Record the heads of the model named on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer.heads",
+        description="Remove every head of a model in turn; record the BLEU without each.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
+    parser.add_argument("record", metavar="NAME", help="of data/results/heads/NAME.json")
+    options = parser.parse_args()
+    try:
+        translator = Translator.load(options.model)
+        data = translator.recipe.data
+        text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+        scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
+        record = provenance(translator.device) | {"model": options.model, "split": "validation"}
+        record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
+        write_json(results_folder() / "heads" / f"{options.record}.json", record)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
