@@ -127,7 +127,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 11), st.integers(1, 13)), min_size=1
 def test_every_example_once_and_never_over_the_budget(
     lengths: list[tuple[int, int]], budget: int, pool_batches: int, epoch: int
 ) -> None:
-    batches = TokenBudgetBatches(examples_of(lengths), budget, pool_batches)
+    batches = TokenBudgetBatches(examples_of(lengths), budget, pool_batches=pool_batches)
     plan = batches.plan(epoch)
     assert sorted(index for batch in plan for index in batch) == list(range(len(lengths)))
     for batch in batches.epoch(epoch):
@@ -142,6 +142,12 @@ def test_packing_by_hand() -> None:
     assert sorted(map(len, plan)) == [1, 1, 3]
     assert [1] in plan
     assert [3] in plan
+
+
+def test_a_batch_has_a_bounded_number_of_sentences_too() -> None:
+    plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 4).plan(0)
+    assert sorted(map(len, plan)) == [3, 4, 4, 4, 4, 4]
+    assert max(map(len, TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 9).plan(0))) == 5
 
 
 def test_a_batch_is_full_before_the_next_begins() -> None:

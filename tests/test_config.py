@@ -12,6 +12,7 @@ from transformer.config import (
     ModelConfig,
     Positions,
     Recipe,
+    RecurrentConfig,
     TokenizerKind,
     TrainingConfig,
 )
@@ -202,11 +203,10 @@ def test_override_refuses(key: str, value: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_a_key_belongs_to_one_section() -> None:
+@pytest.mark.parametrize("network", [ModelConfig, RecurrentConfig])
+def test_a_key_belongs_to_one_section(network: type) -> None:
     keys = [
-        f.name
-        for kind in (DataConfig, ModelConfig, TrainingConfig)
-        for f in dataclasses.fields(kind)
+        f.name for kind in (DataConfig, network, TrainingConfig) for f in dataclasses.fields(kind)
     ]
     assert len(keys) == len(set(keys))
 
@@ -237,3 +237,43 @@ def test_foreign_values_are_no_recipe(damage: Any) -> None:
 def test_other_json_is_no_recipe(values: Any) -> None:
     with pytest.raises(UserError, match="not a recipe of this version"):
         Recipe.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_size": 0}, "hidden_size is 0: give 1 or more"),
+        ({"embedding_size": -1}, "embedding_size is -1"),
+        ({"attention": 1}, "attention is 1: give true or false"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+    ],
+)
+def test_a_recurrent_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        RecurrentConfig(**changes)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> None:
+    recipe = dataclasses.replace(DEMO, model=RecurrentConfig(hidden_size=7, attention=False))
+    again = Recipe.from_dict(json.loads(json.dumps(recipe.to_dict())))
+    assert again == recipe
+    assert again.override({"embedding_size": "5"}).model == RecurrentConfig(
+        hidden_size=7, attention=False, embedding_size=5
+    )
+    with pytest.raises(UserError, match="unknown key 'num_heads'"):
+        again.override({"num_heads": "2"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0, or none"),
+        ({"learning_rate": float("inf")}, "learning_rate is inf"),
+        ({"batch_sentences": 0}, "batch_sentences is 0: give 1 or more, or none"),
+    ],
+)
+def test_a_training_that_cannot_be_fixed_so(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        TrainingConfig(**changes)
+    assert str(caught.value).startswith(message)

@@ -18,6 +18,7 @@ import torch
 import vl_convert
 from torch import Tensor
 
+from transformer.attention import AttentionMaps
 from transformer.charts.cells import pack
 from transformer.charts.explorer_attention import attention_explorer
 from transformer.charts.explorer_batches import batch_explorer
@@ -28,7 +29,6 @@ from transformer.charts.explorer_targets import FORMS, smoothed_targets_explorer
 from transformer.charts.renderer import PICTURE_VERSION
 from transformer.errors import UserError
 from transformer.masks import causal_mask, decoder_mask
-from transformer.model import AttentionMaps
 from transformer.training.loss import label_smoothing_loss, smoothed_targets
 from transformer.training.schedule import learning_rate
 from transformer.translator import Attention, Translator

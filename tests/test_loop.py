@@ -109,9 +109,10 @@ def test_it_learns(tmp_path: Path) -> None:
     assert (result.step, result.interrupted) == (60, False)
 
 
-def test_equals_a_plain_loop_of_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rate", [None, 0.003])
+def test_equals_a_plain_loop_of_torch(tmp_path: Path, rate: float | None) -> None:
     # Independent of our loss and optimizer: torch's Adam and cross-entropy, three steps.
-    config = replace(CONFIG, steps=3, average_last=1, label_smoothing=0.1)
+    config = replace(CONFIG, steps=3, average_last=1, label_smoothing=0.1, learning_rate=rate)
     ours, plain = Tiny(dropout=0), Tiny(dropout=0)
     go(tmp_path, ours, config)
     adam = torch.optim.Adam(plain.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
@@ -120,7 +121,7 @@ def test_equals_a_plain_loop_of_torch(tmp_path: Path) -> None:
         targets = batch.tgt_out.flatten()
         adam.zero_grad()
         F.cross_entropy(logits, targets, ignore_index=PAD_ID, label_smoothing=0.1).backward()
-        adam.param_groups[0]["lr"] = learning_rate(step, D_MODEL, 5)
+        adam.param_groups[0]["lr"] = rate or learning_rate(step, D_MODEL, 5)
         adam.step()
     for name, tensor in plain.state_dict().items():
         torch.testing.assert_close(ours.state_dict()[name], tensor, msg=name)

@@ -11,15 +11,18 @@ import torch
 from conftest import TINY
 
 from transformer import recipes
-from transformer.config import Recipe
+from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.errors import UserError
+from transformer.heads import removal_scores
 from transformer.model import count_parameters
 from transformer.model_folder import read_model
+from transformer.recurrent import Recurrent
 from transformer.training.checkpoint import load_tensors
 from transformer.training.log import TrainingResult, read_log
 from transformer.training.runner import train_recipe
+from transformer.translator import Translator
 
 RECIPE = recipes.find("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")
@@ -185,3 +188,22 @@ def test_held_out_sentences_longer_than_a_batch_are_left_out(tmp_path: Path) -> 
         patch.setattr(corpora, "load", load)
         recipe = RECIPE.override({"batch_tokens": "100", "steps": "1"})
         assert carry_out(recipe, tmp_path).step == 1
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("attention", [False, True])
+def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool) -> None:
+    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=attention)
+    training = dataclasses.replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
+    recipe = dataclasses.replace(RECIPE, model=network, training=training)
+    assert carry_out(recipe, tmp_path / "run", stop_after=2).interrupted
+    assert not carry_out(recipe, tmp_path / "run", resume=True).interrupted
+    translator = Translator.load(tmp_path / "run")
+    assert isinstance(translator.model, Recurrent)
+    assert len(translator.translate(["word1 and word2", ""])) == 2
+    seen = translator.attention("word1 and word2")
+    layers = int(attention)
+    wanted = (layers, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
+    assert seen.maps.cross.shape == wanted
+    with pytest.raises(UserError, match="no heads to remove"):
+        removal_scores(translator, ["word1"], ["mot1"])

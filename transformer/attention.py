@@ -7,6 +7,7 @@ faster and never forms them. The fused path serves whenever no weights are asked
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -157,3 +158,17 @@ class MultiHeadAttention(nn.Module):
     def _join_heads(heads: Tensor) -> Tensor:
         """(batch, num_heads, length, d) -> (batch, length, num_heads * d)."""
         return heads.transpose(1, 2).flatten(start_dim=2)
+
+
+class AttentionMaps(NamedTuple):
+    """The attention weights of every layer; each row sums to 1 over the real keys.
+
+    Attributes:
+        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
+        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
+        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
+    """
+
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor

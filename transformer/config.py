@@ -172,6 +172,36 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecurrentConfig:
+    """The shape of an LSTM encoder-decoder: what the paper replaces (§1, §2), not in it.
+
+    Attributes:
+        embedding_size: Width of a token's vector, on either side.
+        hidden_size: Width of the decoder's state, and of the encoder's in each direction.
+        attention: Read the source in both directions, and look back at all of it from every
+            step; else one state carries the whole sentence.
+        dropout: On the embeddings.
+        max_len: Most tokens of a sentence.
+    """
+
+    embedding_size: int = 100
+    hidden_size: int = 100
+    attention: bool = True
+    dropout: float = 0.0
+    max_len: int = 256
+
+    def __post_init__(self) -> None:
+        _settle_types(self)
+        _require_positive(self, "embedding_size", "hidden_size", "max_len")
+        _require_fraction(self, "dropout")
+
+    @property
+    def d_model(self) -> int:
+        """Width for the learning rate's schedule."""
+        return self.hidden_size
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """The text and its tokens (§5.1).
 
@@ -218,7 +248,9 @@ class TrainingConfig:
     Attributes:
         steps: Updates of the weights.
         batch_tokens: Most tokens on either side of a batch, padding included.
+        batch_sentences: Most sentence pairs of a batch; None: its tokens alone bound it.
         accumulate: Batches whose gradients are summed into one step.
+        learning_rate: A fixed rate; None, the paper's, means the schedule.
         learning_rate_factor: Multiplies the paper's schedule (§5.3); 1 is the paper's.
         warmup_steps: Steps of rising rate.
         beta1, beta2, epsilon: Adam's (§5.3).
@@ -237,7 +269,9 @@ class TrainingConfig:
 
     steps: int = 100_000
     batch_tokens: int = 25_000
+    batch_sentences: int | None = None
     accumulate: int = 1
+    learning_rate: float | None = None
     learning_rate_factor: float = 1.0
     warmup_steps: int = 4000
     beta1: float = 0.9
@@ -270,6 +304,15 @@ class TrainingConfig:
         for name in ("learning_rate_factor", "epsilon"):
             value = getattr(self, name)
             _require(0 < value < math.inf, f"{name} is {value}: give a number above 0")
+        if self.learning_rate is not None:
+            _require(
+                0 < self.learning_rate < math.inf,
+                f"learning_rate is {self.learning_rate}: give a number above 0, or none",
+            )
+        _require(
+            self.batch_sentences is None or self.batch_sentences >= 1,
+            f"batch_sentences is {self.batch_sentences}: give 1 or more, or none",
+        )
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)
             _require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
@@ -282,12 +325,13 @@ class Recipe:
     name: str
     about: str
     data: DataConfig
-    model: ModelConfig
+    model: ModelConfig | RecurrentConfig
     training: TrainingConfig
 
     def __post_init__(self) -> None:
+        tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
         _require(
-            self.data.joint_vocabulary or not self.model.tie_source_target,
+            self.data.joint_vocabulary or not tied,
             "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
             "or tie_source_target=false",
         )
@@ -310,7 +354,8 @@ class Recipe:
             UserError: a section or a key is missing or foreign, or a value is out of range.
         """
         try:
-            sections = {key: kind(**values[key]) for key, kind in _SECTIONS.items()}
+            kinds = _sections(RecurrentConfig if "hidden_size" in values["model"] else ModelConfig)
+            sections = {key: kind(**values[key]) for key, kind in kinds.items()}
             return cls(name=values["name"], about=values["about"], **sections)
         except (TypeError, KeyError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
@@ -324,8 +369,9 @@ class Recipe:
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
-        hints = {name: typing.get_type_hints(kind) for name, kind in _SECTIONS.items()}
-        changes: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+        kinds = _sections(type(self.model))
+        hints = {name: typing.get_type_hints(kind) for name, kind in kinds.items()}
+        changes: dict[str, dict[str, Any]] = {name: {} for name in kinds}
         for key, text in settings.items():
             section = next((name for name, keys in hints.items() if key in keys), None)
             if section is None:
@@ -338,4 +384,6 @@ class Recipe:
         return dataclasses.replace(self, **changed)
 
 
-_SECTIONS: dict[str, Any] = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
+def _sections(network: type[ModelConfig | RecurrentConfig]) -> dict[str, Any]:
+    """Give the class of each section of a recipe for this kind of network."""
+    return {"data": DataConfig, "model": network, "training": TrainingConfig}

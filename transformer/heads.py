@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from transformer.attention import MultiHeadAttention
+from transformer.attention import AttentionMaps, MultiHeadAttention
 from transformer.data import corpora
 from transformer.errors import UserError
 from transformer.evaluation import bleu
 from transformer.files import write_json
-from transformer.model import AttentionMaps, Transformer
+from transformer.model import Transformer
 from transformer.provenance import provenance
 from transformer.results import results_folder
 from transformer.translator import Translator
@@ -196,15 +196,19 @@ def removal_scores(
         missing ("cross 1.4"); "stacks", by the stack whose heads are all missing.
 
     Raises:
-        UserError: there are no sentences, or not as many references.
+        UserError: there are no sentences, or not as many references; the model is no
+            Transformer.
     """
+    model = translator.model
+    if not isinstance(model, Transformer):
+        raise UserError("a recurrent network has no heads to remove: give a Transformer")
 
     def score(removed: Collection[Head]) -> float:
-        with without_heads(translator.model, removed):
+        with without_heads(model, removed):
             said = translator.translate(sentences, beam_size=1)
         return float(bleu(said, [[reference] for reference in references])["score"])
 
-    heads = all_heads(translator.model)
+    heads = all_heads(model)
     stacks = {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
     return {
         "whole": score([]),

@@ -1,29 +1,14 @@
 """The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1)."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
+from transformer.attention import AttentionMaps
 from transformer.config import ModelConfig, Positions
 from transformer.embeddings import Embedding
 from transformer.errors import UserError
 from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
 from transformer.masks import causal_mask, padding_mask
-
-
-class AttentionMaps(NamedTuple):
-    """The attention weights of every layer; each row sums to 1 over the real keys.
-
-    Attributes:
-        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
-        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
-        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
-    """
-
-    encoder: Tensor
-    decoder: Tensor
-    cross: Tensor
 
 
 class Encoder(nn.Module):

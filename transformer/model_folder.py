@@ -11,12 +11,13 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer.config import Recipe
+from transformer.config import Recipe, RecurrentConfig
 from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.errors import UserError
 from transformer.files import read_json, write_json
 from transformer.model import Transformer
+from transformer.recurrent import Recurrent
 from transformer.training.checkpoint import load_tensors, load_weights
 from transformer.training.folder import RunFolder
 
@@ -26,6 +27,9 @@ TGT_TOKENIZER = "tgt_tokenizer.json"
 RUN = "run.json"
 
 
+Network = Transformer | Recurrent
+
+
 class Description(NamedTuple):
     """All of a model but its weights."""
 
@@ -33,13 +37,16 @@ class Description(NamedTuple):
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
 
-    def build(self) -> Transformer:
+    def build(self) -> Network:
         """Make the network, its weights freshly drawn from torch's random numbers."""
-        return Transformer(
-            self.recipe.model,
-            src_vocab_size=self.src_tokenizer.vocab_size,
-            tgt_vocab_size=self.tgt_tokenizer.vocab_size,
-        )
+        config = self.recipe.model
+        sizes = {
+            "src_vocab_size": self.src_tokenizer.vocab_size,
+            "tgt_vocab_size": self.tgt_tokenizer.vocab_size,
+        }
+        if isinstance(config, RecurrentConfig):
+            return Recurrent(config, **sizes)
+        return Transformer(config, **sizes)
 
 
 def write_description(folder: Path, description: Description) -> None:
@@ -91,7 +98,7 @@ def read_description(folder: Path) -> Description:
     return Description(recipe, src_tokenizer, tgt_tokenizer)
 
 
-def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, Transformer]:
+def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, Network]:
     """Read a trained model, in evaluation mode, on the CPU.
 
     Args:

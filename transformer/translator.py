@@ -7,13 +7,13 @@ from typing import NamedTuple, Self
 
 import torch
 
+from transformer.attention import AttentionMaps
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import collate_sources
 from transformer.data.lines import tidy
 from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_search
 from transformer.errors import UserError
-from transformer.model import AttentionMaps, Transformer
-from transformer.model_folder import Description, read_model
+from transformer.model_folder import Description, Network, read_model
 from transformer.shipped import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -46,7 +46,7 @@ class Translator:
     """
 
     def __init__(
-        self, description: Description, model: Transformer, device: torch.device | str = "cpu"
+        self, description: Description, model: Network, device: torch.device | str = "cpu"
     ) -> None:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = torch.device(device)

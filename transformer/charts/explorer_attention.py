@@ -3,10 +3,10 @@
 import altair as alt
 from torch import Tensor
 
+from transformer.attention import AttentionMaps
 from transformer.charts.cells import View, cell_chart, check_size, pack, view
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.errors import UserError
-from transformer.model import AttentionMaps
 from transformer.translator import Attention
 
 WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colors of attention weights

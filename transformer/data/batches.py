@@ -149,6 +149,7 @@ class TokenBudgetBatches:
         examples: The training pairs.
         batch_tokens: Most positions of a batch on either side, padding and end marks
             included: rows x the longest row.
+        batch_sentences: Most sentence pairs of a batch; None: tokens alone bound it.
         pool_batches: Batches per pool; more means less padding and less chance.
         seed: Of the order.
 
@@ -158,7 +159,13 @@ class TokenBudgetBatches:
     """
 
     def __init__(
-        self, examples: Sequence[Example], batch_tokens: int, pool_batches: int = 100, seed: int = 1
+        self,
+        examples: Sequence[Example],
+        batch_tokens: int,
+        batch_sentences: int | None = None,
+        *,
+        pool_batches: int = 100,
+        seed: int = 1,
     ) -> None:
         if not examples:
             raise UserError("no examples to make batches of: give at least one pair")
@@ -173,6 +180,7 @@ class TokenBudgetBatches:
             )
         self.examples = examples
         self.batch_tokens = batch_tokens
+        self.batch_sentences = batch_sentences or len(examples)
         self.pool_batches = pool_batches
         self.seed = seed
 
@@ -217,7 +225,8 @@ class TokenBudgetBatches:
         pool.sort(key=lambda i: (_length(self.examples[i]), len(self.examples[i].tgt)))
         batch: list[int] = []
         for index in pool:  # each is the longest so far
-            if (len(batch) + 1) * _length(self.examples[index]) > self.batch_tokens:
+            too_large = (len(batch) + 1) * _length(self.examples[index]) > self.batch_tokens
+            if too_large or len(batch) == self.batch_sentences:
                 yield batch
                 batch = []
             batch.append(index)

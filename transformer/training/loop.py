@@ -165,6 +165,8 @@ class _Run:
     def rate(self, step: int) -> float:
         """Give the learning rate of a step."""
         config = self.config
+        if config.learning_rate is not None:
+            return config.learning_rate
         return learning_rate(step, self.d_model, config.warmup_steps, config.learning_rate_factor)
 
     def update(self, group: Sequence[Batch]) -> None:

@@ -13,8 +13,8 @@ from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.errors import UserError
 from transformer.files import check_folder, write_json
 from transformer.machine import pick_device
-from transformer.model import Transformer, count_parameters
-from transformer.model_folder import Description
+from transformer.model import count_parameters
+from transformer.model_folder import Description, Network
 from transformer.provenance import hardware, provenance
 from transformer.training.checkpoint import require_same
 from transformer.training.log import Report, TrainingResult
@@ -58,7 +58,9 @@ def train_recipe(
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     sides = description.src_tokenizer, description.tgt_tokenizer
     examples = encode_pairs(*sides, text, data.max_train_tokens)
-    batches = TokenBudgetBatches(examples, training.batch_tokens, seed=training.seed)
+    batches = TokenBudgetBatches(
+        examples, training.batch_tokens, training.batch_sentences, seed=training.seed
+    )
     longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
     held_out_examples = encode_pairs(*sides, held_out, longest)
     held_out_batches = TokenBudgetBatches(held_out_examples, training.batch_tokens)
@@ -107,7 +109,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _summary(
-    description: Description, model: Transformer, device: torch.device, pairs: int, held_out: int
+    description: Description, model: Network, device: torch.device, pairs: int, held_out: int
 ) -> str:
     """Say in two lines what is about to be done."""
     recipe, src, tgt = description

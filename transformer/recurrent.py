@@ -1,0 +1,197 @@
+"""LSTM encoder-decoders, which the Transformer replaced (§1, §2), behind the same interface.
+
+Not in the paper. Without attention: Sutskever et al. 2014 (arXiv 1409.3215). With it: the
+bidirectional encoder and the step-by-step context of Bahdanau et al. 2015 (arXiv 1409.0473), the
+query compared by dot product. Each step waits for the one before it; a Transformer's do not.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from transformer.attention import AttentionMaps, scaled_dot_product_attention
+from transformer.config import RecurrentConfig
+from transformer.masks import padding_mask
+
+
+class State(NamedTuple):
+    """An LSTM's state after some tokens: `hidden` and `cell`, (batch, hidden_size) each."""
+
+    hidden: Tensor
+    cell: Tensor
+
+
+class RecurrentCache:
+    """What decoding remembers from step to step: one state, however long the prefix is."""
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+
+    def select(self, rows: Tensor) -> None:
+        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        if self.state is not None:
+            self.state = State(self.state.hidden[rows], self.state.cell[rows])
+
+
+class Recurrent(nn.Module):
+    """An LSTM that reads the source and an LSTM that writes the target.
+
+    With attention the encoder reads in both directions, its memory has a vector for each source
+    token, and before each step the decoder's state is compared with all of them; their average
+    enters the step beside the token. Without it the memory is the encoder's last state.
+
+    Args:
+        config: The shape of the network.
+        src_vocab_size: Number of source types.
+        tgt_vocab_size: Number of target types.
+    """
+
+    def __init__(
+        self, config: RecurrentConfig, *, src_vocab_size: int, tgt_vocab_size: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        width, size = config.embedding_size, config.hidden_size
+        memory_size = 2 * size if config.attention else 0
+        self.src_embedding = nn.Embedding(src_vocab_size, width)
+        self.tgt_embedding = nn.Embedding(tgt_vocab_size, width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = nn.LSTM(width, size, batch_first=True, bidirectional=config.attention)
+        self.decoder = nn.LSTMCell(width + memory_size, size)
+        if config.attention:
+            self.first_state = nn.Linear(size, size)
+            self.key_projection = nn.Linear(memory_size, size, bias=False)
+        self.output = nn.Linear(size, tgt_vocab_size)
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Score every next token of every target prefix, one step after the other.
+
+        Args:
+            src: Source ids, (batch, src_len).
+            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+        """
+        src_mask = padding_mask(src)
+        return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Read the source, padding left out.
+
+        Args:
+            src: Source ids, (batch, src_len).
+            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+
+        Returns:
+            With attention both directions' hidden states, (batch, src_len, 2 * hidden_size),
+            0 at padding; without it the last hidden and cell state, (batch, 2, hidden_size).
+        """
+        embedded = self.dropout(self.src_embedding(src))
+        lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+        outputs, (hidden, cell) = self.encoder(packed)
+        if not self.config.attention:
+            return torch.stack((hidden[0], cell[0]), dim=1)
+        return pad_packed_sequence(outputs, batch_first=True, total_length=src.shape[1])[0]
+
+    def decode(
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None = None
+    ) -> Tensor:
+        """Score the token after each of `tgt_in`.
+
+        Args:
+            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
+            memory: From `encode`.
+            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+            cache: From `new_cache`; it takes the state after the last of `tgt_in`.
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+        """
+        return self.output(self._steps(tgt_in, memory, src_mask, cache)[0])
+
+    def _steps(
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Run the decoder token by token.
+
+        Returns:
+            Its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
+            (batch, 1, 1, src_len), none without attention.
+        """
+        past = None if cache is None else cache.state
+        state = self._first_state(memory) if past is None else past
+        keys = self.key_projection(memory) if self.config.attention else memory
+        hidden, collected = [], []
+        for token in self.dropout(self.tgt_embedding(tgt_in)).unbind(dim=1):
+            step_input = token
+            if self.config.attention:
+                context, weights = scaled_dot_product_attention(
+                    state.hidden[:, None, None], keys[:, None], memory[:, None], src_mask
+                )
+                step_input = torch.cat((token, context[:, 0, 0]), dim=-1)
+                collected.append(weights)
+            state = State(*self.decoder(step_input, state))
+            hidden.append(state.hidden)
+        if cache is not None:
+            cache.state = state
+        return torch.stack(hidden, dim=1), collected
+
+    def _first_state(self, memory: Tensor) -> State:
+        """Begin where the encoder ended; with attention, at the state that has read backwards."""
+        if not self.config.attention:
+            return State(memory[:, 0], memory[:, 1])
+        read_backwards = memory[:, 0, self.config.hidden_size :]
+        hidden = torch.tanh(self.first_state(read_backwards))
+        return State(hidden, torch.zeros_like(hidden))
+
+    def new_cache(self) -> RecurrentCache:
+        """Make an empty cache for `decode`."""
+        return RecurrentCache()
+
+    @torch.no_grad()
+    def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
+        """Give every attention weight for these sentences: at most one head, from target to source.
+
+        Args:
+            src: Source ids, (batch, src_len).
+            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+
+        Returns:
+            `encoder` and `decoder` have no layers; `cross` has one layer and one head, or none
+            without attention.
+        """
+        src_mask = padding_mask(src)
+        weights = self._steps(tgt_in, self.encode(src, src_mask), src_mask, None)[1]
+        (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
+        cross = torch.cat(weights, dim=2)[None] if weights else None
+        return AttentionMaps(
+            encoder=src.new_empty((0, batch, 1, src_len, src_len), dtype=torch.float),
+            decoder=src.new_empty((0, batch, 1, tgt_len, tgt_len), dtype=torch.float),
+            cross=src.new_empty((0, batch, 1, tgt_len, src_len), dtype=torch.float)
+            if cross is None
+            else cross,
+        )
+
+
+def expected_parameters(config: RecurrentConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+    """Compute the number of parameters without making the network.
+
+    Args:
+        config: The shape of the network.
+        src_vocab_size: Number of source types.
+        tgt_vocab_size: Number of target types.
+    """
+    width, size = config.embedding_size, config.hidden_size
+
+    def lstm(inputs: int) -> int:
+        return 4 * size * (inputs + size + 2)  # four gates; PyTorch gives each two biases
+
+    parameters = (src_vocab_size + tgt_vocab_size) * width + tgt_vocab_size * (size + 1)
+    if not config.attention:
+        return parameters + 2 * lstm(width)
+    attention = size * (size + 1) + 2 * size * size
+    return parameters + 2 * lstm(width) + lstm(width + 2 * size) + attention
