@@ -16,6 +16,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.p
 LAYERS: tuple[set[str], ...] = (
     {"errors"},
     {"config", "files"},
+    {"systems"},
     {"masks", "machine", "paper", "recipes"},
     {"provenance"},
     {"attention", "embeddings", "data"},

@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from conftest import TINY
 
 from transformer.__main__ import main
 from transformer.commands import read_lines
+from transformer.data.lines import tidy
 from transformer.errors import UserError
+from transformer.model_folder import read_description
+from transformer.training.checkpoint import save_tensors, weights
+from transformer.translator import Translator
 
 Run = Callable[..., tuple[int, str, str]]
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
@@ -317,6 +322,20 @@ def test_a_long_sentence_is_refused_by_choice(run: Run, tiny_folder: Path) -> No
 def test_input_that_is_not_utf_8(run: Run, tiny_folder: Path) -> None:
     stdin = "a café\nun café\n".encode("latin-1")
     refused(run("translate", tiny_folder, stdin=stdin), "line 1 of the input is not UTF-8", "0xe9")
+
+
+def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    earlier = tmp_path / "earlier.safetensors"
+    drawn = weights(read_description(tiny_folder).build())
+    save_tensors(earlier, {name: -tensor for name, tensor in drawn.items()})
+    arguments = ("translate", tiny_folder, "--beam", 1)
+    said = run(*arguments, "--weights", earlier, stdin="A dog.\n")[1]
+    assert said.strip() == tidy(
+        Translator.load(tiny_folder, weights=earlier).translate(["A dog."], beam_size=1)[0]
+    )
+    assert said != run(*arguments, stdin="A dog.\n")[1]
+    refused(run(*arguments, "--weights", tmp_path / "none", stdin="A dog."), "none")
 
 
 def test_lines_are_cut_at_line_feeds_alone() -> None:

@@ -147,7 +147,7 @@ def _add_corpora(program: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _add_train(program: "argparse._SubParsersAction[_Parser]") -> None:
-    listed = "\n".join(f"  {name:18} {recipe.about}" for name, recipe in recipes.RECIPES.items())
+    listed = "\n".join(f"  {name:26} {recipe.about}" for name, recipe in recipes.RECIPES.items())
     train = program.add_parser(
         "train",
         help="train a recipe and leave a model folder",
@@ -188,6 +188,13 @@ def _add_translate(program: "argparse._SubParsersAction[_Parser]") -> None:
     )
     _add_model(translate)
     _add_beam(translate)
+    translate.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FILE",
+        help="of an earlier step, instead of the final ones, as "
+        "runs/demo/checkpoints/step_000500.safetensors",
+    )
     translate.add_argument(
         "--attention",
         type=Path,

@@ -105,7 +105,7 @@ def translate_lines(options: argparse.Namespace) -> int:
 
     if options.attention is not None:
         check_attention_file(options.attention)
-    translator = Translator.load(options.model, pick_device())
+    translator = Translator.load(options.model, pick_device(), options.weights)
     seen: list[str] = []
     for block in _blocks(whole=options.refuse_long):
         for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):

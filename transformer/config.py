@@ -320,13 +320,21 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A model from its data to its last step, under one name."""
+    """A model from its data to its last step, under one name.
+
+    Attributes:
+        name: What to call it by.
+        about: What it is, in a line.
+        data, model, training: The settings.
+        differs: For a recipe after somebody else's system: what is not as it was there.
+    """
 
     name: str
     about: str
     data: DataConfig
     model: ModelConfig | RecurrentConfig
     training: TrainingConfig
+    differs: str = ""
 
     def __post_init__(self) -> None:
         tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
@@ -356,7 +364,8 @@ class Recipe:
         try:
             kinds = _sections(RecurrentConfig if "hidden_size" in values["model"] else ModelConfig)
             sections = {key: kind(**values[key]) for key, kind in kinds.items()}
-            return cls(name=values["name"], about=values["about"], **sections)
+            words = {key: values[key] for key in ("name", "about")}
+            return cls(**words, **sections, differs=values.get("differs", ""))
         except (TypeError, KeyError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 

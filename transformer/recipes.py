@@ -4,6 +4,7 @@ import dataclasses
 
 from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
 from transformer.errors import unknown_name
+from transformer.systems import SYSTEMS
 
 # Small enough for 29,000 captions: much narrower than the base model, three times its dropout.
 # Pre-norm takes the high learning rate (at most 0.005) that makes few steps enough.
@@ -66,6 +67,7 @@ RECIPES: dict[str, Recipe] = {
         _captions("fr", "en"),
         _captions("en", "fr"),
         _TATOEBA,
+        *SYSTEMS,
     )
 }
 

@@ -142,4 +142,7 @@ def _decode(content: bytes, name: str) -> str:
 
 def _absent(corpus: Corpus, what: str) -> UserError:
     folder = search_folders(corpus)[0] / "iwslt"
-    return UserError(f"no IWSLT text here, and it cannot be downloaded: put {what} into {folder}")
+    return UserError(
+        f"no IWSLT text here, and it cannot be downloaded: put {what} into {folder}, or take "
+        "another corpus (train ... --set corpus=multi30k)"
+    )

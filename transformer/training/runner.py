@@ -38,7 +38,7 @@ def train_recipe(
         out: The folder to make; nothing is written before all is ready to train.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
         device: Where to train; None picks the GPU if there is one.
-        on_begin: Called with two lines that say what is about to be done.
+        on_begin: Called with lines that say what is about to be done.
         on_report: Called with each report; `print` shows one line.
         stop_after: Interrupt the run once this many steps are done.
 
@@ -70,6 +70,8 @@ def train_recipe(
     if not resume:
         model_folder.write_description(out, description)
     on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
+    if recipe.differs:
+        on_begin(f"not as in the original: {recipe.differs}")
     result = train(
         model,
         training,
@@ -105,7 +107,8 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
 def _settings(recipe: Recipe) -> dict[str, Any]:
     """Give all that makes a difference to a run."""
     values = recipe.to_dict()
-    return {"recipe": values.pop("name")} | {k: v for k, v in values.items() if k != "about"}
+    settings = {key: values[key] for key in ("data", "model", "training")}
+    return {"recipe": recipe.name} | settings
 
 
 def _summary(
