@@ -28,7 +28,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "experiments", "heads", "leaks"},
+    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},
