@@ -5,6 +5,7 @@ from torch import Tensor
 
 from transformer.attention import AttentionMaps
 from transformer.charts.cells import View, cell_chart, check_size, pack, view
+from transformer.charts.controls import slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.errors import UserError
 from transformer.translator import Attention
@@ -34,8 +35,8 @@ def attention_explorer(attention: Attention) -> alt.Chart:
         alt.param(
             name="stack", value="cross", bind=alt.binding_radio(options=list(maps), name="stack ")
         ),
-        _slider("layer", num_layers, start=num_layers),
-        _slider("head", num_heads, start=1),
+        slider("layer", num_layers, 1, num_layers),
+        slider("head", 1, 1, num_heads),
     ]
     title = "views[stack].title + ', layer ' + layer + ', head ' + head"
     return (
@@ -94,8 +95,3 @@ def _check_fit(name: str, weights: Tensor, shown: View) -> None:
             f"{name} weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries "
             f"and {len(keys)} keys: give (num_layers, batch, num_heads, q_len, k_len)"
         )
-
-
-def _slider(name: str, count: int, start: int) -> alt.Parameter:
-    bind = alt.binding_range(min=1, max=count, step=1, name=f"{name} ")
-    return alt.param(name=name, value=start, bind=bind)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
+from transformer.charts.controls import choice, slider
 from transformer.charts.style import OURS
 from transformer.errors import UserError
 
@@ -28,12 +29,7 @@ def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
     _check(batches)
     rules = list(batches)
     number = len(batches[rules[0]])
-    select = alt.binding_select(options=rules, name="rule ")
-    slider = alt.binding_range(min=1, max=number, step=1, name="batch ")
-    controls = [
-        alt.param(name="rule", value=rules[0], bind=select),
-        alt.param(name="batch", value=1, bind=slider),
-    ]
+    controls = [choice("rule", rules[0], rules), slider("batch", 1, 1, number)]
     titles = {rule: [_title(batch) for batch in cut] for rule, cut in batches.items()}
     heading = f"rule + ', batch ' + batch + ' of {number}: ' + titles[rule][batch - 1]"
     rows = [

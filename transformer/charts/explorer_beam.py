@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import altair as alt
 
 from transformer.beam_tree import BeamTree, Candidate, Fate
+from transformer.charts.controls import slider
 from transformer.charts.style import OURS, PAPER, SOURCE, TARGET
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import length_penalty
@@ -41,8 +42,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
         )
     last = len(tree.steps)
     most = max(len(candidates) for candidates in tree.steps)
-    slider = alt.binding_range(min=1, max=last, step=1, name="step ")
-    step = alt.param(name="step", value=last, bind=slider)
+    step = slider("step", last, 1, last)
     title = f"'Beam search, step ' + step + ' of {last}'"
     shown = alt.Chart(alt.Data(values=nodes)).transform_filter(SHOWN)
     return alt.LayerChart(

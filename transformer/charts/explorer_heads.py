@@ -7,6 +7,7 @@ reader chooses.
 import altair as alt
 
 from transformer.charts.cells import unpack
+from transformer.charts.controls import slider
 from transformer.charts.explorer_attention import WEIGHTS, attention_explorer
 from transformer.charts.style import TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
@@ -38,8 +39,7 @@ def heads_explorer(attention: Attention, query: int = 1) -> alt.VConcatChart:
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows = max(len(attention.src_tokens), len(attention.tgt_tokens))
-    slider = alt.binding_range(min=1, max=rows, step=1, name="query ")
-    chosen = alt.param(name="query", value=query, bind=slider)
+    chosen = slider("query", query, 1, rows)
     chart = alt.vconcat(
         _overview(num_layers, num_heads),
         _sentence(attention).add_params(chosen),

@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from transformer.charts.controls import slider
 from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 from transformer.errors import UserError
 
@@ -45,8 +46,9 @@ def parameters_explorer(
         low, high, _ = SLIDERS[name]
         if not low <= value <= high:
             raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
-    choice = alt.binding_radio(options=[TIED, UNTIED], name="embeddings ")
-    controls = [*_sliders(start), alt.param(name="embeddings", value=TIED, bind=choice)]
+    sliders = [slider(name, value, *SLIDERS[name]) for name, value in start.items()]
+    tied = alt.binding_radio(options=[TIED, UNTIED], name="embeddings ")
+    controls = [*sliders, alt.param(name="embeddings", value=TIED, bind=tied)]
     rows = alt.Data(values=[{"part": part} for part in PARTS])
     base = (
         alt.Chart(rows)
@@ -73,15 +75,6 @@ def parameters_explorer(
             "choice ties or unties the embeddings and the softmax."
         ),
     )
-
-
-def _sliders(start: dict[str, int]) -> list[alt.Parameter]:
-    made = []
-    for name, value in start.items():
-        low, high, step = SLIDERS[name]
-        bind = alt.binding_range(min=low, max=high, step=step, name=f"{name} ")
-        made.append(alt.param(name=name, value=value, bind=bind))
-    return made
 
 
 def _which() -> str:

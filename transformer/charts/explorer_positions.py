@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from transformer.charts.controls import choice, slider
 from transformer.charts.style import OURS
 from transformer.errors import UserError
 
@@ -45,10 +46,10 @@ def position_explorer(
         if number not in known:
             raise UserError(f"{name} is {number}: give one of {known}")
     controls = [
-        _slider("position", position, LAST),
-        _slider("offset", offset, OFFSETS),
-        _select("d_model", d_model, WIDTHS),
-        _select("base", base, BASES),
+        slider("position", position, 0, LAST),
+        slider("offset", offset, 0, OFFSETS),
+        choice("d_model", d_model, WIDTHS),
+        choice("base", base, BASES),
     ]
     table = alt.LayerChart(layer=[_cells().add_params(*controls), *_marks()])
     curve = alt.LayerChart(layer=[_curve(), *_marks(), _dot(), _number()])
@@ -68,17 +69,6 @@ def position_explorer(
             f"and marked at {position + offset}. Controls change position, offset, d_model and "
             "base."
         ),
-    )
-
-
-def _slider(name: str, value: int, last: int) -> alt.Parameter:
-    bind = alt.binding_range(min=0, max=last, step=1, name=f"{name} ")
-    return alt.param(name=name, value=value, bind=bind)
-
-
-def _select(name: str, value: int, options: tuple[int, ...]) -> alt.Parameter:
-    return alt.param(
-        name=name, value=value, bind=alt.binding_select(options=list(options), name=f"{name} ")
     )
 
 

@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from transformer.charts.controls import slider
 from transformer.charts.style import OURS, PAPER
 from transformer.errors import UserError
 
@@ -50,7 +51,7 @@ def schedule_explorer(
         low, high, _ = SLIDERS[name]
         if not low <= value <= high:
             raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
-    sliders = [_slider(name, value) for name, value in start.items()]
+    sliders = [slider(name, value, *SLIDERS[name]) for name, value in start.items()]
     return alt.LayerChart(
         layer=[_own_curve().add_params(*sliders), _reference_curves()]
     ).properties(
@@ -71,15 +72,6 @@ def schedule_explorer(
 
 def _label(d_model: int, warmup_steps: int, factor: int) -> str:
     return f"d_model {d_model}, warm-up {warmup_steps:,}" + f", factor {factor}" * (factor != 1)
-
-
-def _slider(name: str, value: float) -> alt.Parameter:
-    low, high, step = SLIDERS[name]
-    return alt.param(
-        name=name,
-        value=value,
-        bind=alt.binding_range(min=low, max=high, step=step, name=f"{name} "),
-    )
 
 
 def _curves(rows: list[dict[str, object]], rate: str) -> alt.Chart:

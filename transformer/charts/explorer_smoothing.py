@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from transformer.charts.controls import choice, slider
 from transformer.charts.style import OURS, PAPER
 from transformer.errors import UserError
 
@@ -37,11 +38,9 @@ def label_smoothing_explorer(vocab_size: int = 1000, smoothing: float = 0.1) -> 
         raise UserError(f"vocab_size is {vocab_size}: give one of {VOCAB_SIZES}")
     if not 0 <= smoothing <= MAX_SMOOTHING:
         raise UserError(f"smoothing is {smoothing}: the slider goes from 0 to {MAX_SMOOTHING}")
-    slider = alt.binding_range(min=0, max=MAX_SMOOTHING, step=0.01, name="smoothing ")
-    select = alt.binding_select(options=list(VOCAB_SIZES), name="vocab_size ")
     controls = [
-        alt.param(name="smoothing", value=smoothing, bind=slider),
-        alt.param(name="vocab_size", value=vocab_size, bind=select),
+        slider("smoothing", smoothing, 0, MAX_SMOOTHING, 0.01),
+        choice("vocab_size", vocab_size, VOCAB_SIZES),
     ]
     title = f"'Loss is lowest at confidence ' + format({BEST}, '.3f')"
     plain = _curve(LOSS.format(e="0")).mark_line(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from transformer.charts.controls import choice, slider
 from transformer.charts.explorer_smoothing import MAX_SMOOTHING
 from transformer.charts.style import OURS, PAPER
 from transformer.errors import UserError
@@ -69,13 +70,10 @@ def smoothed_targets_explorer(
 
 
 def _controls(types: Sequence[str], true_type: str, smoothing: float) -> list[alt.Parameter]:
-    slider = alt.binding_range(min=0, max=MAX_SMOOTHING, step=0.01, name="smoothing ")
-    form = alt.binding_select(options=list(FORMS), name="form ")
-    select = alt.binding_select(options=list(types), name="true_type ")
     return [
-        alt.param(name="smoothing", value=smoothing, bind=slider),
-        alt.param(name="form", value=FORMS[0], bind=form),
-        alt.param(name="true_type", value=true_type, bind=select),
+        slider("smoothing", smoothing, 0, MAX_SMOOTHING, 0.01),
+        choice("form", FORMS[0], list(FORMS)),
+        choice("true_type", true_type, types),
     ]
 
 

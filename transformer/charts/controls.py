@@ -1,0 +1,31 @@
+"""What a reader moves in an interactive chart: sliders and lists. Not in the paper."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+
+def slider(name: str, value: float, low: float, high: float, step: float = 1) -> alt.Parameter:
+    """Make a number that a slider under the chart changes.
+
+    Args:
+        name: Of the number in the chart's expressions, and what stands beside the slider.
+        value: To begin with.
+        low, high: The slider's ends.
+        step: How far apart two values are.
+    """
+    bind = alt.binding_range(min=low, max=high, step=step, name=f"{name} ")
+    return alt.param(name=name, value=value, bind=bind)
+
+
+def choice(name: str, value: Any, options: Sequence[Any]) -> alt.Parameter:
+    """Make a value that a list under the chart changes.
+
+    Args:
+        name: Of the value in the chart's expressions, and what stands beside the list.
+        value: To begin with.
+        options: All that can be chosen.
+    """
+    bind = alt.binding_select(options=list(options), name=f"{name} ")
+    return alt.param(name=name, value=value, bind=bind)
