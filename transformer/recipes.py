@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
+from transformer.config import DataConfig, ModelConfig, Recipe, RecurrentConfig, TrainingConfig
 from transformer.errors import unknown_name
 from transformer.systems import SYSTEMS
 
@@ -59,10 +59,25 @@ _DEMO = Recipe(
     ),
 )
 
+
+def _demo_lstm(name: str, about: str, attention: bool) -> Recipe:
+    return dataclasses.replace(
+        _DEMO,
+        name=name,
+        about=f"the embedded corpus, {about}: minutes on 2 cores",
+        model=RecurrentConfig(embedding_size=128, hidden_size=128, attention=attention),
+        training=dataclasses.replace(
+            _DEMO.training, steps=3000, learning_rate=2e-3, validate_every=250
+        ),
+    )
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         _DEMO,
+        _demo_lstm("demo-lstm", "an LSTM into one state and one out of it", attention=False),
+        _demo_lstm("demo-lstm-attention", "LSTMs that look back", attention=True),
         _captions("de", "en"),
         _captions("fr", "en"),
         _captions("en", "fr"),
