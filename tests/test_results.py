@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from transformer import results
 from transformer.config import Recipe
 from transformer.errors import UserError
+from transformer.files import read_json
 
 ROOT = Path(__file__).resolve().parent.parent
 HASH = "0123456789abcdef0123456789abcdef01234567"
@@ -82,6 +84,24 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
 
 def test_no_runs_no_table(folder: Path) -> None:
     assert results.table() == "No run is recorded yet."
+    assert results.seeds_table() == "No recipe is recorded with several seeds yet."
+
+
+def test_seeds_are_told_together(folder: Path) -> None:
+    (folder / "seeds").mkdir()
+    for name, seed, score in (("a", 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
+        record = sample()
+        record["training"]["seed"] = seed
+        record["figures"]["bleu"]["score"] = score
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "a-greedy.json").write_text(json.dumps(sample()), encoding="utf-8")
+    _, _, row = results.seeds_table().splitlines()
+    # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15
+    assert row == (
+        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | 37.87 | 0.90 | 37.00 to 38.80 "
+        "| 39.40 | 4 |"
+    )
+    assert len(results.table().splitlines()) == 2 + 2
 
 
 def test_load_result(folder: Path) -> None:
@@ -101,10 +121,13 @@ def test_an_installed_package_has_no_records(
         results.table()
 
 
-def test_readme_gives_the_recorded_figures() -> None:
+@pytest.mark.parametrize(
+    ("mark", "table"), [("results", results.table), ("seeds", results.seeds_table)]
+)
+def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^<!-- results -->\n(.*?)\n<!-- /results -->$", readme, re.M | re.S)
-    assert shown == [results.table()], "paste what `python -m transformer.results` prints"
+    shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", readme, re.M | re.S)
+    assert shown == [table()], "paste what `python -m transformer.results` prints"
 
 
 def test_the_command_prints_the_table() -> None:
@@ -115,13 +138,16 @@ def test_the_command_prints_the_table() -> None:
         check=True,
         cwd=ROOT,
     )
-    assert done.stdout == results.table() + "\n"
+    assert done.stdout == f"{results.table()}\n\n{results.seeds_table()}\n"
 
 
 def test_every_recorded_run_can_be_traced() -> None:
-    for path in sorted(results.results_folder().glob("*.json")):
-        record = results.load_result(path.stem)
-        assert Recipe.from_dict(record["recipe"]).to_dict() == record["recipe"], path.name
+    folder = results.results_folder()
+    for path in sorted([*folder.glob("*.json"), *folder.glob("seeds/*.json")]):
+        record = read_json(path)
+        known = Recipe.from_dict(record["recipe"]).to_dict()  # with settings that came later
+        for part in ("data", "model", "training"):
+            assert known[part] | record["recipe"][part] == known[part], path.name
         assert isinstance(record["training"]["seed"], int), path.name
         for part in ("training", "evaluation"):
             came = record[part]

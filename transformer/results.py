@@ -1,9 +1,12 @@
 """Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
 
-`python -m transformer.results` prints the table that stands in README.md.
+`python -m transformer.results` prints the tables that stand in README.md. A recipe's run with
+another seed is recorded as data/results/seeds/NAME-SEED.json, beside data/results/NAME.json.
 """
 
 import re
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,16 @@ HEADINGS = (
     "minutes",
     "hardware",
     "date",
+)
+SEED_HEADINGS = (
+    "recipe",
+    "test set",
+    "seeds",
+    "mean BLEU (13a)",
+    "deviation",
+    "range",
+    "mean BLEU (tokens, lower case)",
+    "beam",
 )
 
 
@@ -85,6 +98,40 @@ def table() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def seeds_table() -> str:
+    """Give a row of a Markdown table for each recipe that was run with several seeds.
+
+    The range is from the lowest to the highest; the deviation is the sample's.
+
+    Raises:
+        UserError: this is no checkout.
+    """
+    rows: list[Sequence[str]] = [SEED_HEADINGS, ["---", "---", *["---:"] * 6]]
+    for first in sorted(results_folder().glob("*.json")):
+        others = sorted(first.parent.glob(f"seeds/{first.stem}-[0-9]*.json"))
+        if others:
+            rows.append(_seeds_row([read_json(path) for path in (first, *others)]))
+    if len(rows) == 2:
+        return "No recipe is recorded with several seeds yet."
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _seeds_row(records: list[dict[str, Any]]) -> list[str]:
+    """Give the cells that stand under `SEED_HEADINGS`."""
+    first = records[0]
+    scores = [record["figures"]["bleu"]["score"] for record in records]
+    lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
+    return [
+        *_row(first)[:2],
+        ", ".join(str(record["training"]["seed"]) for record in records),
+        f"{statistics.mean(scores):.2f}",
+        f"{statistics.stdev(scores):.2f}",
+        f"{min(scores):.2f} to {max(scores):.2f}",
+        f"{statistics.mean(lowered):.2f}",
+        str(first["figures"]["beam_size"]),
+    ]
+
+
 def _row(record: dict[str, Any]) -> list[str]:
     """Give the cells that stand under `HEADINGS`."""
     run, figures = record["training"], record["figures"]
@@ -105,4 +152,4 @@ def _row(record: dict[str, Any]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(table())
+    print(table(), seeds_table(), sep="\n\n")
