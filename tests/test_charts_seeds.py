@@ -27,9 +27,9 @@ def test_dots_means_and_names(ax: Axes) -> None:
     assert draw_seeds(scores, ax, "BLEU", "What it costs") is ax
     *rows, across = ax.lines
     dots, bars = rows[::2], rows[1::2]
-    assert [line.get_xdata() for line in dots] == list(scores.values())
-    assert [line.get_ydata() for line in dots] == [[0, 0, 0], [1], [2, 2]]
-    assert [line.get_xdata() for line in bars] == [[39, 39], [31, 31], [41.5, 41.5]]
+    assert [list(line.get_xdata()) for line in dots] == list(scores.values())
+    assert [list(line.get_ydata()) for line in dots] == [[0, 0, 0], [1], [2, 2]]
+    assert [list(line.get_xdata()) for line in bars] == [[39, 39], [31, 31], [41.5, 41.5]]
     assert list(across.get_xdata()) == [39, 39]
     assert [label.get_text() for label in ax.get_yticklabels()] == list(scores)
     assert ax.yaxis_inverted()
