@@ -73,7 +73,34 @@ _CAPTIONS = Experiment(
     },
 )
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS,)}
+# The rows of Table 3 (§6.2), about the small model of lesson 00 in place of the base model.
+_TABLE_3 = Experiment(
+    name="table-3",
+    recipe="demo",
+    budget={},
+    variants={
+        "base": {},
+        "A: 1 head": {"num_heads": "1"},
+        "A: 2 heads": {"num_heads": "2"},
+        "A: 8 heads": {"num_heads": "8"},
+        "A: 16 heads": {"num_heads": "16"},
+        "B: d_k 8": {"d_k": "8"},
+        "B: d_k 16": {"d_k": "16"},
+        "C: 1 layer": {"num_layers": "1"},
+        "C: 3 layers": {"num_layers": "3"},
+        "C: d_model 64": {"d_model": "64"},
+        "C: d_model 256": {"d_model": "256"},
+        "C: d_ff 128": {"d_ff": "128"},
+        "C: d_ff 512": {"d_ff": "512"},
+        "D: dropout 0.1": {"dropout": "0.1"},
+        "D: dropout 0.2": {"dropout": "0.2"},
+        "D: label smoothing 0.1": {"label_smoothing": "0.1"},
+        "D: label smoothing 0.2": {"label_smoothing": "0.2"},
+        "E: learned positions": {"positions": "learned"},
+    },
+)
+
+EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS, _TABLE_3)}
 
 
 def find(name: str) -> Experiment:
