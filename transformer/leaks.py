@@ -21,7 +21,6 @@ from transformer.files import write_json
 from transformer.provenance import ROOT, provenance
 
 RECORD = ROOT / "data" / "results" / "leaks" / "tatoeba.json"
-COMMAND = "python -m transformer.leaks"
 SEED = 1
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
 
@@ -154,7 +153,7 @@ def main() -> None:
     """Measure Tatoeba, and write the record."""
     pairs = all_pairs(CORPORA["tatoeba"])
     figures = measure_splits(pairs)
-    origin = provenance(torch.device("cpu")) | {"command": COMMAND, "seed": SEED}
+    origin = provenance(torch.device("cpu")) | {"seed": SEED}
     write_json(RECORD, origin | {"pairs": len(pairs), "figures": figures})
     for name, split in figures.items():
         print(

@@ -167,14 +167,12 @@ class Recurrent(nn.Module):
         src_mask = padding_mask(src)
         weights = self._steps(tgt_in, self.encode(src, src_mask), src_mask, None)[1]
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
-        cross = torch.cat(weights, dim=2)[None] if weights else None
-        return AttentionMaps(
-            encoder=src.new_empty((0, batch, 1, src_len, src_len), dtype=torch.float),
-            decoder=src.new_empty((0, batch, 1, tgt_len, tgt_len), dtype=torch.float),
-            cross=src.new_empty((0, batch, 1, tgt_len, src_len), dtype=torch.float)
-            if cross is None
-            else cross,
-        )
+
+        def no_layer(q_len: int, k_len: int) -> Tensor:
+            return torch.empty(0, batch, 1, q_len, k_len, device=src.device)
+
+        cross = torch.cat(weights, dim=2)[None] if weights else no_layer(tgt_len, src_len)
+        return AttentionMaps(no_layer(src_len, src_len), no_layer(tgt_len, tgt_len), cross)
 
 
 def expected_parameters(config: RecurrentConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:

@@ -81,7 +81,7 @@ _TATOEBA = Recipe(
     data=dataclasses.replace(
         _words("tatoeba", "fr", "en", min_frequency=1), lowercase=True, max_train_tokens=50
     ),
-    model=dataclasses.replace(_UNTIED, pre_norm=True),
+    model=_ANNOTATED.model,
     training=TrainingConfig(
         steps=131_250,
         batch_tokens=4096,
@@ -90,6 +90,11 @@ _TATOEBA = Recipe(
         validate_every=3281,
         average_last=1,
     ),
+)
+
+# Adam as PyTorch sets it, at a fixed rate, on the plain loss: systems 4 and 5.
+_FIXED_RATE = TrainingConfig(
+    learning_rate=1e-3, beta2=0.999, epsilon=1e-8, label_smoothing=0.0, average_last=1
 )
 
 _MULTI30K = Recipe(
@@ -108,34 +113,23 @@ _MULTI30K = Recipe(
         positions=Positions.LEARNED,
         max_len=100,
     ),
-    training=TrainingConfig(
+    training=dataclasses.replace(
+        _FIXED_RATE,
         steps=2270,
         batch_tokens=12_800,
         batch_sentences=128,
         learning_rate=5e-4,
-        beta2=0.999,
-        epsilon=1e-8,
-        label_smoothing=0.0,
         clip_norm=1.0,
         report_every=50,
         validate_every=227,
-        average_last=1,
     ),
 )
 
 _HOMEWORK_DATA = dataclasses.replace(
     _words("iwslt", "de", "en", min_frequency=5), max_train_tokens=20
 )
-_HOMEWORK_TRAINING = TrainingConfig(
-    steps=15_000,
-    batch_tokens=4096,
-    batch_sentences=64,
-    learning_rate=1e-3,
-    beta2=0.999,
-    epsilon=1e-8,
-    label_smoothing=0.0,
-    validate_every=1500,
-    average_last=1,
+_HOMEWORK_TRAINING = dataclasses.replace(
+    _FIXED_RATE, steps=15_000, batch_tokens=4096, batch_sentences=64, validate_every=1500
 )
 
 

@@ -5,14 +5,11 @@ import altair as alt
 from transformer.charts.controls import choice, slider
 from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 from transformer.errors import UserError
+from transformer.layer_costs import Cost
 
 LONGEST = 12  # of the lengths, as a power of 2
 WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
-QUANTITIES = {
-    "operations": "multiplications with their additions",
-    "sequential": "steps that wait for each other",
-    "path": "steps between two far positions",
-}
+QUANTITIES = Cost._fields
 
 # Table 1 in the language of Vega; `transformer.layer_costs.table_1` in Python.
 COSTS = {
@@ -44,7 +41,7 @@ def costs_explorer(d: int = 512) -> alt.LayerChart:
     if d not in WIDTHS:
         raise UserError(f"d is {d}: give one of {', '.join(map(str, WIDTHS))}")
     controls = [
-        choice("quantity", "operations", list(QUANTITIES)),
+        choice("quantity", "operations", QUANTITIES),
         choice("d", d, WIDTHS),
         slider("kernel", 3, 2, 9),
         slider("neighbours", 16, 4, 64, 4),
