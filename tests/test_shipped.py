@@ -9,6 +9,7 @@ from transformer import shipped, shipping
 from transformer.data import corpora
 from transformer.errors import UserError
 from transformer.files import read_json, write_json
+from transformer.model_folder import read_recipe
 from transformer.recipes import RECIPES
 from transformer.training.runner import train_recipe
 from transformer.translator import Translator
@@ -115,4 +116,5 @@ def test_a_shipped_model_is_small_and_its_page_is_its_cards(name: str) -> None:
     folder = shipped.find_model(name)
     assert (folder / "model.safetensors").stat().st_size < 8_000_000
     card, run = read_json(folder / shipped.CARD), read_json(folder / "run.json")
-    assert (folder / "README.md").read_text(encoding="utf-8") == shipping.page(name, card, run)
+    written = shipping.page(name, read_recipe(folder), card, run)
+    assert (folder / "README.md").read_text(encoding="utf-8") == written

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer import model_folder
+from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.errors import UserError
@@ -26,7 +27,7 @@ SLICE = 100  # sentences of the test set, its first, that a test translates agai
 
 PAGE = """# {name}: {src_lang} to {tgt_lang}
 
-A Transformer of {parameters:,} parameters, trained on {pairs:,} sentence pairs of the corpus
+{network} of {parameters:,} parameters, trained on {pairs:,} sentence pairs of the corpus
 `{corpus}` alone. Use it by its name: `python -m transformer translate {name}`, or
 `Translator.load("{name}")`.
 
@@ -82,7 +83,8 @@ def ship(run: Path, name: str) -> Path:
     card = _card(out) | {"sha256": sums}
     write_json(out / CARD, card)
     write_atomically(
-        out / "README.md", page(name, card, read_json(out / model_folder.RUN)).encode()
+        out / "README.md",
+        page(name, description.recipe, card, read_json(out / model_folder.RUN)).encode(),
     )
     return out
 
@@ -94,12 +96,14 @@ def slice_bleu(translator: Translator, text: ParallelText) -> float:
     return float(score)
 
 
-def page(name: str, card: dict[str, Any], run: dict[str, Any]) -> str:
+def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -> str:
     """Write the card as a page for people."""
     figures = card["figures"]
     low, high = figures["bleu"]["interval"]
+    lstm = isinstance(recipe.model, RecurrentConfig)
     return PAGE.format(
         name=name,
+        network="An LSTM encoder-decoder" if lstm else "A Transformer",
         pairs=card["pairs"],
         licence=card["licence"].rstrip(".") + ".",
         citation=card["citation"].rstrip("."),
