@@ -18,6 +18,7 @@ OURS = [name for name in recipes.RECIPES if not recipes.find(name).differs]
 def test_the_recipes_of_the_course() -> None:
     assert list(recipes.RECIPES) == [
         "demo",
+        "demo-longer",
         "demo-lstm",
         "demo-lstm-attention",
         "multi30k-de-en",
