@@ -25,7 +25,7 @@ LAYERS: tuple[set[str], ...] = (
     {"decoding", "training"},
     {"beam_tree"},
     {"model_folder", "shipped"},
-    {"translator"},
+    {"translator", "faults"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
     {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks"},

@@ -8,7 +8,7 @@ the *validation* text; the test text is for the recipe that is chosen in the end
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from transformer.config import Recipe
 from transformer.data import corpora
 from transformer.errors import INTERRUPTED, UserError, unknown_name
 from transformer.evaluation import evaluate_translator
+from transformer.faults import FAULTS, build_with
 from transformer.files import read_json, write_json
-from transformer.model_folder import RUN, holds_run
+from transformer.model_folder import RUN, Description, Network, holds_run
 from transformer.results import results_folder
 from transformer.training.folder import RunFolder
 from transformer.training.runner import train_recipe
@@ -37,17 +38,23 @@ class Experiment:
         budget: Settings that all runs share, as typed after `--set`.
         variants: What each run changes, by the name that a table gives it. The first
             changes nothing: the others are held against it.
+        faults: What is switched on in a variant's network (see `faults.FAULTS`).
     """
 
     name: str
     recipe: str
     budget: Mapping[str, str]
     variants: Mapping[str, Mapping[str, str]]
+    faults: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def run_recipe(self, variant: str, seed: int) -> Recipe:
         """Give the recipe of one run."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         return recipes.find(self.recipe).override(settings)
+
+    def build(self, variant: str) -> Callable[[Description], Network]:
+        """Give what makes the network of a variant's runs."""
+        return build_with(*self.faults.get(variant, ()))
 
 
 # A quarter of the recipe's steps; the rate has the same peak.
@@ -100,7 +107,16 @@ _TABLE_3 = Experiment(
     },
 )
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS, _TABLE_3)}
+# The homework's ten epochs on captions, its faults one at a time, then together.
+_HOMEWORK = Experiment(
+    name="homework",
+    recipe="homework-megatron",
+    budget={"corpus": "multi30k", "steps": "4530", "validate_every": "453"},
+    variants={"mended": {}, **{fault: {} for fault in FAULTS}, "all four": {}},
+    faults={**{fault: (fault,) for fault in FAULTS}, "all four": tuple(FAULTS)},
+)
+
+EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS, _TABLE_3, _HOMEWORK)}
 
 
 def find(name: str) -> Experiment:
@@ -156,24 +172,29 @@ def run_experiment(
                 resume=holds_run(folder),
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
+                build=experiment.build(name),
             )
             if result.interrupted:
                 return False
         if not (folder / FIGURES).exists():
-            write_json(folder / FIGURES, measure(folder))
+            write_json(folder / FIGURES, measure(folder, experiment.build(name)))
         add_run(record, experiment, ended_run(experiment, name, folder))
     return True
 
 
-def measure(folder: Path) -> dict[str, Any]:
+def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
     """Measure a run on its corpus's validation text.
+
+    Args:
+        folder: Of the run.
+        build: What made its network.
 
     Returns:
         What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
         ("greedy"), and greedily with the last checkpoint alone ("last").
     """
-    final = Translator.load(folder)
-    last = Translator.load(folder, weights=RunFolder(folder).step_files()[-1])
+    final = Translator.load(folder, build=build)
+    last = Translator.load(folder, weights=RunFolder(folder).step_files()[-1], build=build)
     data = final.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     return {
@@ -190,6 +211,7 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         "variant": variant,
         "seed": training["seed"],
         "changes": dict(experiment.variants[variant]),
+        "faults": list(experiment.faults.get(variant, ())),
         "training": training,
         "figures": read_json(folder / FIGURES),
     }

@@ -8,6 +8,7 @@
 - run.json: where, when and how long the run was
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +99,18 @@ def read_description(folder: Path) -> Description:
     return Description(recipe, src_tokenizer, tgt_tokenizer)
 
 
-def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, Network]:
+def read_model(
+    folder: Path,
+    weights: Path | None = None,
+    build: Callable[[Description], Network] = Description.build,
+) -> tuple[Description, Network]:
     """Read a trained model, in evaluation mode, on the CPU.
 
     Args:
         folder: Of the model.
         weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
             the final ones.
+        build: What made the network, where it was not the recipe alone (see `faults`).
 
     Raises:
         UserError: the folder or a file in it is missing, truncated or foreign.
@@ -117,6 +123,6 @@ def read_model(folder: Path, weights: Path | None = None) -> tuple[Description, 
             "that began it and --resume"
         )
     tensors, _ = load_tensors(path)
-    model = description.build()
+    model = build(description)
     load_weights(model, tensors, path)
     return description, model.eval()

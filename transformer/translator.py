@@ -1,7 +1,7 @@
 """A trained model that takes text and gives text."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -58,6 +58,7 @@ class Translator:
         folder: str | Path,
         device: torch.device | str = "cpu",
         weights: Path | None = None,
+        build: Callable[[Description], Network] = Description.build,
     ) -> Self:
         """Load a model.
 
@@ -65,11 +66,12 @@ class Translator:
             folder: What training left, or the name of a shipped model: "de-en".
             device: Where to search.
             weights: A checkpoint's weights instead of the final ones.
+            build: What made the network, where it was not the recipe alone (see `faults`).
 
         Raises:
             UserError: the folder or a file in it is missing, truncated or foreign.
         """
-        return cls(*read_model(find_model(folder), weights), device)
+        return cls(*read_model(find_model(folder), weights, build), device)
 
     def translate(
         self,

@@ -30,6 +30,7 @@ def train_recipe(
     on_begin: Callable[[str], None] = print,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
+    build: Callable[[Description], Network] = Description.build,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder (see `model_folder`).
 
@@ -41,6 +42,7 @@ def train_recipe(
         on_begin: Called with lines that say what is about to be done.
         on_report: Called with each report; `print` shows one line.
         stop_after: Interrupt the run once this many steps are done.
+        build: Makes the network, where the recipe alone does not (see `faults`).
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
@@ -66,7 +68,7 @@ def train_recipe(
     held_out_batches = TokenBudgetBatches(held_out_examples, training.batch_tokens)
 
     torch.manual_seed(training.seed)
-    model = description.build()
+    model = build(description)
     if not resume:
         model_folder.write_description(out, description)
     on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
