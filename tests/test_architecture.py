@@ -17,7 +17,7 @@ LAYERS: tuple[set[str], ...] = (
     {"errors"},
     {"config", "files"},
     {"systems"},
-    {"masks", "machine", "paper", "recipes"},
+    {"masks", "machine", "paper", "published", "recipes"},
     {"provenance"},
     {"attention", "embeddings", "data"},
     {"layers"},

@@ -14,6 +14,9 @@ from transformer import results
 from transformer.config import Recipe
 from transformer.errors import UserError
 from transformer.files import read_json
+from transformer.published import PUBLISHED
+from transformer.results import SYSTEM_HEADINGS
+from transformer.systems import SYSTEMS
 
 ROOT = Path(__file__).resolve().parent.parent
 HASH = "0123456789abcdef0123456789abcdef01234567"
@@ -104,6 +107,25 @@ def test_seeds_are_told_together(folder: Path) -> None:
     assert len(results.table().splitlines()) == 2 + 2
 
 
+def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
+    assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
+    (folder / "systems").mkdir()
+    record = sample()
+    record["training"]["validation_loss"] = 1.5
+    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
+    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    heading, rule, *rows = results.systems_table().splitlines()
+    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_HEADINGS) + 1}
+    # log(4.567) = 1.519, exp(1.5) = 4.482
+    assert rows[4] == (
+        "| `multi30k` | BLEU 35.53 (cell) or 36.52 (prose), validation perplexity 5.06 | "
+        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens | "
+        "37.80 (36.11 to 39.50) | 39.40 | 1.52 | 4.57 | 4.48 | embedded test_long, en-fr, "
+        "12,345 steps, beam 4 | 9,038,341 | 1,500 | 62 | an abacus, 2 threads |"
+    )
+    assert all("not run yet" in row for row in rows[:4] + rows[5:])
+
+
 def test_load_result(folder: Path) -> None:
     (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
     assert results.load_result("demo-en-fr") == sample()
@@ -122,7 +144,12 @@ def test_an_installed_package_has_no_records(
 
 
 @pytest.mark.parametrize(
-    ("mark", "table"), [("results", results.table), ("seeds", results.seeds_table)]
+    ("mark", "table"),
+    [
+        ("results", results.table),
+        ("seeds", results.seeds_table),
+        ("systems", results.systems_table),
+    ],
 )
 def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -138,12 +165,15 @@ def test_the_command_prints_the_table() -> None:
         check=True,
         cwd=ROOT,
     )
-    assert done.stdout == f"{results.table()}\n\n{results.seeds_table()}\n"
+    tables = (results.table(), results.seeds_table(), results.systems_table())
+    assert done.stdout == "\n\n".join(tables) + "\n"
 
 
 def test_every_recorded_run_can_be_traced() -> None:
     folder = results.results_folder()
-    for path in sorted([*folder.glob("*.json"), *folder.glob("seeds/*.json")]):
+    for path in sorted(
+        [*folder.glob("*.json"), *folder.glob("seeds/*.json"), *folder.glob("systems/*.json")]
+    ):
         record = read_json(path)
         known = Recipe.from_dict(record["recipe"]).to_dict()  # with settings that came later
         for part in ("data", "model", "training"):

@@ -1,9 +1,11 @@
 """Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
 
 `python -m transformer.results` prints the tables that stand in README.md. A recipe's run with
-another seed is recorded as data/results/seeds/NAME-SEED.json, beside data/results/NAME.json.
+another seed is recorded as data/results/seeds/NAME-SEED.json, beside data/results/NAME.json;
+a run of an earlier system's recipe as data/results/systems/NAME.json.
 """
 
+import math
 import re
 import statistics
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from typing import Any
 
 from transformer.errors import UserError, unknown_name
 from transformer.files import read_json
+from transformer.published import PUBLISHED
 
 HEADINGS = (
     "recipe",
@@ -35,6 +38,21 @@ SEED_HEADINGS = (
     "range",
     "mean BLEU (tokens, lower case)",
     "beam",
+)
+SYSTEM_HEADINGS = (
+    "recipe",
+    "published",
+    "on",
+    "ours: BLEU (13a)",
+    "BLEU (tokens, lower case)",
+    "loss",
+    "perplexity",
+    "validation perplexity",
+    "on",
+    "parameters",
+    "tokens/s",
+    "minutes",
+    "hardware",
 )
 
 
@@ -132,6 +150,42 @@ def _seeds_row(records: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def systems_table() -> str:
+    """Give a row of a Markdown table for each earlier system: its own report, and our run.
+
+    Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
+
+    Raises:
+        UserError: this is no checkout.
+    """
+    rows: list[Sequence[str]] = [SYSTEM_HEADINGS, [*["---"] * 3, *["---:"] * 5, "---"]]
+    rows[1] = [*rows[1], *["---:"] * 3, "---"]
+    for name, report in PUBLISHED.items():
+        path = results_folder() / "systems" / f"{name}.json"
+        ours = _system_cells(read_json(path)) if path.exists() else ["not run yet", *[""] * 9]
+        rows.append([f"`{name}`", *report, *ours])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _system_cells(record: dict[str, Any]) -> list[str]:
+    """Give the cells that stand under `SYSTEM_HEADINGS`, from the fourth on."""
+    run, figures = record["training"], record["figures"]
+    _, where, score, lowered, _, perplexity, beam, parameters, minutes, hardware, _ = _row(record)
+    speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
+    return [
+        score,
+        lowered,
+        f"{math.log(figures['perplexity']):.2f}",
+        perplexity,
+        f"{math.exp(run['validation_loss']):.2f}",
+        f"{where}, {run['steps']:,} steps, beam {beam}",
+        parameters,
+        f"{statistics.median(speeds):,.0f}",
+        minutes,
+        hardware,
+    ]
+
+
 def _row(record: dict[str, Any]) -> list[str]:
     """Give the cells that stand under `HEADINGS`."""
     run, figures = record["training"], record["figures"]
@@ -152,4 +206,4 @@ def _row(record: dict[str, Any]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(table(), seeds_table(), sep="\n\n")
+    print(table(), seeds_table(), systems_table(), sep="\n\n")
