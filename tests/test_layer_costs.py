@@ -1,6 +1,7 @@
 """Table 1: as the paper has it, and as the layers themselves tell."""
 
 import math
+import time
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from transformer.layer_costs import (
     convolutions_needed,
     count_operations,
     make_layer,
+    measure_seconds,
     stacked,
     table_1,
     ways,
@@ -79,3 +81,17 @@ def test_what_cannot_be() -> None:
         table_1(5, 5, kernel=1)
     with pytest.raises(UserError, match="does not depend on the first input"):
         ways(make_layer("convolution", 5), 7, 5)
+
+
+def test_seconds_are_those_of_one_call() -> None:
+    calls = []
+
+    def layer(vectors: list[torch.Tensor]) -> list[torch.Tensor]:
+        calls.append(vectors)
+        time.sleep(0.005)
+        return vectors
+
+    seconds = measure_seconds(layer, n=7, d=3)
+    assert seconds >= 0.005
+    assert {len(vectors) for vectors in calls} == {7}
+    assert calls[0][0].shape == (3,)

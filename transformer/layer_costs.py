@@ -1,8 +1,8 @@
 """Why self-attention: what a layer costs, and how far a signal travels in it (§4, Table 1).
 
 Three layers map n vectors of width d to n others. Their cost is computed as in the paper's
-table, and measured: operations by counting them, waiting steps and path length in the graph
-that PyTorch keeps of a computation.
+table, and measured: operations by counting them, seconds by the clock, waiting steps and path
+length in the graph that PyTorch keeps of a computation.
 """
 
 import math
@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.graph import Node
+from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.attention import scaled_dot_product_attention
@@ -128,6 +129,22 @@ def count_operations(layer: Layer, n: int, d: int) -> int:
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(_vectors(n, d))
     return counter.get_total_flops() // 2  # PyTorch counts a multiplication and its addition
+
+
+def measure_seconds(layer: Layer, n: int, d: int) -> float:
+    """Time a layer on n vectors of width d, on one thread: the median of some tenth of a second.
+
+    Args:
+        layer: From `make_layer` or of your own making.
+        n: Length of the sequence.
+        d: Width of its vectors.
+
+    Returns:
+        Seconds.
+    """
+    known = {"layer": layer, "vectors": _vectors(n, d)}
+    with torch.no_grad():
+        return Timer("layer(vectors)", globals=known).blocked_autorange(min_run_time=0.1).median
 
 
 class Ways(NamedTuple):
