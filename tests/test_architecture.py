@@ -28,7 +28,7 @@ LAYERS: tuple[set[str], ...] = (
     {"translator", "faults"},
     {"training.runner"},
     {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks"},
+    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks", "parsing"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},

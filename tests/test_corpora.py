@@ -41,7 +41,7 @@ def no_user_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_entry_is_complete() -> None:
-    assert list(CORPORA) == ["embedded", "multi30k", "tatoeba", "iwslt"]
+    assert list(CORPORA) == ["embedded", "parses", "multi30k", "tatoeba", "iwslt"]
     for name, corpus in CORPORA.items():
         assert corpus.name == name
         assert corpus.about

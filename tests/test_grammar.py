@@ -461,6 +461,6 @@ def test_the_word_lists_are_found_in_an_installed_package(
 
 def test_alignment_is_read_in_both_directions() -> None:
     links = {"en-fr": "0-0 1-0", "en-de": "", "fr-de": ""}
-    sentence = Sentence("The man", "L'homme", "", links, frozenset())
+    sentence = Sentence("The man", "L'homme", "", links, frozenset(), "")
     assert sentence.alignment("en", "fr") == {(0, 0), (1, 0)}
     assert sentence.alignment("fr", "en") == {(0, 0), (0, 1)}

@@ -21,6 +21,7 @@ def test_the_recipes_of_the_course() -> None:
         "demo-longer",
         "demo-lstm",
         "demo-lstm-attention",
+        "demo-parser",
         "multi30k-de-en",
         "multi30k-fr-en",
         "multi30k-en-fr",

@@ -2,7 +2,14 @@
 
 import dataclasses
 
-from transformer.config import DataConfig, ModelConfig, Recipe, RecurrentConfig, TrainingConfig
+from transformer.config import (
+    DataConfig,
+    ModelConfig,
+    Recipe,
+    RecurrentConfig,
+    TokenizerKind,
+    TrainingConfig,
+)
 from transformer.errors import unknown_name
 from transformer.systems import SYSTEMS
 
@@ -43,11 +50,14 @@ _TATOEBA = Recipe(
 
 # Sentences of a grammar hold no noise to guard against: without dropout and smoothing a
 # small model learns them in a minute.
+_DEMO_MODEL = ModelConfig(
+    d_model=128, d_ff=256, num_heads=4, num_layers=2, dropout=0.0, pre_norm=True
+)
 _DEMO = Recipe(
     name="demo",
     about="the embedded corpus, English to French: about a minute on 2 cores",
     data=DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", vocab_size=3000),
-    model=ModelConfig(d_model=128, d_ff=256, num_heads=4, num_layers=2, dropout=0.0, pre_norm=True),
+    model=_DEMO_MODEL,
     training=TrainingConfig(
         steps=600,
         batch_tokens=1536,
@@ -78,6 +88,25 @@ def _demo_lstm(name: str, about: str, attention: bool) -> Recipe:
     )
 
 
+# A tree's tokens are brackets and parts of speech; the words of the sentence are few enough.
+_DEMO_PARSER = dataclasses.replace(
+    _DEMO,
+    name="demo-parser",
+    about="the embedded corpus, English to its trees of phrases (§6.3): minutes on 2 cores",
+    data=DataConfig(
+        corpus="parses",
+        src_lang="en",
+        tgt_lang="tree",
+        tokenizer=TokenizerKind.WORDS,
+        joint_vocabulary=False,
+        vocab_size=3000,
+        min_frequency=1,
+    ),
+    model=dataclasses.replace(_DEMO_MODEL, tie_source_target=False),
+    training=dataclasses.replace(_DEMO.training, steps=2000, validate_every=250),
+)
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -85,6 +114,7 @@ RECIPES: dict[str, Recipe] = {
         _DEMO_LONGER,
         _demo_lstm("demo-lstm", "an LSTM into one state and one out of it", attention=False),
         _demo_lstm("demo-lstm-attention", "LSTMs that look back", attention=True),
+        _DEMO_PARSER,
         _captions("de", "en"),
         _captions("fr", "en"),
         _captions("en", "fr"),

@@ -97,6 +97,12 @@ def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> 
     return pairs(split, src_lang, tgt_lang)
 
 
+def _load_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    from transformer.data.grammar import parses
+
+    return parses(split)
+
+
 def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
     files = {file.name: file for file in corpus.files}
@@ -110,6 +116,7 @@ def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> 
 
 _LOADERS: dict[str, Callable[[Corpus, str, str, str], ParallelText]] = {
     "embedded": _load_embedded,
+    "parses": _load_parses,
     "multi30k": _load_multi30k,
     "tatoeba": tatoeba.load,
     "iwslt": iwslt.load,

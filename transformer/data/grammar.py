@@ -21,6 +21,7 @@ __all__ = [
     "corpus_folder",
     "counts",
     "pairs",
+    "parses",
     "samples",
     "sentences",
 ]
@@ -44,6 +45,7 @@ class Sentence:
         en, fr, de: Its text; blanks separate the tokens, punctuation included.
         links: For "en-fr", "en-de", "fr-de" the tokens (from 0) that mean the same: "0-0 1-2".
         phenomena: What it shows of grammar.
+        parse: The tree of its English phrases, as `grammar_parse` writes it.
     """
 
     en: str
@@ -51,6 +53,7 @@ class Sentence:
     de: str
     links: dict[str, str]
     phenomena: frozenset[Phenomenon]
+    parse: str
 
     def text(self, lang: str) -> str:
         """Give its text in one of the languages."""
@@ -71,10 +74,10 @@ def _corpus() -> dict[str, tuple[Sentence, ...]]:
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
     with gzip.open(corpus_folder() / FILE, "rt", encoding="utf-8") as file:
         for line in file:
-            split, en, fr, de, en_fr, en_de, fr_de, shown = line.rstrip("\n").split("\t")
+            split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.rstrip("\n").split("\t")
             phenomena = frozenset(Phenomenon[name] for name in shown.split())
             links = {"en-fr": en_fr, "en-de": en_de, "fr-de": fr_de}
-            splits[split].append(Sentence(en, fr, de, links, phenomena))
+            splits[split].append(Sentence(en, fr, de, links, phenomena, parse))
     return {name: tuple(each) for name, each in splits.items()}
 
 
@@ -121,6 +124,24 @@ def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         src=[as_written(sentence.text(src_lang), src_lang) for sentence in chosen],
         tgt=[as_written(sentence.text(tgt_lang), tgt_lang) for sentence in chosen],
         alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in chosen],
+    )
+
+
+def parses(split: str) -> ParallelText:
+    """Give a split's English sentences and their trees, to be learnt like a translation (§6.3).
+
+    Args:
+        split: As for `sentences`.
+
+    Raises:
+        UserError: There is no such split.
+    """
+    chosen = sentences(split)
+    return ParallelText(
+        src_lang="en",
+        tgt_lang="tree",
+        src=[as_written(sentence.en, "en") for sentence in chosen],
+        tgt=[sentence.parse for sentence in chosen],
     )
 
 

@@ -14,6 +14,7 @@ from transformer.data.grammar import FILE, LANGUAGES, SIZES, Sentence
 from transformer.data.grammar_english import english
 from transformer.data.grammar_french import french
 from transformer.data.grammar_german import german
+from transformer.data.grammar_parse import parse
 from transformer.data.grammar_periods import PeriodSampler
 from transformer.data.grammar_phenomena import combinations, phenomena
 from transformer.data.grammar_tables import corpus_folder, lexicon
@@ -56,6 +57,7 @@ def sentence_of(tree: Tree) -> Sentence:
         de=" ".join(_capital(de)),
         links={"en-fr": _links(en, fr), "en-de": _links(en, de), "fr-de": _links(fr, de)},
         phenomena=phenomena(tree),
+        parse=parse(tree),
     )
 
 
@@ -103,12 +105,13 @@ def build() -> Iterator[tuple[str, Sentence]]:
 
 
 def line(split: str, said: Sentence) -> str:
-    """Write a sentence as the corpus file has it: split, texts, alignments, phenomena.
+    """Write a sentence as the corpus file has it: split, texts, alignments, phenomena, tree.
 
     Not in the paper: the course's own corpus.
     """
     shown = " ".join(sorted(phenomenon.name for phenomenon in said.phenomena))
-    return "\t".join((split, said.en, said.fr, said.de, *said.links.values(), shown)) + "\n"
+    texts = (said.en, said.fr, said.de)
+    return "\t".join((split, *texts, *said.links.values(), shown, said.parse)) + "\n"
 
 
 if __name__ == "__main__":

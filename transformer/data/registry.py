@@ -84,6 +84,15 @@ _EMBEDDED = Corpus(
     citation="this course",
 )
 
+_PARSES = Corpus(
+    name="parses",
+    about="the English sentences of the embedded corpus, and their trees of phrases",
+    pairs=(("en", "tree"),),
+    splits=_EMBEDDED.splits,
+    licence=_EMBEDDED.licence,
+    citation=_EMBEDDED.citation,
+)
+
 _MULTI30K = Corpus(
     name="multi30k",
     about="captions of photographs in German, English and French, 29,000 in train",
@@ -133,5 +142,5 @@ _IWSLT = Corpus(
 )
 
 CORPORA: dict[str, Corpus] = {
-    corpus.name: corpus for corpus in (_EMBEDDED, _MULTI30K, _TATOEBA, _IWSLT)
+    corpus.name: corpus for corpus in (_EMBEDDED, _PARSES, _MULTI30K, _TATOEBA, _IWSLT)
 }

@@ -9,7 +9,8 @@ from transformer.config import SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.vocabulary import FIRST_ID, check_ids
 from transformer.errors import UserError, unknown_name
 
-LANGUAGES = ("de", "en", "fr")
+TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
+LANGUAGES = ("de", "en", "fr", TREE)
 
 
 class WordTokenizer:
@@ -20,7 +21,7 @@ class WordTokenizer:
     spaCy has it.
 
     Args:
-        lang: "de", "en" or "fr"; says whose rules cut the text.
+        lang: "de", "en" or "fr", or "tree"; says whose rules cut the text.
         types: The vocabulary without special tokens; `types[i]` has the id 4 + i.
         lowercase: Lower-case each word (after cutting, so that spaCy still knows "Mr.").
 
@@ -101,7 +102,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and punctuation marks. Not in the paper.
 
     Args:
-        lang: "de", "en" or "fr".
+        lang: "de", "en" or "fr", or "tree".
         text: One sentence.
         lowercase: Lower-case each word after cutting.
 
@@ -110,7 +111,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)
-    words = [token.text for token in _spacy_rules(lang)(text)]
+    words = text.split() if lang == TREE else [token.text for token in _spacy_rules(lang)(text)]
     return [word.lower() for word in words] if lowercase else words
 
 
