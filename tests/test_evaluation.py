@@ -1,5 +1,6 @@
 """Scores against sacreBLEU, torchtext and paper and pencil; the loss against torch's own."""
 
+import dataclasses
 import json
 import logging
 import math
@@ -20,6 +21,7 @@ from transformer.data.words import split_words
 from transformer.errors import UserError
 from transformer.evaluation import bleu, bleu_tokenised_lowercased, chrf, text_loss, thin
 from transformer.model import count_parameters
+from transformer.parsing import parse_f1
 from transformer.training.log import read_log
 from transformer.translator import Translator
 
@@ -345,3 +347,13 @@ def test_thin_leaves_a_short_log_as_it_is() -> None:
     log = [{"kind": "training", "step": step} for step in range(1, 18)]
     assert thin(log, 17) == log
     assert thin([]) == []
+
+
+def test_trees_are_scored_by_their_phrases(translator: Translator) -> None:
+    src = ["A cat.", "The dog."]
+    said = translator.translate(src, beam_size=1)
+    text = ParallelText(src_lang="en", tgt_lang="tree", src=src, tgt=["(S NN . )S", "(S NN )S"])
+    figures = evaluation.evaluate_translator(translator, text, beam_size=1)
+    assert figures["parse_f1"] == round(parse_f1(said, text.tgt), 2)
+    words = dataclasses.replace(text, tgt_lang="en")
+    assert "parse_f1" not in evaluation.evaluate_translator(translator, words, beam_size=1)

@@ -83,7 +83,8 @@ def parse_of(text: str) -> str:
         ("How many bananas did Thomas buy ?", "(S (NP WP JJ NN )NP AUX (NP NN )NP (VP VB )VP . )S"),
         (
             "The actor believes that our grandmother ate a red tomato .",
-            "(S (NP DT NN )NP (VP VB (SBAR IN (S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP )S )SBAR )VP . )S",
+            "(S (NP DT NN )NP (VP VB (SBAR IN (S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP )S "
+            ")SBAR )VP . )S",
         ),
         (
             "The fisherman who forgot the bag is rich .",
@@ -91,7 +92,8 @@ def parse_of(text: str) -> str:
         ),
         (
             "Can the fisherman give cheese and a banana to us ?",
-            "(S MD (NP DT NN )NP (VP VB (NP (NP NN )NP CC (NP DT NN )NP )NP (PP IN (NP PRP )NP )PP )VP . )S",
+            "(S MD (NP DT NN )NP (VP VB (NP (NP NN )NP CC (NP DT NN )NP )NP (PP IN (NP PRP )NP )PP "
+            ")VP . )S",
         ),
     ],
 )

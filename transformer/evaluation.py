@@ -15,13 +15,14 @@ from sacrebleu.metrics import BLEU, CHRF
 from transformer.data import corpora
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.words import split_words
+from transformer.data.words import TREE, split_words
 from transformer.decoding import BEAM_SIZE
 from transformer.errors import UserError, unknown_name
 from transformer.files import read_json, write_json
 from transformer.machine import pick_device
 from transformer.model import count_parameters
 from transformer.model_folder import RUN
+from transformer.parsing import parse_f1
 from transformer.provenance import provenance
 from transformer.shipped import find_model
 from transformer.training.folder import RunFolder
@@ -146,13 +147,15 @@ def evaluate_translator(
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included), loss (its logarithm, nats), sentences,
-        sentences_per_second (translation alone), beam_size and parameters.
+        sentences_per_second (translation alone), beam_size and parameters; parse_f1 where the
+        text's targets are trees (see `parsing.parse_f1`).
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     started = time.perf_counter()
     hypotheses = translator.translate(text.src, beam_size)
     seconds = time.perf_counter() - started
     loss = text_loss(translator, text)
+    trees = text.tgt_lang == TREE
     return {
         "bleu": bleu(hypotheses, references),
         "chrf": chrf(hypotheses, references),
@@ -165,6 +168,7 @@ def evaluate_translator(
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "parameters": count_parameters(translator.model),
+        **({"parse_f1": round(parse_f1(hypotheses, text.tgt), 2)} if trees else {}),
     }
 
 

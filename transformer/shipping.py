@@ -36,7 +36,7 @@ PAGE = """# {name}: {src_lang} to {tgt_lang}
 | BLEU (sacreBLEU 13a) | {score:.2f} ({low:.2f} to {high:.2f}) |
 | BLEU (spaCy tokens, lower case) | {bleu_tokenised_lowercased:.2f} |
 | chrF | {chrf_score:.2f} |
-| perplexity | {perplexity:.2f} |
+{parses}| perplexity | {perplexity:.2f} |
 
 Measured with `python -m transformer evaluate {name}`; the range is a 95% interval over resampled
 sentences. sacreBLEU's signature: `{signature}`.
@@ -112,6 +112,7 @@ def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -
         low=low,
         high=high,
         chrf_score=figures["chrf"]["score"],
+        parses=f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
         **{key: figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")},
         **{key: figures[key] for key in ("parameters", "beam_size", "perplexity")},
         bleu_tokenised_lowercased=figures["bleu_tokenised_lowercased"],
