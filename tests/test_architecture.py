@@ -15,7 +15,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.p
 # From the bottom up. A module may import what stands below its own line, and its own part.
 LAYERS: tuple[set[str], ...] = (
     {"errors"},
-    {"config", "files"},
+    {"chance", "config", "files"},
     {"systems"},
     {"masks", "machine", "paper", "published", "recipes"},
     {"provenance"},
