@@ -37,6 +37,14 @@ def test_dots_means_and_names(ax: Axes) -> None:
     assert (ax.get_xlabel(), ax.get_title()) == ("BLEU", "What it costs")
 
 
+def test_what_may_be_chance_is_shaded(ax: Axes) -> None:
+    draw_seeds({"a": [10.0, 12.0], "b": [20.0]}, ax, "BLEU")
+    assert not ax.patches
+    draw_seeds({"a": [10.0, 12.0], "b": [20.0]}, ax, "BLEU", margin=1.5)
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_width()) == (9.5, 3.0)
+
+
 @pytest.mark.parametrize("scores", [{}, {"as it is": [1.0], "none": []}])
 def test_nothing_to_compare(ax: Axes, scores: Any) -> None:
     with pytest.raises(UserError, match="give each variant one figure or more"):

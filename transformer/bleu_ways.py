@@ -19,7 +19,7 @@ from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
 from transformer.decoding import BEAM_SIZE
-from transformer.errors import UserError
+from transformer.errors import exit_status
 from transformer.evaluation import bleu, bleu_tokenised_lowercased, default_split
 from transformer.files import read_json, write_json
 from transformer.model_folder import RUN
@@ -140,14 +140,10 @@ def main() -> int:
     parser.add_argument("--record", type=Path, required=True, metavar="FILE", help="JSON to write")
     parser.add_argument("--beam", type=int, default=BEAM_SIZE, metavar="K")
     options = parser.parse_args()
-    try:
-        record = record_five_ways(options.model, options.record, options.beam)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    record = record_five_ways(options.model, options.record, options.beam)
     print(json.dumps(record["points"], indent=2))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -1,6 +1,7 @@
 """What a user can get wrong, said in one line with the remedy."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
@@ -12,6 +13,22 @@ class UserError(ValueError):
     The command line prints its message as one line and exits with status 2.
     The message names the value, the limit and the remedy.
     """
+
+
+def exit_status(command: Callable[[], int]) -> int:
+    """Carry out a command, and say a user's mistake in one line.
+
+    Args:
+        command: Gives its exit status, or raises.
+
+    Returns:
+        That status, or 2 after a `UserError`.
+    """
+    try:
+        return command()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:

@@ -15,7 +15,7 @@ from typing import Any
 from transformer import recipes
 from transformer.config import Recipe
 from transformer.data import corpora
-from transformer.errors import INTERRUPTED, UserError, unknown_name
+from transformer.errors import INTERRUPTED, exit_status, unknown_name
 from transformer.evaluation import evaluate_translator
 from transformer.faults import FAULTS, build_with
 from transformer.files import read_json, write_json
@@ -256,14 +256,10 @@ def main() -> int:
         "--record", type=Path, metavar="FILE", help="(data/results/experiments/NAME.json)"
     )
     options = parser.parse_args()
-    try:
-        experiment = find(options.name)
-        out = options.out or Path("runs") / experiment.name
-        record = options.record or results_folder() / "experiments" / f"{experiment.name}.json"
-        done = run_experiment(experiment, out, record, seeds=options.seeds, only=options.only)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    experiment = find(options.name)
+    out = options.out or Path("runs") / experiment.name
+    record = options.record or results_folder() / "experiments" / f"{experiment.name}.json"
+    done = run_experiment(experiment, out, record, seeds=options.seeds, only=options.only)
     if not done:
         print("stopped, all is kept; the same command goes on")
         return INTERRUPTED
@@ -271,4 +267,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from transformer.attention import AttentionMaps, MultiHeadAttention
 from transformer.data import corpora
-from transformer.errors import UserError
+from transformer.errors import UserError, exit_status
 from transformer.evaluation import bleu
 from transformer.files import write_json
 from transformer.model import Transformer
@@ -226,19 +226,15 @@ def main() -> int:
     parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
     parser.add_argument("record", metavar="NAME", help="of data/results/heads/NAME.json")
     options = parser.parse_args()
-    try:
-        translator = Translator.load(options.model)
-        data = translator.recipe.data
-        text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-        scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
-        record = provenance(translator.device) | {"model": options.model, "split": "validation"}
-        record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
-        write_json(results_folder() / "heads" / f"{options.record}.json", record)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    translator = Translator.load(options.model)
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
+    record = provenance(translator.device) | {"model": options.model, "split": "validation"}
+    record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
+    write_json(results_folder() / "heads" / f"{options.record}.json", record)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

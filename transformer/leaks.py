@@ -7,6 +7,7 @@ system 3 did and once by groups as `transformer.data.tatoeba` does, and writes
 
 import math
 import random
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import torch
 
 from transformer.data.corpora import CORPORA
 from transformer.data.tatoeba import Pair, all_pairs, key, split_pairs
-from transformer.errors import UserError
+from transformer.errors import UserError, exit_status
 from transformer.evaluation import bleu
 from transformer.files import write_json
 from transformer.provenance import ROOT, provenance
@@ -149,7 +150,7 @@ def _measure(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main() -> int:
     """Measure Tatoeba, and write the record."""
     pairs = all_pairs(CORPORA["tatoeba"])
     figures = measure_splits(pairs)
@@ -160,7 +161,8 @@ def main() -> None:
             f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
             f"training; memory alone scores {split['bleu']['score']:.2f} BLEU"
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(exit_status(main))

@@ -14,7 +14,7 @@ from transformer import model_folder
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.errors import UserError
+from transformer.errors import UserError, exit_status
 from transformer.evaluation import bleu, default_split, evaluate_folder
 from transformer.files import read_json, write_atomically, write_json
 from transformer.shipped import CARD, models_folder, sha256
@@ -145,13 +145,9 @@ def main() -> int:
     parser.add_argument("run", type=Path, metavar="RUN", help="a model folder")
     parser.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
     options = parser.parse_args()
-    try:
-        print(ship(options.run, options.name))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    print(ship(options.run, options.name))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -10,7 +10,11 @@ from transformer.errors import UserError
 
 
 def draw_seeds(
-    scores: Mapping[str, Sequence[float]], ax: Axes, xlabel: str, title: str = ""
+    scores: Mapping[str, Sequence[float]],
+    ax: Axes,
+    xlabel: str,
+    title: str = "",
+    margin: float = 0.0,
 ) -> Axes:
     """Draw a dot for each run and a bar at the mean, a row for each variant.
 
@@ -21,6 +25,8 @@ def draw_seeds(
         ax: Where to draw.
         xlabel: What the figures are, with the unit.
         title: Above the picture.
+        margin: Shade so much to both sides of the line: means in there may be equal to the
+            first (see `transformer.chance.margin`).
 
     Raises:
         UserError: there is no variant, or one has no run.
@@ -40,6 +46,8 @@ def draw_seeds(
         )
     first = next(iter(scores.values()))
     ax.axvline(mean(first), color=PAPER, linestyle="--", linewidth=1, zorder=0)
+    if margin:
+        ax.axvspan(mean(first) - margin, mean(first) + margin, color=PAPER, alpha=0.15, zorder=0)
     ax.set_yticks(range(len(scores)), list(scores))
     ax.invert_yaxis()
     ax.margins(x=0.15)
