@@ -89,6 +89,20 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
+    budget = {**SMALL.budget, "average_last": "1"}
+    variants = {"as it is": {}, "lost": {}}
+    faults = {"lost": ("the decoder's self-attention is lost",)}
+    small = dataclasses.replace(SMALL, budget=budget, variants=variants, faults=faults)
+    record = tmp_path / "record.json"
+    assert run_experiment(small, tmp_path / "runs", record, on_line=lambda _: None)
+    sound, lost = read_json(record)["runs"]
+    assert (sound["faults"], lost["faults"]) == ([], list(faults["lost"]))
+    assert set(lost["figures"]) == {"beam", "greedy"}  # nothing is averaged
+    assert sound["figures"]["beam"]["loss"] != lost["figures"]["beam"]["loss"]
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=2)
     record = tmp_path / "record.json"

@@ -191,17 +191,19 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 
     Returns:
         What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
-        ("greedy"), and greedily with the last checkpoint alone ("last").
+        ("greedy"), and, where checkpoints are averaged, greedily with the last one ("last").
     """
     final = Translator.load(folder, build=build)
-    last = Translator.load(folder, weights=RunFolder(folder).step_files()[-1], build=build)
     data = final.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    return {
+    figures = {
         "beam": evaluate_translator(final, text),
         "greedy": evaluate_translator(final, text, beam_size=1),
-        "last": evaluate_translator(last, text, beam_size=1),
     }
+    if steps := RunFolder(folder).step_files():
+        last = Translator.load(folder, weights=steps[-1], build=build)
+        figures["last"] = evaluate_translator(last, text, beam_size=1)
+    return figures
 
 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
