@@ -163,7 +163,7 @@ def systems_table() -> str:
     for name, report in PUBLISHED.items():
         path = results_folder() / "systems" / f"{name}.json"
         ours = _system_cells(read_json(path)) if path.exists() else ["not run yet", *[""] * 9]
-        rows.append([f"`{name}`", *report, *ours])
+        rows.append([f"`{name}`", report.figures, report.conditions, *ours])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
