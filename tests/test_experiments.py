@@ -69,6 +69,7 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     assert runs[2]["changes"] == {"dropout": "0.5"}
     assert read_recipe(out / "1-1").model.dropout == 0.5
     assert runs[0]["training"]["steps"] == 4
+    assert [step for step, _ in runs[0]["validation"]] == [2, 4]
     assert set(runs[0]["figures"]) == {"beam", "greedy", "last"}
     assert [runs[0]["figures"][way]["beam_size"] for way in ("beam", "greedy")] == [4, 1]
     losses = {run["figures"]["greedy"]["loss"] for run in runs}

@@ -22,6 +22,7 @@ from transformer.files import read_json, write_json
 from transformer.model_folder import RUN, Description, Network, holds_run
 from transformer.results import results_folder
 from transformer.training.folder import RunFolder
+from transformer.training.log import read_log
 from transformer.training.runner import train_recipe
 from transformer.translator import Translator
 
@@ -207,8 +208,14 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 
 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
-    """Gather what a record holds of a run: variant, seed, changes, training and figures."""
+    """Gather what a record holds of a run.
+
+    Returns:
+        variant, seed, changes, faults, training, figures (see `measure`), and validation:
+        steps with the loss after them (nats per token).
+    """
     training = read_json(folder / RUN)
+    log = read_log(RunFolder(folder).log)
     return {
         "variant": variant,
         "seed": training["seed"],
@@ -216,6 +223,9 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         "faults": list(experiment.faults.get(variant, ())),
         "training": training,
         "figures": read_json(folder / FIGURES),
+        "validation": [
+            [line["step"], round(line["loss"], 4)] for line in log if line["kind"] == "validation"
+        ],
     }
 
 
