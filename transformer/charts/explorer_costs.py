@@ -41,10 +41,10 @@ def costs_explorer(d: int = 512) -> alt.LayerChart:
     if d not in WIDTHS:
         raise UserError(f"d is {d}: give one of {', '.join(map(str, WIDTHS))}")
     controls = [
-        choice("quantity", "operations", QUANTITIES),
         choice("d", d, WIDTHS),
         slider("kernel", 3, 2, 9),
         slider("neighbours", 16, 4, 64, 4),
+        choice("quantity", "operations", QUANTITIES),
     ]
     return alt.LayerChart(layer=[_lines().add_params(*controls), _crossing()]).properties(
         name="costs",
