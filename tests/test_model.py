@@ -1,5 +1,7 @@
 """The Transformer against torch.nn.Transformer, Table 3's parameters, and what must hold always."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -182,6 +184,23 @@ def test_initial_weights_have_the_stated_sizes() -> None:
     assert inner.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
     assert (inner.bias == 0).all()
     assert model.src_embedding.token.weight.std().item() == pytest.approx(182**-0.5, rel=0.02)
+
+
+@pytest.mark.parametrize("positions", [Positions.SINUSOIDAL, Positions.LEARNED])
+def test_xavier_embeddings_are_drawn_as_matrices(positions: Positions) -> None:
+    config = ModelConfig(
+        d_model=128, d_ff=31, num_heads=2, num_layers=1, positions=positions,
+        xavier_embeddings=True, tie_softmax=False,
+    )  # fmt: skip
+    embedding = Transformer(config, src_vocab_size=401, tgt_vocab_size=401).src_embedding
+    tables = [embedding.token]
+    if embedding.learned_position is not None:
+        tables.append(embedding.learned_position)
+    for table in tables:
+        bound = math.sqrt(6 / (table.num_embeddings + table.embedding_dim))
+        assert table.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+        assert table.weight.abs().max().item() <= bound
+        assert table.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
 
 
 def test_it_learns_to_copy() -> None:

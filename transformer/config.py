@@ -111,6 +111,8 @@ class ModelConfig:
         tie_softmax: The softmax reuses the target embedding (§3.4).
         attention_bias: Biases in the attention's four projections; the paper has none.
         output_bias: A bias before the softmax; the paper has none.
+        xavier_embeddings: Draw embeddings as matrices are drawn, much smaller (see
+            `model.Transformer`).
     """
 
     d_model: int = 512
@@ -130,6 +132,7 @@ class ModelConfig:
     tie_softmax: bool = True
     attention_bias: bool = False
     output_bias: bool = False
+    xavier_embeddings: bool = False
 
     def __post_init__(self) -> None:
         _settle_types(self)

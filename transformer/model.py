@@ -188,7 +188,8 @@ class Transformer(nn.Module):
 
         Not in the paper's text. Embeddings are drawn with standard deviation
         width^-0.5, as in the authors' code, so that scaled by sqrt(width) they start at
-        1, the size of the sinusoids.
+        1, the size of the sinusoids. With `xavier_embeddings` they are drawn as matrices are, and
+        a word starts at sqrt(2 * width / (types + width)), about a quarter.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -196,7 +197,10 @@ class Transformer(nn.Module):
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
             elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+                if self.config.xavier_embeddings:
+                    nn.init.xavier_uniform_(module.weight)
+                else:
+                    nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
 
 
 def count_parameters(model: nn.Module) -> int:

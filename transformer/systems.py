@@ -27,6 +27,7 @@ _UNTIED = ModelConfig(
     tie_softmax=False,
     attention_bias=True,
     output_bias=True,
+    xavier_embeddings=True,
 )
 
 
@@ -100,8 +101,7 @@ _FIXED_RATE = TrainingConfig(
 _MULTI30K = Recipe(
     name="multi30k",
     about="system 4: learned positions and words, German captions to English",
-    differs="The validation loss is a mean over tokens, not over batches. Embeddings are drawn "
-    "as everywhere here, not by Xavier's rule.",
+    differs="The validation loss is a mean over tokens, not over batches.",
     data=dataclasses.replace(
         _words("multi30k", "de", "en", min_frequency=2), lowercase=True, max_train_tokens=98
     ),
