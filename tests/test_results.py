@@ -42,6 +42,7 @@ def sample() -> dict[str, Any]:
             "chrf": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
             "bleu_tokenised_lowercased": 39.4,
             "perplexity": 4.567,
+            "loss": 1.5189,
             "beam_size": 4,
             "parameters": 9038341,
         },
@@ -116,7 +117,7 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
     heading, rule, *rows = results.systems_table().splitlines()
     assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_HEADINGS) + 1}
-    # log(4.567) = 1.519, exp(1.5) = 4.482
+    # exp(1.5) = 4.482
     assert rows[4] == (
         "| `multi30k` | BLEU 35.53 (cell) or 36.52 (prose), validation perplexity 5.06 | "
         "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens | "

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer import commands, recipes
-from transformer.errors import INTERRUPTED, UserError
+from transformer.errors import INTERRUPTED, MISTAKE, exit_status
 from transformer.shipped import names
-
-MISTAKE = 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -70,13 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     """Run a command; say in one line what stopped it."""
     try:
-        status = run(options)
+        status = exit_status(lambda: run(options))
         sys.stdout.flush()
         return status
-    except UserError as error:
-        message = " ".join(str(error).split())
-        print(f"error: {message}", file=sys.stderr)
-        return MISTAKE
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return INTERRUPTED

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
+MISTAKE = 2  # exit status after what the user gave was wrong
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
 
 
@@ -22,13 +23,14 @@ def exit_status(command: Callable[[], int]) -> int:
         command: Gives its exit status, or raises.
 
     Returns:
-        That status, or 2 after a `UserError`.
+        That status, or `MISTAKE` after a `UserError`.
     """
     try:
         return command()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        message = " ".join(str(error).split())
+        print(f"error: {message}", file=sys.stderr)
+        return MISTAKE
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:

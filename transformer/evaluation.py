@@ -155,8 +155,7 @@ def evaluate_translator(
     hypotheses = translator.translate(text.src, beam_size)
     seconds = time.perf_counter() - started
     loss = text_loss(translator, text)
-    trees = text.tgt_lang == TREE
-    return {
+    figures = {
         "bleu": bleu(hypotheses, references),
         "chrf": chrf(hypotheses, references),
         "bleu_tokenised_lowercased": bleu_tokenised_lowercased(
@@ -168,8 +167,10 @@ def evaluate_translator(
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "parameters": count_parameters(translator.model),
-        **({"parse_f1": round(parse_f1(hypotheses, text.tgt), 2)} if trees else {}),
     }
+    if text.tgt_lang == TREE:
+        figures["parse_f1"] = round(parse_f1(hypotheses, text.tgt), 2)
+    return figures
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:

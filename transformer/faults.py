@@ -18,6 +18,8 @@ from transformer.model_folder import Description, Network
 class _Altered(nn.Module):
     """An attention whose result is not the one it should be; called as the attention is."""
 
+    masked = True  # whether it heeds the mask
+
     def __init__(self, attention: MultiHeadAttention) -> None:
         super().__init__()
         self.attention = attention
@@ -31,12 +33,13 @@ class _Altered(nn.Module):
         return_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Take and give the shapes of `MultiHeadAttention.forward`."""
+        mask = mask if self.masked else None
         output, weights = self.attention(query, memory, mask, cache, return_weights)
         return self.altered(query, output), weights
 
     def altered(self, query: Tensor, output: Tensor) -> Tensor:
         """Give what comes out in place of `output`, (batch, q_len, d_model)."""
-        raise NotImplementedError
+        return output
 
 
 class _OwnValue(_Altered):
@@ -50,15 +53,7 @@ class _Lost(_Altered):
 
 
 class _Unmasked(_Altered):
-    def forward(
-        self,
-        query: Tensor,
-        memory: Tensor | None = None,
-        mask: Tensor | None = None,
-        cache: KeyValueCache | None = None,
-        return_weights: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
-        return self.attention(query, memory, None, cache, return_weights)
+    masked = False
 
 
 def _alter(stack: Encoder | Decoder, name: str, kind: type[_Altered]) -> None:

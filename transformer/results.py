@@ -113,7 +113,7 @@ def table() -> str:
         return "No run is recorded yet."
     rows = [HEADINGS, ["---", "---", *["---:"] * 7, "---", "---"]]
     rows += [_row(read_json(path)) for path in paths]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _markdown(rows)
 
 
 def seeds_table() -> str:
@@ -131,6 +131,10 @@ def seeds_table() -> str:
             rows.append(_seeds_row([read_json(path) for path in (first, *others)]))
     if len(rows) == 2:
         return "No recipe is recorded with several seeds yet."
+    return _markdown(rows)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -158,13 +162,13 @@ def systems_table() -> str:
     Raises:
         UserError: this is no checkout.
     """
-    rows: list[Sequence[str]] = [SYSTEM_HEADINGS, [*["---"] * 3, *["---:"] * 5, "---"]]
-    rows[1] = [*rows[1], *["---:"] * 3, "---"]
+    rule = [*["---"] * 3, *["---:"] * 5, "---", *["---:"] * 3, "---"]
+    rows: list[Sequence[str]] = [SYSTEM_HEADINGS, rule]
     for name, report in PUBLISHED.items():
         path = results_folder() / "systems" / f"{name}.json"
         ours = _system_cells(read_json(path)) if path.exists() else ["not run yet", *[""] * 9]
         rows.append([f"`{name}`", report.figures, report.conditions, *ours])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _markdown(rows)
 
 
 def _system_cells(record: dict[str, Any]) -> list[str]:
@@ -175,7 +179,7 @@ def _system_cells(record: dict[str, Any]) -> list[str]:
     return [
         score,
         lowered,
-        f"{math.log(figures['perplexity']):.2f}",
+        f"{figures['loss']:.2f}",
         perplexity,
         f"{math.exp(run['validation_loss']):.2f}",
         f"{where}, {run['steps']:,} steps, beam {beam}",

@@ -57,7 +57,7 @@ def sentence_of(tree: Tree) -> Sentence:
         de=" ".join(_capital(de)),
         links={"en-fr": _links(en, fr), "en-de": _links(en, de), "fr-de": _links(fr, de)},
         phenomena=phenomena(tree),
-        parse=parse(tree),
+        parse=parse(tree, en),
     )
 
 

@@ -8,7 +8,6 @@ part of speech, in the tags of the Penn Treebank where it has one (Vinyals et al
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from transformer.data.grammar_english import english
 from transformer.data.grammar_tree import Clause, Key, Phrase, Tree, Word
 
 BLOCK = 32  # keys of one phrase or clause, see `grammar_tree`
@@ -40,7 +39,8 @@ class _Places:
 
     def phrase(self, phrase: Phrase) -> list[int]:
         """The indices of a noun phrase with all that belongs to it."""
-        found = [i for i in self.words(phrase.key) if i not in self.words(phrase.key, Key.PREP)]
+        preposition = self.words(phrase.key, Key.PREP)
+        found = [i for i in self.words(phrase.key) if i not in preposition]
         for part in phrase.joined or ():
             found += self.phrase(part)
         return found + (self.clause(phrase.relative) if phrase.relative else [])
@@ -49,7 +49,8 @@ class _Places:
         """The indices of a clause with all that belongs to it."""
         found = self.words(clause.key)
         if not clause.fronted and not clause.ask:  # the comma between two clauses is in neither
-            found = [i for i in found if i not in self.words(clause.key, Key.FRONT)]
+            comma = self.words(clause.key, Key.FRONT)
+            found = [i for i in found if i not in comma]
         for phrase in _said(clause):
             found += self.phrase(phrase) + self.words(phrase.key, Key.PREP)
         return found + (self.clause(clause.second) if clause.second else [])
@@ -60,14 +61,17 @@ def _said(clause: Clause) -> list[Phrase]:
     return [phrase for role, phrase in clause.roles() if not (clause.follows and role == "subject")]
 
 
-def parse(tree: Tree) -> str:
+def parse(tree: Tree, words: list[Word]) -> str:
     """Write a sentence's tree of phrases as a line.
 
     Not in the paper: the course's own corpus.
+
+    Args:
+        tree: What the sentence means.
+        words: The sentence, as `grammar_english.english` says it.
     """
-    words = english(tree)
     tags = _tags(tree, words)
-    waiting = sorted(spans(tree), key=lambda span: (span.start, -span.end))
+    waiting = sorted(_spans(tree, words), key=lambda span: (span.start, -span.end))
     inside: list[Span] = []
     line = []
     for index, tag in enumerate(tags):
@@ -80,9 +84,8 @@ def parse(tree: Tree) -> str:
     return " ".join(line)
 
 
-def spans(tree: Tree) -> list[Span]:
+def _spans(tree: Tree, words: list[Word]) -> list[Span]:
     """Give the phrases of an English sentence; of two that share their words, the outer first."""
-    words = english(tree)
     places = _Places(words)
     complement = [
         index
@@ -188,9 +191,7 @@ def _phrase_tag(phrase: Phrase | None, offsets: set[int]) -> str:
     if phrase is None:  # "and" between two phrases
         return "CC"
     if Key.NOUN in offsets:
-        if phrase.pronoun:
-            return "PRP"
-        return "NN"
+        return "PRP" if phrase.pronoun else "NN"
     by_offset = {Key.DET: "DT", Key.COUNT: "CD", Key.PREP: "IN"}
     return by_offset.get(min(offsets), "JJ")
 
