@@ -15,7 +15,8 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.p
 # From the bottom up. A module may import what stands below its own line, and its own part.
 LAYERS: tuple[set[str], ...] = (
     {"errors"},
-    {"chance", "config", "files"},
+    {"chance", "files", "settings"},
+    {"config"},
     {"systems"},
     {"masks", "machine", "paper", "published", "recipes"},
     {"provenance"},

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from transformer.errors import UserError, unknown_name
+from transformer.settings import parse, require, require_fraction, require_positive, settle_types
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
@@ -30,62 +31,6 @@ class TokenizerKind(StrEnum):
 
     WORDS = "words"  # spaCy's tokens above a frequency cut
     BPE = "bpe"  # §5.1: byte-pair encoding
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise UserError(message)
-
-
-_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-
-
-def _kind_of(hint: Any) -> tuple[type, bool]:
-    """Give a field's type, and whether it may be None instead."""
-    kinds = typing.get_args(hint) or (hint,)
-    return kinds[0], type(None) in kinds
-
-
-def _settle_types(config: Any) -> None:
-    """Make names members of their enumeration, and refuse values of the wrong type."""
-    for name, hint in typing.get_type_hints(type(config)).items():
-        value, (kind, optional) = getattr(config, name), _kind_of(hint)
-        if issubclass(kind, StrEnum):
-            if value not in list(kind):
-                raise unknown_name(name, str(value), [member.value for member in kind])
-            object.__setattr__(config, name, kind(value))
-        elif kind is float and type(value) is int:
-            object.__setattr__(config, name, float(value))
-        elif type(value) is not kind and not (optional and value is None):
-            alternative = " or none" if optional else ""
-            raise UserError(f"{name} is {value!r}: give {_KINDS[kind]}{alternative}")
-
-
-def _parse(text: str, hint: Any) -> Any:
-    """Read what was typed; what does not fit stays text, for `_settle_types` to refuse."""
-    kind, optional = _kind_of(hint)
-    if optional and text.lower() == "none":
-        return None
-    if kind is bool:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    if kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            return text
-    return text
-
-
-def _require_positive(config: object, *names: str) -> None:
-    for name in names:
-        value = getattr(config, name)
-        _require(value >= 1, f"{name} is {value}: give 1 or more")
-
-
-def _require_fraction(config: object, *names: str) -> None:
-    for name in names:
-        value = getattr(config, name)
-        _require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,29 +80,29 @@ class ModelConfig:
     xavier_embeddings: bool = False
 
     def __post_init__(self) -> None:
-        _settle_types(self)
-        _require_positive(self, "d_model", "d_ff", "num_heads", "num_layers", "max_len")
-        _require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
+        settle_types(self)
+        require_positive(self, "d_model", "d_ff", "num_heads", "num_layers", "max_len")
+        require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
         for name in ("d_k", "d_v"):
             value = getattr(self, name)
-            _require(value is None or value >= 1, f"{name} is {value}: give 1 or more, or None")
-            _require(
+            require(value is None or value >= 1, f"{name} is {value}: give 1 or more, or None")
+            require(
                 value is not None or self.d_model % self.num_heads == 0,
                 f"d_model {self.d_model} is not divisible by num_heads {self.num_heads}: "
                 f"choose a divisor of {self.d_model}, or give d_k and d_v",
             )
         if self.positions == Positions.SINUSOIDAL:
-            _require(
+            require(
                 self.d_model % 2 == 0,
                 f"d_model {self.d_model} is odd: sinusoids come in pairs, give an even number",
             )
         if self.positions == Positions.CONCATENATED:
-            _require(
+            require(
                 1 <= self.position_dim < self.d_model,
                 f"position_dim {self.position_dim} leaves no room for the word in "
                 f"d_model {self.d_model}: give 1 to {self.d_model - 1}",
             )
-            _require(
+            require(
                 not self.tie_softmax,
                 "tie_softmax needs embeddings of width d_model, and concatenated positions "
                 "narrow them: set tie_softmax=false",
@@ -194,9 +139,9 @@ class RecurrentConfig:
     max_len: int = 256
 
     def __post_init__(self) -> None:
-        _settle_types(self)
-        _require_positive(self, "embedding_size", "hidden_size", "max_len")
-        _require_fraction(self, "dropout")
+        settle_types(self)
+        require_positive(self, "embedding_size", "hidden_size", "max_len")
+        require_fraction(self, "dropout")
 
     @property
     def d_model(self) -> int:
@@ -230,14 +175,14 @@ class DataConfig:
     max_train_tokens: int = 100
 
     def __post_init__(self) -> None:
-        _settle_types(self)
-        _require_positive(self, "min_frequency", "max_train_tokens")
-        _require(
+        settle_types(self)
+        require_positive(self, "min_frequency", "max_train_tokens")
+        require(
             self.src_lang != self.tgt_lang,
             f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages",
         )
         smallest = 4 + 256 if self.tokenizer == TokenizerKind.BPE else 5
-        _require(
+        require(
             self.vocab_size >= smallest,
             f"vocab_size {self.vocab_size} is too small: {self.tokenizer} needs at least "
             f"{smallest} (4 special types and {'the 256 bytes' if smallest > 5 else 'a word'})",
@@ -292,8 +237,8 @@ class TrainingConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        _settle_types(self)
-        _require_positive(
+        settle_types(self)
+        require_positive(
             self,
             "steps",
             "batch_tokens",
@@ -303,22 +248,22 @@ class TrainingConfig:
             "validate_every",
             "average_last",
         )
-        _require_fraction(self, "label_smoothing", "beta1", "beta2")
+        require_fraction(self, "label_smoothing", "beta1", "beta2")
         for name in ("learning_rate_factor", "epsilon"):
             value = getattr(self, name)
-            _require(0 < value < math.inf, f"{name} is {value}: give a number above 0")
+            require(0 < value < math.inf, f"{name} is {value}: give a number above 0")
         if self.learning_rate is not None:
-            _require(
+            require(
                 0 < self.learning_rate < math.inf,
                 f"learning_rate is {self.learning_rate}: give a number above 0, or none",
             )
-        _require(
+        require(
             self.batch_sentences is None or self.batch_sentences >= 1,
             f"batch_sentences is {self.batch_sentences}: give 1 or more, or none",
         )
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)
-            _require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
+            require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,13 +286,13 @@ class Recipe:
 
     def __post_init__(self) -> None:
         tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
-        _require(
+        require(
             self.data.joint_vocabulary or not tied,
             "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
             "or tie_source_target=false",
         )
         longest = self.data.max_train_tokens + 1
-        _require(
+        require(
             longest <= self.model.max_len,
             f"max_train_tokens {longest - 1} and an end mark are more than max_len "
             f"{self.model.max_len}: make max_train_tokens smaller, or max_len larger",
@@ -388,7 +333,7 @@ class Recipe:
             section = next((name for name, keys in hints.items() if key in keys), None)
             if section is None:
                 raise unknown_name("key", key, [key for keys in hints.values() for key in keys])
-            changes[section][key] = _parse(text, hints[section][key])
+            changes[section][key] = parse(text, hints[section][key])
         changed = {
             section: dataclasses.replace(getattr(self, section), **values)
             for section, values in changes.items()
