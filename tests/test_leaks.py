@@ -87,3 +87,11 @@ def test_the_record_says_that_grouping_stops_the_leak() -> None:
     assert figures["grouped"]["leak"] == {"first": 0, "second": 0, "either": 0}
     assert figures["random"]["leak"]["either"] > 0.5
     assert figures["random"]["bleu"]["interval"][0] > figures["grouped"]["bleu"]["interval"][1]
+
+
+def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations() -> None:
+    train = [("Stop it right now!", "Arrête !")] * 3 + [("Go away from here!", "Va !")]
+    answers = [("Leave us alone at once!", "Va !"), ("Go away from here!", "Va !")]
+    figures = leaks.measure_pairs(train, answers)
+    assert figures["test"] == 2
+    assert figures["bleu"]["score"] == pytest.approx(100)

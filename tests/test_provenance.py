@@ -85,8 +85,15 @@ def test_command_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command() == "a notebook"
 
 
-def test_hardware_names_the_processor_and_its_threads() -> None:
-    assert hardware(torch.device("cpu")).endswith(f", {torch.get_num_threads()} threads")
+@pytest.mark.parametrize(("threads", "words"), [(1, "1 thread"), (2, "2 threads")])
+def test_hardware_counts_the_threads(
+    threads: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert hardware(torch.device("cpu")).endswith(f", {words}")
+
+
+def test_hardware_names_the_processor() -> None:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file() and "model name" in cpuinfo.read_text(encoding="utf-8"):
         name = hardware(torch.device("cpu")).rpartition(",")[0]

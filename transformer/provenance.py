@@ -70,7 +70,8 @@ def hardware(device: torch.device) -> str:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
         model = names[0] if names else model
-    return f"{model}, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    return f"{model}, {threads} thread{'s' * (threads > 1)}"
 
 
 def _git(root: Path, *arguments: str) -> str:
