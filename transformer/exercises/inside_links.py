@@ -7,6 +7,8 @@ from torch import Tensor
 
 from transformer.exercises.check import Exercise, Wrong
 
+Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
+
 
 def my_links(weights: Tensor) -> list[tuple[int, int]]:
     """Link each target word to its strongest source word: (source, target)."""
@@ -84,71 +86,101 @@ links = Exercise(
 )
 
 
-def my_error_rate(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
-    """Give the alignment error rate of one sentence's links."""
-    right = len(set(found) & set(gold))
-    return 1 - 2 * right / (len(found) + len(gold))
+def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
+    """Give the alignment error rate of all sentences together."""
+    right = total = 0
+    for mine, true in zip(found, gold, strict=True):
+        right += len(set(mine) & set(true))
+        total += len(mine) + len(true)
+    return 1 - 2 * right / total
 
 
-def share_missed(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
+def mean_of_sentences(found: list[Pairs], gold: list[Pairs]) -> float:
+    """Average the sentences' own rates."""
+    rates = [my_error_rate([mine], [true]) for mine, true in zip(found, gold, strict=True)]
+    return sum(rates) / len(rates)
+
+
+def one_heap(found: list[Pairs], gold: list[Pairs]) -> float:
+    """Throw the links of all sentences together, as if they were one."""
+    mine, true = ({link for each in side for link in each} for side in (found, gold))
+    return 1 - 2 * len(mine & true) / (len(mine) + len(true))
+
+
+def share_missed(found: list[Pairs], gold: list[Pairs]) -> float:
     """Count only what was not found: 1 - recall."""
-    return 1 - len(set(found) & set(gold)) / len(gold)
+    right = sum(len(set(mine) & set(true)) for mine, true in zip(found, gold, strict=True))
+    return 1 - right / sum(map(len, gold))
 
 
-def share_wrong(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
-    """Count only what was found wrongly: 1 - precision."""
-    return 1 - len(set(found) & set(gold)) / len(found)
-
-
-def of_all_links(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
+def of_all_links(found: list[Pairs], gold: list[Pairs]) -> float:
     """Divide by the links of either, each counted once."""
-    return 1 - len(set(found) & set(gold)) / len(set(found) | set(gold))
+    sides = [(set(mine), set(true)) for mine, true in zip(found, gold, strict=True)]
+    right = sum(len(mine & true) for mine, true in sides)
+    return 1 - right / sum(len(mine | true) for mine, true in sides)
 
 
-def how_right(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
+def how_right(found: list[Pairs], gold: list[Pairs]) -> float:
     """Give the F1 score itself."""
-    return 2 * len(set(found) & set(gold)) / (len(found) + len(gold))
+    return 1 - my_error_rate(found, gold)
 
 
-def _harmonic(found: list[tuple[int, int]], gold: list[tuple[int, int]]) -> float:
-    """1 less the harmonic mean of precision and recall."""
-    right = sum(link in gold for link in found)
+def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
+    """1 less the harmonic mean of precision and recall, over links that know their sentence."""
+    numbered = [
+        [(i, *link) for i, each in enumerate(side) for link in each] for side in (found, gold)
+    ]
+    right = sum(link in numbered[1] for link in numbered[0])
     if right == 0:
         return 1.0
-    precision, recall = right / len(found), right / len(gold)
+    precision, recall = right / len(numbered[0]), right / len(numbered[1])
     return 1 - 2 / (1 / precision + 1 / recall)
 
 
-def _pairs_of_links() -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
+    """Texts of one sentence and of two; in the second a sentence may have no link found."""
     every = list(itertools.product(range(2), range(2)))
     sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
-    return [(found, gold) for found in sets for gold in sets]
+    alone = [([mine], [true]) for mine in sets for true in sets]
+    chosen = sets[::3]
+    pairs = [
+        ([a, b], [c, d]) for a, b, c, d in itertools.product(chosen, [[], *chosen], chosen, chosen)
+    ]
+    return alone + pairs
 
 
 error_rate = Exercise(
     my_error_rate,
-    minutes=10,
+    minutes=15,
     difficulty="hard",
     hints=(
-        "Count the links that are in both lists; sets make that easy.",
-        "Missing links and wrong ones count alike: divide by the links of both lists together.",
-        "1 - 2 * right / (len(found) + len(gold)).",
+        "First one sentence: count the links that are in both lists; sets make that easy.",
+        "Then all: add up the right ones over the sentences, and the links of both sides, and "
+        "divide once, at the end.",
+        "zip(found, gold) gives the two lists of each sentence. 1 - 2 * right / (all that were "
+        "found + all that are gold).",
     ),
     worked=[
-        (([(0, 0)], [(0, 0)]), 0.0),
-        (([(0, 0), (1, 1)], [(0, 0), (1, 0)]), 0.5),
+        (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
+        (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
     ],
-    cases=_pairs_of_links(),
+    cases=_texts(),
     expected=_harmonic,
     wrong=[
+        Wrong(
+            mean_of_sentences,
+            "This is the mean of the sentences' rates: a sentence of two words weighs as much as "
+            "one of thirty. Add up the counts first, and divide once.",
+        ),
+        Wrong(
+            one_heap,
+            "You threw all sentences together. A link (0, 0) of the first sentence is no proof "
+            "of one in the second.",
+        ),
         Wrong(
             share_missed,
             "This forgives links that should not be there: link everything to everything, and "
             "it is 0.",
-        ),
-        Wrong(
-            share_wrong,
-            "This forgives links that are missing: one safe link, and it is 0.",
         ),
         Wrong(
             of_all_links,
