@@ -31,6 +31,11 @@ def test_the_table_by_hand() -> None:
     assert table["restricted self-attention"] == Cost(90, 1, 4.5)
 
 
+def test_a_short_sentence_has_no_more_neighbours_than_words() -> None:
+    table = table_1(3, 5, neighbours=16)
+    assert table["restricted self-attention"] == table["self-attention"]
+
+
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize(("n", "d"), [(7, 5), (11, 5), (7, 13)])
 def test_counted_operations_are_the_table_s(name: str, n: int, d: int) -> None:

@@ -57,11 +57,12 @@ def table_1(n: int, d: int, kernel: int = KERNEL, neighbours: int = 16) -> dict[
     ):
         if value < least:
             raise UserError(f"{name} is {value}: give {least} or more")
+    near = min(neighbours, n)
     return {
         "self-attention": Cost(n * n * d, 1, 1),
         "recurrent": Cost(n * d * d, n, n),
         "convolution": Cost(kernel * n * d * d, 1, math.log(n, kernel)),
-        "restricted self-attention": Cost(neighbours * n * d, 1, n / neighbours),
+        "restricted self-attention": Cost(near * n * d, 1, n / near),
     }
 
 

@@ -16,7 +16,7 @@ COSTS = {
     "self-attention": ("datum.n * datum.n * d", "1", "1"),
     "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),
     "convolution": ("kernel * datum.n * d * d", "1", "log(datum.n) / log(kernel)"),
-    "restricted self-attention": ("neighbours * datum.n * d", "1", "datum.n / neighbours"),
+    "restricted self-attention": ("min(neighbours, datum.n) * datum.n * d", "1", "datum.n / neighbours"),
 }
 COLORS = (OURS, TARGET, SOURCE, CROSS)
 TITLE = (
@@ -81,7 +81,7 @@ def _lines() -> alt.Chart:
             x=alt.X("n:Q", title="length n (tokens)", scale=alt.Scale(type="log", base=2)),
             y=alt.Y(
                 "cost:Q",
-                title="cost (see the list)",
+                title="operations, steps, or path length",
                 scale=alt.Scale(type="log"),
                 axis=alt.Axis(format="~s", tickCount=8),
             ),
