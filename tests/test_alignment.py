@@ -15,8 +15,10 @@ from transformer.alignment import (
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
+from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import aligned_tokens
 from transformer.errors import UserError
+from transformer.model_folder import Description
 from transformer.translator import Translator
 
 SRC, TGT = "The young policewoman sleeps.", "La jeune policière dort."
@@ -35,8 +37,10 @@ def test_pieces_find_their_words_in_every_sentence(size: int) -> None:
         tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
-            words, of = _words(tokenizer, ids)
+            words, parts = _words(tokenizer, ids)
             assert words == aligned_tokens(sentence)
+            assert (parts.sum(1) == 1).all()
+            of = parts.argmax(1).tolist()
             assert of == sorted(of)
             assert set(of) == set(range(len(words)))
             for number, word in enumerate(words):
@@ -57,15 +61,41 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(translator: Translat
     )
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids]])
     cross = translator.model.attention_maps(collate_sources([src_ids]), tgt_in).cross[0, 0]
-    _, src_of = _words(translator.src_tokenizer, src_ids)
-    _, tgt_of = _words(translator.tgt_tokenizer, tgt_ids)
-    rows = [row for row, word in enumerate(tgt_of) if word == 2]  # the row before the token
-    columns = [column for column, word in enumerate(src_of) if word == 2]
+    _, src_parts = _words(translator.src_tokenizer, src_ids)
+    _, tgt_parts = _words(translator.tgt_tokenizer, tgt_ids)
+    rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token
+    columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert len(rows) > 1
     assert len(columns) > 1
     expected = cross[:, rows][:, :, columns].sum(-1).mean(-1)
     torch.testing.assert_close(result.weights[0, :, 2, 2], expected)
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, rows, -1].mean(-1))
+
+
+def test_a_piece_of_several_words_is_a_piece_of_each(translator: Translator) -> None:
+    dots = BPETokenizer([(".", "."), ("..", ".")])  # single bytes, but "..." is one piece
+    reader = Translator(Description(translator.recipe, dots, dots), translator.model)
+    src, tgt = "Yes... no", "Yes ... so?"
+    assert len(dots.encode(src)) == 4 + 1 + 3
+    result = word_attention(reader, src, tgt)
+    assert result.src_words == ["Yes", ".", ".", ".", "no"]
+    assert result.tgt_words == ["Yes", ".", ".", ".", "so", "?"]
+    torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 6))
+
+    tgt_in = torch.tensor([[BOS_ID, *dots.encode(tgt)]])
+    cross = translator.model.attention_maps(collate_sources([dots.encode(src)]), tgt_in).cross[0, 0]
+    # The source's "..." is piece 4; the target's is piece 5, after a blank of its own.
+    shared = (cross[:, 5, 4] / 3)[:, None, None].expand(2, 2, 3)
+    torch.testing.assert_close(result.weights[0, :, 2:4, 1:4], shared)
+    torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, 5, -1])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_words_attend_on_a_gpu_as_on_the_cpu(tiny_folder: Path) -> None:
+    here = word_attention(Translator.load(tiny_folder), SRC, TGT).weights
+    there = word_attention(Translator.load(tiny_folder, "cuda"), SRC, TGT).weights
+    torch.testing.assert_close(there, here, rtol=1e-3, atol=1e-4)
 
 
 def test_of_reader_takes_the_rows_one_later(translator: Translator) -> None:

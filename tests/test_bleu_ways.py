@@ -1,9 +1,12 @@
 """The five counts of BLEU: each by another road, and what each hides."""
 
 import dataclasses
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from sacrebleu import corpus_bleu, sentence_bleu
 from torchtext.data.metrics import bleu_score
 
@@ -11,6 +14,7 @@ from transformer import bleu_ways
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
+from transformer.errors import UserError
 from transformer.files import read_json
 from transformer.recipes import RECIPES
 from transformer.training.runner import train_recipe
@@ -70,7 +74,18 @@ def test_a_teacher_forced_output_has_seen_the_reference(run: Path, text: Paralle
     assert bleu_ways.teacher_forced(translator, one) == ([guesses[0]], [references[0]])
 
 
-def test_five_ways_are_recorded_with_their_origin(run: Path, tmp_path: Path) -> None:
+def test_five_ways_are_recorded_with_their_origin(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
+    monkeypatch.setattr(bleu_ways, "pick_device", lambda: picked)
+    load, devices = Translator.load, []
+
+    def noted(folder: Path, device: object = None) -> Translator:
+        devices.append(device)
+        return load(folder, picked)
+
+    monkeypatch.setattr(Translator, "load", noted)
     file = tmp_path / "ways.json"
     made = bleu_ways.record_five_ways(str(run), file, beam_size=1)
     record = read_json(file)
@@ -83,3 +98,20 @@ def test_five_ways_are_recorded_with_their_origin(run: Path, tmp_path: Path) -> 
     assert record["sentences"] == len(corpora.load("embedded", "test", "fr", "en"))
     assert {"command", "commit", "hardware", "date"} <= set(record["evaluation"])
     assert record["training"]["steps"] == 30
+    assert devices == [picked]
+
+
+def test_what_cannot_be_recorded_is_refused_before_the_work(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> Translator:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(Translator, "load", never)
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        bleu_ways.record_five_ways(str(run), tmp_path, beam_size=1)
+    folder = shutil.copytree(run, tmp_path / "model")
+    (folder / "run.json").unlink()
+    with pytest.raises(UserError, match=r"run\.json"):
+        bleu_ways.record_five_ways(str(folder), tmp_path / "ways.json", beam_size=1)
+    assert not (tmp_path / "ways.json").exists()

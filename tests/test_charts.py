@@ -1,5 +1,6 @@
 """Charts: what is on the axes is what was given; nothing global changes; files hold it too."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -21,7 +22,9 @@ from transformer.charts import style
 from transformer.charts.attention import draw_attention, draw_heads
 from transformer.charts.curves import draw_loss
 from transformer.charts.export import check_attention_file, write_attention
+from transformer.config import RecurrentConfig
 from transformer.errors import UserError
+from transformer.model_folder import read_description
 from transformer.translator import Translator
 
 QUERIES = ["▁le", "▁chat", "<eos>"]
@@ -187,6 +190,35 @@ def test_a_picture_file(translator: Translator, tmp_path: Path) -> None:
     write_attention(file, translator, ["", "A man sleeps."], beam_size=1)
     assert plt.imread(file).ndim == 3
     assert not plt.get_fignums()
+
+
+def test_a_model_without_attention_has_no_picture(tiny_folder: Path, tmp_path: Path) -> None:
+    described = read_description(tiny_folder)
+    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=False)
+    described = described._replace(recipe=dataclasses.replace(described.recipe, model=network))
+    lstm = Translator(described, described.build())
+    with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
+        write_attention(tmp_path / "attention.png", lstm, ["A man sleeps."], beam_size=1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_attention_is_drawn_from_a_gpu() -> None:
+    _, ax = plt.subplots()
+    draw_attention(WEIGHTS.cuda(), QUERIES, KEYS, ax)
+    np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), WEIGHTS.numpy())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", ["attention.json", "attention.png"])
+def test_attention_files_are_written_from_a_gpu(
+    tiny_folder: Path, tmp_path: Path, name: str
+) -> None:
+    there = Translator.load(tiny_folder, "cuda")
+    write_attention(tmp_path / name, there, ["A man sleeps."], beam_size=1)
+    assert (tmp_path / name).stat().st_size > 0
 
 
 def test_attention_files_that_cannot_be_written(translator: Translator, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Greedy and beam search: equal where they must be, right where it is worked by hand."""
 
+import copy
 import math
 from itertools import product
 from typing import Any, ClassVar
@@ -168,3 +169,19 @@ def test_neither_padding_nor_bos_is_ever_generated(src: Tensor) -> None:
 def test_a_beam_of_none_is_refused(model: Transformer, src: Tensor) -> None:
     with pytest.raises(UserError, match="beam size 0 is too small: give 1 or more"):
         beam_search(model, src, beam_size=0)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_the_same_is_found(model: Transformer, src: Tensor) -> None:
+    there = copy.deepcopy(model).cuda()
+    greedy = greedy_search(model, src, extra_length=17)
+    assert [h.ids for h in greedy_search(there, src.cuda(), extra_length=17)] == [
+        h.ids for h in greedy
+    ]
+    beams = beam_search(model, src, beam_size=3, extra_length=17)
+    for ours, theirs in zip(
+        beam_search(there, src.cuda(), beam_size=3, extra_length=17), beams, strict=True
+    ):
+        assert [h.ids for h in ours] == [h.ids for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-4)

@@ -4,8 +4,10 @@ import dataclasses
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from conftest import TINY
 from test_runner import small_corpus
 
@@ -13,11 +15,12 @@ from transformer import experiments
 from transformer.data import corpora
 from transformer.errors import UserError
 from transformer.experiments import EXPERIMENTS, Experiment, add_run, run_experiment, scores
-from transformer.files import read_json
-from transformer.model_folder import read_recipe
+from transformer.files import read_json, write_json
+from transformer.model_folder import Description, read_recipe
 from transformer.training.checkpoint import load_tensors
 from transformer.training.log import read_log
 from transformer.training.runner import train_recipe
+from transformer.translator import Translator
 
 SMALL = Experiment(
     name="small",
@@ -101,6 +104,14 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     assert (sound["faults"], lost["faults"]) == ([], list(faults["lost"]))
     assert set(lost["figures"]) == {"beam", "greedy"}  # nothing is averaged
     assert sound["figures"]["beam"]["loss"] != lost["figures"]["beam"]["loss"]
+    told = [read_json(tmp_path / "runs" / folder / "faults.json") for folder in ("0-1", "1-1")]
+    assert told == [sound["faults"], lost["faults"]]
+    lines: list[str] = []
+    assert run_experiment(small, tmp_path / "runs", record, on_line=lines.append)
+    assert len(lines) == 2  # nothing is trained again
+    (tmp_path / "runs" / "1-1" / "faults.json").unlink()
+    with pytest.raises(UserError, match="1-1 holds another run than 'lost' with seed 1: choose"):
+        run_experiment(small, tmp_path / "runs", record)
 
 
 @pytest.mark.usefixtures("quick")
@@ -111,6 +122,60 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     steps = [row["step"] for row in read_log(tmp_path / "0-1" / "log.jsonl")]
     assert max(steps) == 4
     assert steps == sorted(steps)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("changes", "variant"),
+    [
+        ({"variants": {"new": {"dropout": "0.3"}, **SMALL.variants}}, "new"),
+        ({"budget": {**SMALL.budget, "steps": "6"}}, "as it is"),
+        ({"faults": {"as it is": ("padding is attended to",)}}, "as it is"),
+    ],
+)
+def test_a_folder_of_another_run_is_refused_before_any_training(
+    tmp_path: Path, changes: dict[str, Any], variant: str
+) -> None:
+    train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=1)
+    lines: list[str] = []
+    with pytest.raises(UserError, match=f"0-1 holds another run than '{variant}' with seed 1"):
+        run_experiment(
+            dataclasses.replace(SMALL, **changes),
+            tmp_path,
+            tmp_path / "record.json",
+            seeds=[2, 1],
+            on_line=lines.append,
+        )
+    assert not lines
+    assert [path.name for path in tmp_path.iterdir()] == ["0-1"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_with_faults_is_no_run_without(tmp_path: Path) -> None:
+    recipe = SMALL.run_recipe("as it is", 1)
+    reworded = dataclasses.replace(recipe, about="the same in other words")
+    train_recipe(reworded, tmp_path / "0-1", stop_after=1)
+    experiments.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+    write_json(tmp_path / "0-1" / "faults.json", ["padding is attended to"])
+    with pytest.raises(UserError, match="0-1 holds another run"):
+        experiments.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_runs_are_measured_on_the_gpu_if_there_is_one(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
+    monkeypatch.setattr(experiments, "pick_device", lambda: picked)
+    load, devices = Translator.load, []
+
+    def noted(folder: Path, device: object = None, *others: Any, **options: Any) -> Translator:
+        devices.append(device)
+        return load(folder, picked, *others, **options)
+
+    monkeypatch.setattr(Translator, "load", noted)
+    assert set(experiments.measure(tiny_folder, Description.build)) == {"beam", "greedy", "last"}
+    assert devices == [picked, picked]
 
 
 def run(variant: str, seed: int, score: float) -> dict[str, object]:
@@ -128,6 +193,36 @@ def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     add_run(record, SMALL, run("with dropout", 1, 31.0))
     assert scores(read_json(record)) == {"as it is": [1.0, 2.0], "with dropout": [31.0]}
     assert scores(read_json(record), "beam") == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "message"),
+    [
+        ({"variants": {"as it was": {}}}, "a run of 'as it was', which is no variant of 'small'"),
+        ({"budget": {"steps": "3"}}, "no record of 'small' with its recipe and budget of today"),
+        ({"name": "large"}, "no record of 'small' with its recipe and budget of today"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused_before_any_training(
+    tmp_path: Path, earlier: dict[str, Any], message: str
+) -> None:
+    other = dataclasses.replace(SMALL, **earlier)
+    record = tmp_path / "record.json"
+    add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
+    before = record.read_bytes()
+    with pytest.raises(UserError, match=message):
+        run_experiment(SMALL, tmp_path / "runs", record)
+    assert record.read_bytes() == before
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_no_record_is_refused_before_any_training(tmp_path: Path) -> None:
+    write_json(tmp_path / "list.json", [])
+    with pytest.raises(UserError, match=r"list\.json is no record of 'small'"):
+        run_experiment(SMALL, tmp_path / "runs", tmp_path / "list.json")
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        run_experiment(SMALL, tmp_path / "runs", tmp_path)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_unknown_names(tmp_path: Path) -> None:

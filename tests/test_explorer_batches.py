@@ -45,7 +45,8 @@ def test_the_title_gives_size_and_share() -> None:
 def test_the_description_gives_the_share_of_each_rule() -> None:
     # random: 20 tokens in 21 + 6 positions; token budget: 16 in 6 + 11
     said = batch_explorer(BATCHES).to_dict()["description"]
-    assert "random 26%, token budget 6%" in said
+    wanted = "Padding of the 2 batches to choose from, by rule: random 26%, token budget 6%."
+    assert wanted in said
     assert said.endswith("Controls change rule and batch.")
 
 

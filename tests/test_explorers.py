@@ -247,6 +247,7 @@ def test_masks_hand_worked() -> None:
     spec = with_controls(mask_explorer(["a"], ["<bos>", "b", "<pad>"]).to_dict(), mask="combined")
     _, _, cells = drawn_cells(spec)
     assert cells == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert "coloured where it may" in spec["description"]
     assert "Combined: 5 of 9 may." in spec["description"]
     assert title(spec) == "Both: the decoder's self-attention"
 
@@ -326,6 +327,12 @@ def test_attention_refuses_tokens_that_do_not_fit() -> None:
     swapped = attention.maps._replace(cross=attention.maps.cross.transpose(-1, -2))
     with pytest.raises(UserError, match=r"cross weights of shape \(2, 1, 3, 4, 3\) do not fit 3"):
         attention_explorer(attention._replace(maps=swapped))
+
+
+def test_attention_refuses_a_model_that_has_none() -> None:
+    maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
+    with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
+        attention_explorer(some_attention()._replace(maps=maps))
 
 
 def test_attention_refuses_what_would_not_be_stored() -> None:

@@ -1,15 +1,17 @@
 """The embedded corpus: held to hand-checked sentences and to rules written apart from it."""
 
 import gzip
+import os
 import re
 import shutil
+import sys
 from itertools import islice, pairwise, permutations
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
-from transformer.data import grammar_tables
+from transformer.data import grammar_build, grammar_tables
 from transformer.data.grammar import (
     FILE,
     LANGUAGES,
@@ -263,6 +265,27 @@ def test_the_shipped_file_is_what_the_grammar_draws() -> None:
     assert len(shipped) == sum(SIZES.values())
     drawn = [line(split, sentence) for split, sentence in islice(build(), 2500)]
     assert drawn == shipped[:2500], "run: python -m transformer.data.grammar_build"
+
+
+def test_the_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = list(islice(build(), 3))
+    monkeypatch.setattr(grammar_build, "build", lambda: iter(drawn))
+    monkeypatch.setattr(grammar_build, "corpus_folder", lambda: tmp_path)
+    monkeypatch.setattr(sys, "argv", ["grammar_build"])
+    assert grammar_build.main() == 0
+    before = (tmp_path / FILE).read_bytes()
+    assert gzip.decompress(before).decode().splitlines(True) == [line(*each) for each in drawn]
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    drawn.pop()
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(UserError, match="No space left"):
+        grammar_build.main()
+    assert (tmp_path / FILE).read_bytes() == before
 
 
 def test_sizes_and_lemmas() -> None:

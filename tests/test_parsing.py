@@ -56,6 +56,9 @@ def test_errors() -> None:
         parse_f1([], [])
     with pytest.raises(UserError, match="1 trees for 2"):
         parse_f1([GOLD], [GOLD, GOLD])
+    with pytest.raises(UserError, match="no tree has a phrase to score"):
+        parse_f1(["a"], ["b"])
+    assert parse_f1(["a", "a"], ["b", GOLD]) == 0
 
 
 @pytest.mark.parametrize("split", SIZES)

@@ -1,6 +1,7 @@
 """The LSTM systems: against PyTorch's own parts, and as models that any search can use."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -132,6 +133,25 @@ def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -
         model.decode(tgt_in[:, i : i + 1], memory, src_mask, cache) for i in range(2, TGT_LEN)
     ]
     torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@KINDS
+@torch.no_grad()
+def test_on_a_gpu_as_on_the_cpu(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    here, there = make(attention), make(attention).cuda()
+    src_mask = padding_mask(src)
+    memory = here.encode(src, src_mask)
+    same = partial(torch.testing.assert_close, rtol=1e-6, atol=1e-6)
+    memory_there = there.encode(src.cuda(), src_mask.cuda())
+    same(memory_there.cpu(), memory)
+    logits = there.decode(tgt_in.cuda(), memory_there, src_mask.cuda(), there.new_cache())
+    same(logits.cpu(), here.decode(tgt_in, memory, src_mask))
+    maps = there.attention_maps(src.cuda(), tgt_in.cuda())
+    same(maps.cross.cpu(), here.attention_maps(src, tgt_in).cross)
+    found = [each.ids for each in greedy_search(there, src.cuda())]
+    assert found == [each.ids for each in greedy_search(here, src)]
 
 
 @KINDS

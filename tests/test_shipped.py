@@ -1,5 +1,6 @@
 """Shipped models: found by name, whole, and as good as their cards say."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -90,6 +91,30 @@ def test_too_large_a_model_is_refused(
     monkeypatch.setattr(shipping, "MOST_BYTES", 1000)
     with pytest.raises(UserError, match="bytes, over 1,000: ship a smaller one"):
         shipping.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+@pytest.mark.parametrize("name", ["run.json", "log.jsonl", "model.safetensors"])
+def test_a_run_that_is_not_whole_is_not_shipped(
+    name: str, run: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = shutil.copytree(run, tmp_path_factory.mktemp("runs") / "tiny")
+    (folder / name).unlink()
+    with pytest.raises(UserError, match=re.escape(name)):
+        shipping.ship(folder, "en-fr")
+    assert not list(models.iterdir())
+
+
+def test_a_model_that_cannot_be_measured_is_not_shipped(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_corpus(folder: Path) -> None:
+        raise UserError("the corpus cannot be had")
+
+    with monkeypatch.context() as offline:
+        offline.setattr(shipping, "evaluate_folder", no_corpus)
+        with pytest.raises(UserError, match="cannot be had"):
+            shipping.ship(run, "en-fr")
     assert not list(models.iterdir())
 
 

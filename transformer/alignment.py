@@ -40,7 +40,8 @@ def word_attention(
 ) -> WordAttention:
     """Measure what each word of a given translation attends to.
 
-    The weights of a source word's pieces are added, those of a target word's averaged.
+    The weights of a source word's pieces are added, those of a target word's averaged. A piece
+    of several words, as "...", is a piece of each: they share its weight as a source equally.
 
     Args:
         translator: The model; it reads `tgt` instead of writing its own.
@@ -53,28 +54,37 @@ def word_attention(
         UserError: a side has no words.
     """
     src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_words, src_of = _words(translator.src_tokenizer, src_ids)
-    tgt_words, tgt_of = _words(translator.tgt_tokenizer, tgt_ids)
+    src_words, src_parts = _words(translator.src_tokenizer, src_ids)
+    tgt_words, tgt_parts = _words(translator.tgt_tokenizer, tgt_ids)
     sources = collate_sources([src_ids]).to(translator.device)
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
     cross = translator.model.attention_maps(sources, tgt_in).cross[:, 0].cpu()
     rows = cross[:, :, 1:] if of_reader else cross[:, :, :-1]
-    columns = torch.nn.functional.one_hot(torch.tensor([*src_of, len(src_words)])).float()
-    groups = torch.nn.functional.one_hot(torch.tensor(tgt_of)).float()
-    groups = groups / groups.sum(0).clamp(min=1)
+    columns = torch.block_diag(src_parts / src_parts.sum(1, keepdim=True), torch.ones(1, 1))
+    groups = tgt_parts / tgt_parts.sum(0)
     return WordAttention(src_words, tgt_words, groups.T @ rows @ columns)
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Give the words of a sentence, and for each of its ids the word that it is a part of."""
+def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
+    """Give the words of a sentence, and which of them each of its ids spells.
+
+    Returns:
+        The words, and (ids, words): 1 where the id is a piece of the word, else 0.
+    """
     text = tokenizer.decode(ids)
     spans = [match.span() for match in re.finditer(WORD, text)]
     if not spans:
         raise UserError(f"{text!r} has no words to align: give a sentence")
-    ends = [len(tokenizer.decode(ids[: index + 1])) for index in range(len(ids))]
-    # A piece belongs to the first word that has not ended before it does.
-    found = [sum(word_end < end for _, word_end in spans) for end in ends]
-    return [text[a:b] for a, b in spans], [min(word, len(spans) - 1) for word in found]
+    parts = torch.zeros(len(ids), len(spans))
+    start = 0
+    for index in range(len(ids)):
+        end = len(tokenizer.decode(ids[: index + 1]))
+        # From the first word that goes on after the piece's start to the one at its end.
+        last = min(sum(word_end < end for _, word_end in spans), len(spans) - 1)
+        first = min(sum(word_end <= start for _, word_end in spans), last)
+        parts[index, first : last + 1] = 1
+        start = end
+    return [text[a:b] for a, b in spans], parts
 
 
 def strongest_links(weights: Tensor) -> Links:

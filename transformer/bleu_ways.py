@@ -21,7 +21,8 @@ from transformer.data.words import split_words
 from transformer.decoding import BEAM_SIZE
 from transformer.errors import exit_status
 from transformer.evaluation import bleu, bleu_tokenised_lowercased, default_split
-from transformer.files import read_json, write_json
+from transformer.files import check_file, read_json, write_json
+from transformer.machine import pick_device
 from transformer.model_folder import RUN
 from transformer.provenance import provenance
 from transformer.shipped import find_model
@@ -112,7 +113,10 @@ def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
     Raises:
         UserError: the model or the corpus cannot be had, or the file cannot be written.
     """
-    translator = Translator.load(model)
+    check_file(file)
+    folder = find_model(model)
+    training = read_json(folder / RUN)  # fails before the work, if at all
+    translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
     split = default_split(data.corpus)
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
@@ -120,7 +124,6 @@ def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
     where: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
     where |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     where |= {"beam_size": beam_size, "sentences": len(text)}
-    training = read_json(find_model(model) / RUN)
     record = where | figures | {"training": training, "evaluation": provenance(translator.device)}
     write_json(file, record)
     return record

@@ -6,6 +6,7 @@ the *validation* text; the test text is for the recipe that is chosen in the end
 """
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,18 +16,21 @@ from typing import Any
 from transformer import recipes
 from transformer.config import Recipe
 from transformer.data import corpora
-from transformer.errors import INTERRUPTED, exit_status, unknown_name
+from transformer.errors import INTERRUPTED, UserError, exit_status, unknown_name
 from transformer.evaluation import evaluate_translator
 from transformer.faults import FAULTS, build_with
-from transformer.files import read_json, write_json
-from transformer.model_folder import RUN, Description, Network, holds_run
+from transformer.files import check_file, read_json, write_json
+from transformer.machine import pick_device
+from transformer.model_folder import RUN, Description, Network, holds_run, read_recipe
 from transformer.results import results_folder
 from transformer.training.folder import RunFolder
 from transformer.training.log import read_log
 from transformer.training.runner import train_recipe
 from transformer.translator import Translator
 
-FIGURES = "figures.json"  # in a run's folder, beside what training leaves
+# In a run's folder, beside what training leaves.
+FIGURES = "figures.json"
+SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
 
 
 @dataclass(frozen=True)
@@ -156,21 +160,27 @@ def run_experiment(
         Whether all was done; False after Ctrl-C.
 
     Raises:
-        UserError: a variant is unknown, or a run fails.
+        UserError: a variant is unknown, or a folder or the record is of something else, all
+            before any training; or a run fails.
     """
     for name in only:
         if name not in experiment.variants:
             raise unknown_name("variant", name, experiment.variants)
     plan = [(name, seed) for seed in seeds for name in only or experiment.variants]
-    for number, (name, seed) in enumerate(plan, start=1):
+    folders = [out / f"{list(experiment.variants).index(name)}-{seed}" for name, seed in plan]
+    check_record(record, experiment)
+    for (name, seed), folder in zip(plan, folders, strict=True):
+        check_run(folder, experiment, name, seed)
+    for number, ((name, seed), folder) in enumerate(zip(plan, folders, strict=True), start=1):
         on_line(f"run {number} of {len(plan)}: {name}, seed {seed}")
-        folder = out / f"{list(experiment.variants).index(name)}-{seed}"
         if not (folder / RUN).exists():
-            recipe = experiment.run_recipe(name, seed)
+            begun = holds_run(folder)
+            if not begun:
+                write_json(folder / SWITCHED_ON, list(experiment.faults.get(name, ())))
             result = train_recipe(
-                recipe,
+                experiment.run_recipe(name, seed),
                 folder,
-                resume=holds_run(folder),
+                resume=begun,
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
                 build=experiment.build(name),
@@ -181,6 +191,51 @@ def run_experiment(
             write_json(folder / FIGURES, measure(folder, experiment.build(name)))
         add_run(record, experiment, ended_run(experiment, name, folder))
     return True
+
+
+def check_record(record: Path, experiment: Experiment) -> None:
+    """Refuse a record that the runs of an experiment cannot be added to.
+
+    Raises:
+        UserError: it cannot be written; it is of another experiment, recipe or budget, or has
+            a variant that the experiment has not.
+    """
+    check_file(record)
+    if not record.exists():
+        return
+    held, wanted = read_json(record), _about(experiment)
+    if not isinstance(held, dict) or {key: held.get(key) for key in wanted} != wanted:
+        raise UserError(
+            f"{record} is no record of {experiment.name!r} with its recipe and budget of today: "
+            "give another --record, or remove the file"
+        )
+    for run in held["runs"]:
+        if run["variant"] not in experiment.variants:
+            raise UserError(
+                f"{record} has a run of {run['variant']!r}, which is no variant of "
+                f"{experiment.name!r}: rename it there, or give another --record"
+            )
+
+
+def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
+    """Refuse a folder that holds another run than the one that belongs there.
+
+    Raises:
+        UserError: the run's settings or faults are not the variant's of today.
+    """
+    if not holds_run(folder):
+        return
+    wanted = experiment.run_recipe(variant, seed)
+    held = read_recipe(folder)
+    # The words about a recipe change no figure.
+    same = dataclasses.replace(held, about=wanted.about, differs=wanted.differs) == wanted
+    file = folder / SWITCHED_ON
+    faults = read_json(file) if file.exists() else []  # earlier versions wrote no such file
+    if not same or faults != list(experiment.faults.get(variant, ())):
+        raise UserError(
+            f"{folder} holds another run than {variant!r} with seed {seed}: "
+            "choose another --out, or remove the folder"
+        )
 
 
 def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
@@ -194,7 +249,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
         What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
         ("greedy"), and, where checkpoints are averaged, greedily with the last one ("last").
     """
-    final = Translator.load(folder, build=build)
+    final = Translator.load(folder, pick_device(), build=build)
     data = final.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     figures = {
@@ -202,7 +257,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
         "greedy": evaluate_translator(final, text, beam_size=1),
     }
     if steps := RunFolder(folder).step_files():
-        last = Translator.load(folder, weights=steps[-1], build=build)
+        last = Translator.load(folder, pick_device(), weights=steps[-1], build=build)
         figures["last"] = evaluate_translator(last, text, beam_size=1)
     return figures
 
@@ -235,8 +290,16 @@ def add_run(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
     order = list(experiment.variants)
     runs = [old for old in runs if (old["variant"], old["seed"]) != (run["variant"], run["seed"])]
     runs = sorted([*runs, run], key=lambda one: (order.index(one["variant"]), one["seed"]))
-    about = {"experiment": experiment.name, "recipe": experiment.recipe}
-    write_json(record, about | {"budget": dict(experiment.budget), "runs": runs})
+    write_json(record, _about(experiment) | {"runs": runs})
+
+
+def _about(experiment: Experiment) -> dict[str, Any]:
+    """Give what all runs of a record have in common."""
+    return {
+        "experiment": experiment.name,
+        "recipe": experiment.recipe,
+        "budget": dict(experiment.budget),
+    }
 
 
 def scores(record: Mapping[str, Any], reading: str = "greedy") -> dict[str, list[float]]:

@@ -18,7 +18,8 @@ from transformer.attention import AttentionMaps, MultiHeadAttention
 from transformer.data import corpora
 from transformer.errors import UserError, exit_status
 from transformer.evaluation import bleu
-from transformer.files import write_json
+from transformer.files import check_file, write_json
+from transformer.machine import pick_device
 from transformer.model import Transformer
 from transformer.provenance import provenance
 from transformer.results import results_folder
@@ -226,13 +227,15 @@ def main() -> int:
     parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
     parser.add_argument("record", metavar="NAME", help="of data/results/heads/NAME.json")
     options = parser.parse_args()
-    translator = Translator.load(options.model)
+    file = results_folder() / "heads" / f"{options.record}.json"
+    check_file(file)
+    translator = Translator.load(options.model, pick_device())
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
     record = provenance(translator.device) | {"model": options.model, "split": "validation"}
     record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
-    write_json(results_folder() / "heads" / f"{options.record}.json", record)
+    write_json(file, record)
     return 0
 
 

@@ -5,6 +5,7 @@ system 3 did and once by groups as `transformer.data.tatoeba` does, and writes
 `data/results/leaks/tatoeba.json`.
 """
 
+import argparse
 import math
 import random
 import sys
@@ -157,6 +158,10 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
 
 def main() -> int:
     """Measure Tatoeba, and write the record."""
+    argparse.ArgumentParser(
+        prog="python -m transformer.leaks",
+        description="Measure what of Tatoeba's test pairs stands in training, and record it.",
+    ).parse_args()
     pairs = all_pairs(CORPORA["tatoeba"])
     figures = measure_splits(pairs)
     origin = provenance(torch.device("cpu")) | {"seed": SEED}

@@ -50,11 +50,14 @@ def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
         0 to 100.
 
     Raises:
-        UserError: there are no trees, or not as many of the one as of the other.
+        UserError: there are no trees, not as many of the one as of the other, or no phrase in
+            any of them.
     """
     if not gold or len(found) != len(gold):
         raise UserError(f"{len(found)} trees for {len(gold)} sentences: give one for each")
     said, right = [phrases(tree) for tree in found], [phrases(tree) for tree in gold]
     common = sum((a & b).total() for a, b in zip(said, right, strict=True))
     total = sum(each.total() for each in (*said, *right))
+    if total == 0:
+        raise UserError("no tree has a phrase to score: write trees as (NP DT NN )NP")
     return 200 * common / total

@@ -5,14 +5,16 @@ another seed is recorded as data/results/seeds/NAME-SEED.json, beside data/resul
 a run of an earlier system's recipe as data/results/systems/NAME.json.
 """
 
+import argparse
 import math
 import re
 import statistics
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.errors import UserError, unknown_name
+from transformer.errors import UserError, exit_status, unknown_name
 from transformer.files import read_json
 from transformer.published import PUBLISHED
 
@@ -209,5 +211,15 @@ def _row(record: dict[str, Any]) -> list[str]:
     ]
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Print the tables of README.md."""
+    argparse.ArgumentParser(
+        prog="python -m transformer.results",
+        description="Print the tables of recorded runs, in Markdown.",
+    ).parse_args()
     print(table(), seeds_table(), systems_table(), sep="\n\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(main))

@@ -7,6 +7,7 @@ with them so. `tests/test_shipped.py` measures every card's slice again.
 import argparse
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.errors import UserError, exit_status
 from transformer.evaluation import bleu, default_split, evaluate_folder
-from transformer.files import read_json, write_atomically, write_json
+from transformer.files import check_folder, read_json, write_atomically, write_json
 from transformer.shipped import CARD, models_folder, sha256
 from transformer.training.checkpoint import load_tensors, save_tensors
 from transformer.training.folder import RunFolder
+from transformer.training.log import read_log
 from transformer.translator import Translator
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
@@ -64,28 +66,33 @@ def ship(run: Path, name: str) -> Path:
         card.json (figures, a slice's BLEU, the data's terms, sums) and README.md.
 
     Raises:
-        UserError: the run has not ended, its weights are too many to ship, or there is a
-            model of this name.
+        UserError: the run has not ended or a file of it is missing, its weights are too many
+            to ship, its corpus cannot be had, or there is a model of this name; nothing is made.
     """
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")
+    check_folder(out)
     description = model_folder.read_description(run)
+    training = read_json(run / model_folder.RUN)
+    read_log(RunFolder(run).log)  # only to refuse a run without one
     tensors, about = load_tensors(RunFolder(run).model)
     halves = {key: tensor.half() for key, tensor in tensors.items()}
     if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
         raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
-    model_folder.write_description(out, description)
-    save_tensors(RunFolder(out).model, halves, **about)
-    for path in (run / model_folder.RUN, RunFolder(run).log):
-        shutil.copy(path, out / path.name)
-    sums = {path.name: sha256(path) for path in sorted(out.iterdir())}
-    card = _card(out) | {"sha256": sums}
-    write_json(out / CARD, card)
-    write_atomically(
-        out / "README.md",
-        page(name, description.recipe, card, read_json(out / model_folder.RUN)).encode(),
-    )
+    models_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=models_folder(), prefix=".") as temporary:
+        made = Path(temporary) / "model"
+        model_folder.write_description(made, description)
+        save_tensors(RunFolder(made).model, halves, **about)
+        for path in (run / model_folder.RUN, RunFolder(run).log):
+            shutil.copy(path, made / path.name)
+        sums = {path.name: sha256(path) for path in sorted(made.iterdir())}
+        card = _card(made) | {"sha256": sums}
+        write_json(made / CARD, card)
+        text = page(name, description.recipe, card, training)
+        write_atomically(made / "README.md", text.encode())
+        made.rename(out)  # whole or not at all
     return out
 
 

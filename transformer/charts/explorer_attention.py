@@ -6,6 +6,7 @@ from torch import Tensor
 from transformer.attention import AttentionMaps
 from transformer.charts.cells import View, cell_chart, check_size, pack, view
 from transformer.charts.controls import slider
+from transformer.charts.export import require_attention
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.errors import UserError
 from transformer.translator import Attention
@@ -23,8 +24,10 @@ def attention_explorer(attention: Attention) -> alt.Chart:
         attention: From `Translator.attention`.
 
     Raises:
-        UserError: the tokens do not fit the weights, or the sentence is too long for a chart.
+        UserError: the model has no attention, the tokens do not fit the weights, or the
+            sentence is too long for a chart.
     """
+    require_attention(attention)
     maps = attention.maps._asdict()
     views = _views(attention)
     for name, weights in maps.items():

@@ -77,7 +77,8 @@ def _description(batches: Mapping[str, Sequence[Batch]]) -> str:
     return (
         "Bar chart of one batch: each row is a sentence, its tokens in green and in grey the "
         f"padding up to the longest. Shown: {first}, batch 1, {_title(batches[first][0])}. "
-        f"Padding of all batches by rule: {shares}. Controls change rule and batch."
+        f"Padding of the {len(batches[first])} batches to choose from, by rule: {shares}. "
+        "Controls change rule and batch."
     )
 
 

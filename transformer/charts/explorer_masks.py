@@ -96,7 +96,7 @@ def _description(masks: dict[str, Tensor]) -> str:
     tgt_len, src_len = masks["cross"].shape
     return (
         f"Grid of the masks of {src_len} source and {tgt_len} target tokens: a row for each "
-        "token that attends, a column for each attended to, colored where it may. A control "
+        "token that attends, a column for each attended to, coloured where it may. A control "
         f"chooses padding, causal, combined or cross. {' '.join(counts)}"
     )
 

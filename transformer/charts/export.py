@@ -37,7 +37,8 @@ def write_attention(
         beam_size: Of the search.
 
     Raises:
-        UserError: the name ends in neither .json nor .png, or nothing is there to show.
+        UserError: the name ends in neither .json nor .png, or nothing is there to show; a
+            picture of a model without attention.
     """
     check_attention_file(path)
     shown = [sentence for sentence in sentences if sentence.strip()]
@@ -47,6 +48,18 @@ def write_attention(
         write_json(path, [_numbers(translator.attention(text, beam_size)) for text in shown])
     else:
         _draw(path, translator.attention(shown[0], beam_size))
+
+
+def require_attention(attention: Attention) -> None:
+    """Refuse to draw the attention of a model that has none.
+
+    Raises:
+        UserError: the model has no layer with attention.
+    """
+    if not len(attention.maps.cross):
+        raise UserError(
+            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
+        )
 
 
 def _numbers(attention: Attention) -> dict[str, object]:
@@ -66,6 +79,7 @@ def _rounded(values: Any) -> Any:
 
 
 def _draw(path: Path, attention: Attention) -> None:
+    require_attention(attention)
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:

@@ -4,6 +4,8 @@ It draws every figure anew into figures/, and writes figures/README.md, which sh
 its alt text, a paragraph for readers who do not see it. A test draws them again and compares.
 """
 
+import argparse
+import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +18,7 @@ from matplotlib.figure import Figure
 from transformer.charts import figure_architecture, figure_attention, figure_batch
 from transformer.charts.diagram import Point
 from transformer.charts.pictures import shrink
-from transformer.errors import UserError
+from transformer.errors import UserError, exit_status
 from transformer.files import write_atomically
 
 COMMAND = "python -m transformer.charts.figures"
@@ -113,5 +115,15 @@ def write_all(folder: Path) -> None:
     write_atomically(folder / "README.md", page().encode())
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Draw every figure of the checkout anew."""
+    argparse.ArgumentParser(
+        prog=COMMAND,
+        description="Draw every figure anew into figures/, with the page that shows them.",
+    ).parse_args()
     write_all(figures_folder())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(main))

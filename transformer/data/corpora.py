@@ -28,7 +28,7 @@ def load(corpus: str | Corpus, split: str, src_lang: str, tgt_lang: str) -> Para
         corpus: A name in `CORPORA`, or a corpus of your own making (one with other
             mirrors: `dataclasses.replace(CORPORA["multi30k"], mirrors=(...))`).
         split: One of the corpus's splits.
-        src_lang, tgt_lang: One of its directions: "de", "en", "fr".
+        src_lang, tgt_lang: One of its directions, as "de" and "en"; "tree" is a tree of phrases.
 
     Raises:
         UserError: A name is unknown, a file cannot be had or is corrupted, the sides have

@@ -4,7 +4,9 @@
 after a change of the word lists or of the grammar. Drawing takes some 5 s, reading 0.3 s.
 """
 
+import argparse
 import gzip
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
@@ -19,6 +21,8 @@ from transformer.data.grammar_periods import PeriodSampler
 from transformer.data.grammar_phenomena import combinations, phenomena
 from transformer.data.grammar_tables import corpus_folder, lexicon
 from transformer.data.grammar_tree import Tree, Word
+from transformer.errors import exit_status
+from transformer.files import write_atomically
 
 SEED = 2017
 LENGTHS = ((4, 16), (17, 25))  # fewest and most tokens: ordinary, long
@@ -114,6 +118,16 @@ def line(split: str, said: Sentence) -> str:
     return "\t".join((split, *texts, *said.links.values(), shown, said.parse)) + "\n"
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Draw the corpus, and write its file."""
+    argparse.ArgumentParser(
+        prog="python -m transformer.data.grammar_build",
+        description="Draw the sentences of the embedded corpus again, and write them.",
+    ).parse_args()
     content = "".join(line(split, sentence) for split, sentence in build()).encode()
-    (corpus_folder() / FILE).write_bytes(gzip.compress(content, mtime=0))
+    write_atomically(corpus_folder() / FILE, gzip.compress(content, mtime=0))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(main))

@@ -22,7 +22,7 @@ class ParallelText:
     """One split of a corpus in one direction.
 
     Attributes:
-        src_lang, tgt_lang: Language codes: "de", "en", "fr".
+        src_lang, tgt_lang: Language codes: "de", "en", "fr"; or "tree", a tree of phrases.
         src: Source sentences, stripped, none empty.
         tgt: Their translations; `tgt[i]` translates `src[i]`.
         references: For each sentence every accepted translation, `tgt[i]` among

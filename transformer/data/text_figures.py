@@ -4,7 +4,9 @@ Not in the paper. `python -m transformer.data.text_figures` measures Multi30k an
 `data/results/text/multi30k.json`, which lesson 01 shows.
 """
 
+import argparse
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +20,7 @@ from transformer.data.batching_rules import measure, plans
 from transformer.data.tokenizers import train
 from transformer.data.vocabulary import FIRST_ID
 from transformer.data.words import split_words
-from transformer.errors import UserError
+from transformer.errors import UserError, exit_status
 from transformer.files import read_json, write_json
 from transformer.provenance import ROOT, provenance
 
@@ -178,6 +180,16 @@ def recorded() -> dict[str, Any]:
     return record
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Measure Multi30k, and write the record."""
+    argparse.ArgumentParser(
+        prog=COMMAND,
+        description="Measure the text of Multi30k, its vocabularies and its padding; record it.",
+    ).parse_args()
     origin = provenance(torch.device("cpu")) | {"command": COMMAND, "seed": SEED}
     write_json(RECORD, origin | {"figures": multi30k_figures()})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(main))
