@@ -23,7 +23,9 @@ import torch
 from conftest import TINY
 
 from transformer.__main__ import main
+from transformer.training import runner
 from transformer.training.checkpoint import load_tensors
+from transformer.training.interrupt import NOTED
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -228,6 +230,27 @@ def test_fewer_steps_than_are_done(model: Path, capsys: Capture) -> None:
     assert snapshot(model) == before
 
 
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("lost", ["checkpoints", "recipe.json"])
+def test_a_model_is_not_overwritten_by_a_run_that_cannot_go_on(
+    lost: str, resume: bool, model: Path, capsys: Capture
+) -> None:
+    if lost == "checkpoints":
+        shutil.rmtree(model / lost)
+    else:
+        (model / lost).unlink()
+    before = snapshot(model)
+    command = [*TINY_DEMO, "--steps", "3", "--out", model, *(["--resume"] if resume else [])]
+    assert f"error: {model} h" in fails(capsys, *command)  # has or holds
+    assert snapshot(model) == before
+
+
+def test_a_runs_state_given_as_weights(model: Path, capsys: Capture, monkeypatch: Patch) -> None:
+    type_in(monkeypatch, "The dog sleeps.\n")
+    state = model / "checkpoints" / "last.safetensors"
+    assert "give best.safetensors or" in fails(capsys, "translate", model, "--weights", state)
+
+
 # --- translate -------------------------------------------------------------------------
 
 
@@ -315,7 +338,7 @@ def test_the_command_after_ctrl_c_ends_with_the_same_weights(tmp_path: Path) -> 
         assert stopped.poll() is None
     stopped.send_signal(signal.SIGINT)
     out, err = stopped.communicate(timeout=120)
-    assert (stopped.returncode, err) == (130, "")
+    assert (stopped.returncode, err) == (130, f"{NOTED}\n")
     said, _, again = out.splitlines()[-1].partition("; go on with: ")
     assert int(said.removeprefix("stopped after step ").partition(",")[0]) < 80
     expected = ["python", "-m", "transformer", *command, str(tmp_path / "st op"), "--resume"]
@@ -330,6 +353,23 @@ def test_the_command_after_ctrl_c_ends_with_the_same_weights(tmp_path: Path) -> 
         two, _ = load_tensors(tmp_path / "st op" / name)
         assert one.keys() == two.keys()
         assert all(torch.equal(one[key], two[key]) for key in one)
+
+
+def test_a_second_ctrl_c_names_the_command_that_goes_on(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    def press(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "train", press)
+    command = [*TINY_DEMO, "--steps", "2", "--out", str(tmp_path / "run")]
+    assert main(command) == 130
+    again = shlex.join(["python", "-m", "transformer", *command, "--resume"])
+    said = f"stopped at once; go on from what was last saved with: {again}\n"
+    assert capsys.readouterr().err == said
+    monkeypatch.setattr(runner.corpora, "load", press)  # before there is a run to go on with
+    assert main([*command[:-1], str(tmp_path / "other")]) == 130
+    assert capsys.readouterr().err == "stopped\n"
 
 
 def test_ctrl_c_where_nothing_is_trained(capsys: Capture, monkeypatch: Patch) -> None:

@@ -97,6 +97,14 @@ def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> Non
     assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
 
 
+def test_a_runs_whole_state_is_not_its_weights() -> None:
+    state = {"model/embedding.weight": torch.ones(7, 5), "random/cpu": torch.ones(3)}
+    with pytest.raises(
+        UserError, match=r"last\.safetensors holds a run's state: give best\.safetensors or a step_"
+    ):
+        load_weights(Tied(), state, Path("last.safetensors"))
+
+
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no file .*gone\.safetensors"):
         load_tensors(tmp_path / "gone.safetensors")

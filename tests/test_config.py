@@ -110,6 +110,8 @@ def test_the_smallest_vocabularies_pass() -> None:
         ({"epsilon": float("nan")}, "epsilon is nan"),
         ({"clip_norm": -1}, "clip_norm is -1.0: give 0 or more"),
         ({"patience": -1}, "patience is -1: give 0 or more"),
+        ({"seed": -1}, "seed is -1: give a number from 0 up to, not including, 2**63"),
+        ({"seed": 2**63}, "seed is 9223372036854775808: give a number from 0"),
     ],
 )
 def test_training_that_cannot_be(changes: dict[str, Any], message: str) -> None:

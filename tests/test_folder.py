@@ -34,6 +34,32 @@ def test_only_the_newest_before_a_step_are_left(
     assert folder.step_files() == [folder.step_file(step) for step in left]
 
 
+@pytest.mark.parametrize("name", ["last", "best", "model", "step"])
+def test_any_weights_are_seen(tmp_path: Path, name: str) -> None:
+    folder = RunFolder(tmp_path)
+    assert not folder.holds_weights()
+    path = folder.step_file(3) if name == "step" else getattr(folder, name)
+    save_tensors(path, {"a": torch.ones(1)})
+    assert folder.holds_weights()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_no_weights_are_overwritten(tmp_path: Path, resume: bool) -> None:
+    folder = RunFolder(tmp_path)
+    folder.check(resume)  # nothing is here
+    save_tensors(folder.model, {"a": torch.ones(1)})
+    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from: choose"):
+        folder.check(resume)
+
+
+def test_a_run_is_gone_on_with_only_if_asked_for(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    save_tensors(folder.last, {"a": torch.ones(1)})
+    folder.check(resume=True)
+    with pytest.raises(UserError, match="already holds a run: resume it"):
+        folder.check(resume=False)
+
+
 def parts(seed: int) -> tuple[nn.Module, torch.optim.Optimizer]:
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.5), nn.Linear(5, 2))

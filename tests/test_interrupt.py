@@ -1,10 +1,12 @@
+import io
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from transformer.training.interrupt import noted_interrupt
+from transformer.training.interrupt import NOTED, noted_interrupt
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +24,24 @@ def test_the_first_is_noted_and_the_second_interrupts() -> None:
         assert pressed
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+def test_the_first_says_so_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with noted_interrupt():
+        signal.raise_signal(signal.SIGINT)
+        assert capsys.readouterr() == ("", f"{NOTED}\n")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class InTheMiddle(io.StringIO):
+        def write(self, text: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
+
+    monkeypatch.setattr(sys, "stderr", InTheMiddle())
+    with noted_interrupt() as pressed:
+        signal.raise_signal(signal.SIGINT)
+    assert pressed
 
 
 def test_afterwards_all_is_as_before() -> None:

@@ -81,13 +81,23 @@ def test_truncating_drops_later_steps_and_a_torn_line(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"kind": "trai')
     assert [line["step"] for line in read_log(path)] == [2, 3, 5, 7]
-    truncate_log(path, 5)
+    truncate_log(path, 5, 5)
     append_log(path, replace(REPORT, step=6))
     assert [line["step"] for line in read_log(path)] == [2, 3, 5, 6]
 
 
+def test_truncating_drops_a_validation_that_was_not_saved(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    for step in (3, 5):
+        append_log(path, replace(REPORT, step=step))
+        append_log(path, replace(VALIDATION, step=step))
+    truncate_log(path, 5, 3)
+    left = [(line["kind"], line["step"]) for line in read_log(path)]
+    assert left == [("training", 3), ("validation", 3), ("training", 5)]
+
+
 def test_truncating_begins_a_log(tmp_path: Path) -> None:
-    truncate_log(tmp_path / "new" / "log.jsonl", 0)
+    truncate_log(tmp_path / "new" / "log.jsonl", 0, 0)
     assert read_log(tmp_path / "new" / "log.jsonl") == []
 
 

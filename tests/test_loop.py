@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.errors import UserError
 from transformer.model import Transformer
-from transformer.training.checkpoint import load_tensors
+from transformer.training import loop
+from transformer.training.checkpoint import load_tensors, save_tensors
+from transformer.training.folder import RunFolder
 from transformer.training.log import Report, TrainingResult, read_log
 from transformer.training.loop import train
 from transformer.training.loss import validation_loss
@@ -278,6 +281,40 @@ def test_not_finite_after_resuming_names_the_step_resumed_from(tmp_path: Path) -
         go(tmp_path, model, resume=True)
 
 
+@pytest.mark.parametrize("where", ["step 8", "validation"])
+def test_a_batch_that_does_not_fit_in_memory(tmp_path: Path, where: str) -> None:
+    model, passes = Tiny(), 0
+
+    def fail(module: nn.Module, *_: object) -> None:
+        nonlocal passes
+        passes += module.training
+        if passes == (8 if where == "step 8" else 6) and module.training == (where == "step 8"):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    model.register_forward_hook(fail)
+    after, saved = ("7", "6") if where == "step 8" else ("6", "3")
+    with pytest.raises(
+        UserError,
+        match=f"out of memory on cpu after step {after}; .*of step {saved}, is unharmed; "
+        "begin another run: halve batch_tokens and double accumulate",
+    ):
+        go(tmp_path, model)
+    resumed, straight = Tiny(), Tiny()
+    go(tmp_path, resumed, resume=True)  # another program had the memory, say
+    go(tmp_path / "straight", straight)
+    assert same_weights(resumed, straight)
+
+
+def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    model = Tiny()
+    model.register_forward_hook(fail)
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        go(tmp_path, model)
+
+
 def test_a_model_in_evaluation_mode_is_trained_with_dropout(tmp_path: Path) -> None:
     one, two = Tiny(), Tiny().eval()
     go(tmp_path / "1", one)
@@ -361,6 +398,104 @@ def test_resuming_what_never_saved_begins(tmp_path: Path) -> None:
     assert same_weights(straight, resumed)
 
 
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("left", ["model", "best", "step_000012"])
+def test_weights_without_their_last_checkpoint_are_not_overwritten(
+    tmp_path: Path, left: str, resume: bool
+) -> None:
+    go(tmp_path, Tiny())
+    for path in tmp_path.rglob("*.safetensors"):
+        if path.stem != left:
+            path.unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
+        go(tmp_path, Tiny(), resume=resume)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+
+
+@pytest.mark.parametrize("saves", [1, 2])
+def test_killed_while_the_first_checkpoint_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: int
+) -> None:
+    def die_at(*arguments: Any, **options: Any) -> None:
+        nonlocal saves
+        saves -= 1
+        if saves == 0:
+            raise KeyboardInterrupt
+        save_state(*arguments, **options)
+
+    save_state = RunFolder.save_state
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "save_state", die_at)
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path / "2", Tiny())
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(straight, resumed)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+
+
+@pytest.mark.parametrize("steps", [2, 5])  # before the first validation, and after it
+def test_resuming_with_the_steps_that_are_done_validates_them(tmp_path: Path, steps: int) -> None:
+    config = replace(CONFIG, steps=steps, average_last=1)
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight, config)
+    go(tmp_path / "2", Tiny(), replace(config, steps=12), stop_after=steps)
+    with pytest.raises(UserError, match=f"give {steps} steps or more"):
+        go(tmp_path / "2", Tiny(), replace(config, steps=1), resume=True)
+    result = go(tmp_path / "2", resumed, config, resume=True)
+    assert (result.step, result.interrupted) == (steps, False)
+    assert same_weights(straight, resumed)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+    go(tmp_path / "2", resumed, config, resume=True)  # nothing is left to do
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+
+
+def test_a_validation_that_was_not_saved_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight)
+    go(tmp_path / "2", Tiny(), stop_after=5)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "save_state", die)
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path / "2", Tiny(), replace(CONFIG, steps=5), resume=True)
+    assert told(tmp_path / "2")[-1]["step"] == 5
+    go(tmp_path / "2", resumed, resume=True, stop_after=6)
+    files = [path.stem for path in RunFolder(tmp_path / "2").step_files()]
+    assert files == ["step_000003", "step_000006"]
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(straight, resumed)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+
+
+@pytest.mark.parametrize("stop_after", [5, 6])
+def test_a_checkpoint_of_before_validations_were_counted_is_gone_on_from(
+    tmp_path: Path, stop_after: int
+) -> None:
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight)
+    go(tmp_path / "2", Tiny(), stop_after=stop_after)
+    last = RunFolder(tmp_path / "2").last
+    tensors, about = load_tensors(last)
+    del about["progress"]["validated_step"]
+    save_tensors(last, tensors, **about)
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(straight, resumed)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+
+
+def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), stop_after=5)
+    result = go(tmp_path, Tiny(), resume=True, stop_after=4)
+    assert (result.step, result.interrupted) == (5, True)
+
+
 def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
     first, second = Tiny(), Tiny()
     result = go(tmp_path, first)
@@ -402,6 +537,32 @@ def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
     assert [report.to_dict() for report in reports] == read_log(tmp_path / "log.jsonl")
     assert reports[-1].seconds_left == 0
     assert all(r.seconds_left > 0 for r in reports[:-2])
+
+
+def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    def takes(seconds: float) -> Any:
+        def pass_time(*_: object) -> None:
+            nonlocal now
+            now += seconds
+
+        return pass_time
+
+    def slow_save(*arguments: Any, **options: Any) -> None:
+        takes(1000.0)()
+        save_state(*arguments, **options)
+
+    save_state = RunFolder.save_state
+    monkeypatch.setattr(RunFolder, "save_state", slow_save)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now))
+    model = Tiny()
+    model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
+    speeds: dict[int, float | None] = {}
+    config = replace(CONFIG, steps=6, report_every=1)
+    go(tmp_path, model, config, on_report=lambda r: speeds.setdefault(r.step, r.tokens_per_second))
+    tokens = [batch.num_tgt_tokens for _, batch in zip(range(6), DATA.epoch(0), strict=False)]
+    assert list(speeds.values()) == [pytest.approx(count) for count in tokens]
 
 
 def test_training_loss_is_of_the_steps_since_the_last_report(tmp_path: Path) -> None:

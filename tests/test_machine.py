@@ -4,13 +4,21 @@ import pytest
 import torch
 
 from transformer.errors import UserError
-from transformer.machine import course_profile, pick_device
+from transformer.machine import course_profile, is_out_of_memory, pick_device
 
 HAS_GPU = torch.cuda.is_available()
 
 
 def test_the_device_is_a_gpu_only_if_there_is_one() -> None:
     assert pick_device().type == ("cuda" if HAS_GPU else "cpu")
+
+
+def test_full_memory_is_told_from_other_errors() -> None:
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"))
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**15)  # four petabytes, of the CPU
+    assert is_out_of_memory(caught.value)
+    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
 @pytest.mark.parametrize("profile", ["quick", "full"])

@@ -10,7 +10,7 @@ import pytest
 import torch
 from conftest import TINY
 
-from transformer import recipes
+from transformer import provenance, recipes
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
@@ -19,6 +19,7 @@ from transformer.heads import removal_scores
 from transformer.model import count_parameters
 from transformer.model_folder import read_model
 from transformer.recurrent import Recurrent
+from transformer.training import runner
 from transformer.training.checkpoint import load_tensors
 from transformer.training.log import TrainingResult, read_log
 from transformer.training.runner import train_recipe
@@ -107,6 +108,65 @@ def test_more_steps_go_on(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has done 7 steps already"):
         carry_out(RECIPE, tmp_path, resume=True)
     assert read_model(tmp_path)[0].recipe == longer
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_tells_of_how_the_run_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
+        monkeypatch.setattr(provenance, "commit", lambda: "later")
+        return train(*arguments, **options)
+
+    train = runner.train
+    monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
+    monkeypatch.setattr(runner, "train", someone_commits)
+    carry_out(RECIPE, tmp_path)
+    assert json.loads((tmp_path / "run.json").read_text())["commit"] == "at the beginning"
+
+
+@pytest.mark.usefixtures("quick")
+def test_resuming_what_is_done_leaves_the_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out(RECIPE, tmp_path)
+    before = (tmp_path / "run.json").read_bytes()
+    monkeypatch.setattr(provenance, "commit", lambda: "later")
+    carry_out(RECIPE, tmp_path, resume=True)
+    assert (tmp_path / "run.json").read_bytes() == before
+    for damage in (b"[1]", b"half"):  # that is no record: it is made again
+        (tmp_path / "run.json").write_bytes(damage)
+        carry_out(RECIPE, tmp_path, resume=True)
+        assert json.loads((tmp_path / "run.json").read_text())["commit"] == "later"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_goes_with_the_steps_that_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    carry_out(RECIPE, tmp_path)
+    longer = RECIPE.override({"steps": "7"})
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "write_json", die)  # a kill after the last step
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(longer, tmp_path, resume=True)
+    carry_out(longer, tmp_path, resume=True)
+    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("resume", [False, True])
+def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path, resume: bool) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    (tmp_path / "recipe.json").unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    other = RECIPE.override({"vocab_size": "271"})
+    with pytest.raises(UserError, match=r"holds weights but no recipe\.json"):
+        carry_out(other, tmp_path, resume=resume)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 
 
 @pytest.mark.usefixtures("quick")

@@ -5,7 +5,6 @@ Only what a command needs is imported, when it runs: help answers at once.
 
 import argparse
 import io
-import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer import commands, recipes
-from transformer.errors import INTERRUPTED, MISTAKE, exit_status
+from transformer.errors import MISTAKE, exit_status
 from transformer.shipped import names
 
 
@@ -62,23 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _one_line_each()
-        return _guarded(options.run, options)
-
-
-def _guarded(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command; say in one line what stopped it."""
-    try:
-        status = exit_status(lambda: run(options))
-        sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return INTERRUPTED
-    except OSError as error:  # of standard output: all other files are written with care
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
-            print(f"error: cannot go on: {error}", file=sys.stderr)
-        return MISTAKE
+        return exit_status(lambda: options.run(options))
 
 
 def _one_line_each() -> Callable[..., None]:

@@ -67,13 +67,20 @@ def verify_corpus(options: argparse.Namespace) -> int:
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe with its changed settings."""
     recipe = recipes.find(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.model_folder import holds_run
     from transformer.training.runner import train_recipe
 
     out: Path = options.out or Path("runs") / recipe.name
-    result = train_recipe(recipe, out, resume=options.resume)
+    again = [*options.typed, *([] if options.resume else ["--resume"])]
+    command = shlex.join(["python", "-m", "transformer", *again])
+    try:
+        result = train_recipe(recipe, out, resume=options.resume)
+    except KeyboardInterrupt:
+        if not holds_run(out):
+            raise
+        print(f"stopped at once; go on from what was last saved with: {command}", file=sys.stderr)
+        return INTERRUPTED
     if result.interrupted:
-        again = [*options.typed, *([] if options.resume else ["--resume"])]
-        command = shlex.join(["python", "-m", "transformer", *again])
         print(f"stopped after step {result.step}, all is kept; go on with: {command}")
         return INTERRUPTED
     print(result)

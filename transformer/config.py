@@ -212,7 +212,7 @@ class TrainingConfig:
         validate_every: Steps between validations, each followed by a checkpoint.
         patience: Validations without a better loss before stopping; 0 means never.
         average_last: Checkpoints averaged into the final model (§6.1); 1 means none.
-        seed: Of weights, dropout and the order of batches.
+        seed: Of weights, dropout and the order of batches; not negative, below 2**63.
     """
 
     steps: int = 100_000
@@ -264,6 +264,10 @@ class TrainingConfig:
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)
             require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
+        require(
+            0 <= self.seed < 2**63,
+            f"seed is {self.seed}: give a number from 0 up to, not including, 2**63",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

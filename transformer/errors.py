@@ -1,5 +1,6 @@
 """What a user can get wrong, said in one line with the remedy."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -17,20 +18,45 @@ class UserError(ValueError):
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Carry out a command, and say a user's mistake in one line.
+    """Carry out a command, and say in one line what stopped it.
 
     Args:
         command: Gives its exit status, or raises.
 
     Returns:
-        That status, or `MISTAKE` after a `UserError`.
+        That status; `MISTAKE` after a `UserError`, or where a file or standard output cannot
+        be read or written; `INTERRUPTED` after Ctrl-C.
     """
+    try:
+        status = _status(command)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        _give_up_output()
+        if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
+            print(f"error: cannot go on: {error}", file=sys.stderr)
+        return MISTAKE
+
+
+def _status(command: Callable[[], int]) -> int:
+    """Carry out a command, and say a user's mistake in one line."""
     try:
         return command()
     except UserError as error:
         message = " ".join(str(error).split())
         print(f"error: {message}", file=sys.stderr)
         return MISTAKE
+
+
+def _give_up_output() -> None:
+    """Drop what standard output cannot take: Python would fail on it again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:

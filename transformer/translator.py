@@ -13,6 +13,7 @@ from transformer.data.batches import collate_sources
 from transformer.data.lines import tidy
 from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_search
 from transformer.errors import UserError
+from transformer.machine import is_out_of_memory
 from transformer.model_folder import Description, Network, read_model
 from transformer.shipped import find_model
 
@@ -92,7 +93,7 @@ class Translator:
 
         Raises:
             UserError: a sentence is too long and `refuse_long` is on, `sentences` is a single
-                text, or `beam_size` is below 1.
+                text, `beam_size` is below 1, or the memory is too small.
         """
         if isinstance(sentences, str):
             raise UserError(f"{sentences!r} is one text: give a list of sentences")
@@ -114,7 +115,7 @@ class Translator:
             beam_size: Of the search; 1 is greedy.
 
         Raises:
-            UserError: the sentence is empty.
+            UserError: the sentence is empty, or the memory is too small.
         """
         source = self._encode(sentence, refuse_long=False)
         if not source:
@@ -160,7 +161,13 @@ class Translator:
     def _search(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
-        src = collate_sources(sources).to(self.device)
-        return beam_search(
-            self.model, src, beam_size=beam_size, alpha=alpha, max_len=self.recipe.model.max_len - 1
-        )
+        src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
+        try:
+            return beam_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            raise UserError(
+                f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
+                "sentences side by side: give a smaller beam or fewer sentences at once"
+            ) from error

@@ -79,6 +79,11 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: state[name] for name, first in _first_names(model).items() if name == first}
 
 
+def holds_state(tensors: Mapping[str, Tensor]) -> bool:
+    """Tell whether a file's tensors are a run's whole state (see `folder`), not weights alone."""
+    return "random/cpu" in tensors
+
+
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Put saved weights into a model, tied ones everywhere.
 
@@ -88,8 +93,12 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
         source: The file that they are from, for the message.
 
     Raises:
-        UserError: a tensor is missing, foreign or of another shape.
+        UserError: a tensor is missing, foreign or of another shape, or they are a run's state.
     """
+    if holds_state(tensors):
+        raise UserError(
+            f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
+        )
     names = _first_names(model)
     state = model.state_dict()
     expected = set(names.values())

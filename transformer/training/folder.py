@@ -19,7 +19,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from transformer.errors import UserError
-from transformer.training.checkpoint import load_tensors, load_weights, save_tensors, weights
+from transformer.training.checkpoint import (
+    holds_state,
+    load_tensors,
+    load_weights,
+    save_tensors,
+    weights,
+)
 
 
 class RunFolder:
@@ -35,6 +41,29 @@ class RunFolder:
         self.model = out / "model.safetensors"
         self.last = out / "checkpoints" / "last.safetensors"
         self.best = out / "checkpoints" / "best.safetensors"
+
+    def holds_weights(self) -> bool:
+        """Tell whether a run has left weights here, of any step."""
+        named = any(path.exists() for path in (self.last, self.best, self.model))
+        return named or bool(self.step_files())
+
+    def check(self, resume: bool) -> None:
+        """Refuse to begin, or to go on with, a run that would overwrite another's weights.
+
+        Raises:
+            UserError: there is a run to go on with and `resume` is off, or there are
+                weights and nothing to go on from.
+        """
+        if self.last.exists():
+            if not resume:
+                raise UserError(
+                    f"{self.out} already holds a run: resume it, or choose another folder"
+                )
+        elif self.holds_weights():
+            raise UserError(
+                f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
+                "choose another folder"
+            )
 
     def step_file(self, step: int) -> Path:
         """Name the weights of a step."""
@@ -76,7 +105,7 @@ class RunFolder:
             UserError: the file is missing or damaged, or holds weights only.
         """
         tensors, about = load_tensors(self.last)
-        if "random/cpu" not in tensors:
+        if not holds_state(tensors):
             raise UserError(f"{self.last} holds weights only: put the run's own file back")
         return tensors, about
 

@@ -21,6 +21,7 @@ class Progress:
             are used up.
         best_loss: Lowest validation loss so far, nats per token; None before the first.
         without_gain: Validations since then.
+        validated_step: The last step that was validated.
         seconds: Time spent.
         window_nll, window_tokens, window_start: Since the last report: the sum of the
             loss in nats, the real target tokens, and `seconds` when it began.
@@ -31,6 +32,7 @@ class Progress:
     batch: int = 0
     best_loss: float | None = None
     without_gain: int = 0
+    validated_step: int = 0
     seconds: float = 0.0
     window_nll: float = 0.0
     window_tokens: int = 0
@@ -179,14 +181,22 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def truncate_log(path: Path, step: int) -> None:
-    """Drop the reports after a step, so that a resumed run writes none twice.
+def truncate_log(path: Path, step: int, validated_step: int) -> None:
+    """Drop the reports after a checkpoint, so that a resumed run writes none twice.
 
     Begins an empty log where there is none.
+
+    Args:
+        path: Of the log.
+        step: Of the checkpoint.
+        validated_step: The last step that was validated before it was saved.
 
     Raises:
         UserError: the folder cannot be written to, or the file is not a log.
     """
-    records = read_log(path) if path.exists() else []
-    kept = [json.dumps(record) + "\n" for record in records if record["step"] <= step]
+    kept = []
+    for record in read_log(path) if path.exists() else []:
+        validation = record.get("kind") == "validation"
+        if record["step"] <= (validated_step if validation else step):
+            kept.append(json.dumps(record) + "\n")
     write_atomically(path, "".join(kept).encode())

@@ -20,6 +20,7 @@ from torch.optim import AdamW
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.errors import UserError
+from transformer.machine import is_out_of_memory
 from transformer.training import checkpoint
 from transformer.training.folder import RunFolder
 from transformer.training.interrupt import noted_interrupt
@@ -64,24 +65,40 @@ def train(
         out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
         d_model: Width of the model, for the schedule.
         device: Where to train.
-        resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
+        resume: Go on from the last checkpoint in `out`, or begin if it has no weights yet.
             Only `steps` may differ from the configuration begun with.
         on_report: Called with each report; `print` shows a line.
-        stop_after: Stop as Ctrl-C does, once this many steps are done.
+        stop_after: Stop as Ctrl-C does, once this many steps or more are done.
 
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
-            configuration or model; a loss is not finite; a file cannot be written.
+            configuration or model, or without its last checkpoint; a loss is not finite;
+            the memory is too small; a file cannot be written.
     """
     run = _Run(model, config, validation_batches, RunFolder(out), d_model, torch.device(device))
     run.begin(resume)
-    progress, stream = run.progress, _stream(batches, run.progress)
+    try:
+        return _carry_out(run, batches, on_report, stop_after)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise run.out_of_memory() from error
+
+
+def _carry_out(
+    run: "_Run", batches: Batches, on_report: Callable[[Report], None], stop_after: int | None
+) -> TrainingResult:
+    """Make the steps that are left, or those up to where the run is stopped."""
+    config, progress, stream = run.config, run.progress, _stream(batches, run.progress)
+    last_step = config.steps if stop_after is None else stop_after
     with noted_interrupt() as interrupted:
-        while not run.ended and not interrupted and progress.step != stop_after:
+        if run.validation_due:  # the run was stopped or killed just before it
+            on_report(run.validate_and_save())
+        while not run.ended and not interrupted and progress.step < last_step:
             run.update([next(stream) for _ in range(config.accumulate)])
             if progress.step % config.report_every == 0:
                 on_report(run.training_report())
-            if progress.step % config.validate_every == 0 or progress.step == config.steps:
+            if run.validation_due:
                 on_report(run.validate_and_save())
         if not run.ended:
             run.save_last()
@@ -129,15 +146,13 @@ class _Run:
         """Seed a new run, or take up the last checkpoint."""
         folder, progress = self.folder, self.progress
         torch.manual_seed(self.config.seed)
+        folder.check(resume)
         if folder.last.exists():
-            if not resume:
-                raise UserError(
-                    f"{folder.out} already holds a run: resume it, or choose another folder"
-                )
             tensors, about = folder.load_state()
             checkpoint.require_same(about["settings"], self.settings, free="steps")
             folder.restore(tensors, self.model, self.optimizer, self.device)
-            vars(progress).update(about["progress"])
+            saved = about["progress"]  # of an earlier version: without validated_step
+            vars(progress).update({"validated_step": saved["step"]} | saved)
             if progress.step > self.config.steps:
                 raise UserError(
                     f"{folder.out} has done {progress.step} steps already and cannot end at "
@@ -147,8 +162,8 @@ class _Run:
         self.first_step, self.first_seconds = progress.step, progress.seconds
         self.clock = time.perf_counter() - progress.seconds
         # What a killed run wrote after its last checkpoint comes again.
-        folder.drop_step_files(newest=self.config.average_last, up_to=progress.step)
-        truncate_log(folder.log, progress.step)
+        folder.drop_step_files(newest=self.config.average_last, up_to=progress.validated_step)
+        truncate_log(folder.log, progress.step, progress.validated_step)
         self.model.train()
 
     @property
@@ -156,6 +171,13 @@ class _Run:
         """Whether all steps are done, or patience is at its end."""
         out_of_patience = 0 < self.config.patience <= self.progress.without_gain
         return self.progress.step >= self.config.steps or out_of_patience
+
+    @property
+    def validation_due(self) -> bool:
+        """Whether the weights as they are must be validated, and were not yet."""
+        step, config = self.progress.step, self.config
+        in_turn = step % config.validate_every == 0 or step == config.steps
+        return in_turn and step != self.progress.validated_step
 
     @property
     def seconds(self) -> float:
@@ -203,6 +225,8 @@ class _Run:
         loss = self.validation_loss()
         if not math.isfinite(loss):
             raise self.not_finite(f"step {progress.step}: the validation loss is {loss}")
+        if self.saved_step is None:  # or a kill before the end leaves nothing to go on from
+            self.save_last()
         gain = progress.best_loss is None or loss < progress.best_loss
         report = self.logged("validation", loss, None, note="best so far" if gain else "")
         weights = checkpoint.weights(self.model)
@@ -213,8 +237,10 @@ class _Run:
         if config.average_last > 1:
             path = folder.step_file(progress.step)
             checkpoint.save_tensors(path, weights, step=progress.step, loss=loss)
+        progress.validated_step = progress.step
         progress.window_start += self.seconds - started
         self.save_last()
+        progress.window_start += self.seconds - progress.seconds  # nor is writing it learning
         folder.drop_step_files(newest=config.average_last, up_to=progress.step)
         return report
 
@@ -268,14 +294,24 @@ class _Run:
 
     def not_finite(self, what: str) -> UserError:
         """Build the error for a run that has gone astray."""
-        last = self.folder.last
-        saved = "no checkpoint was made yet"
-        if self.saved_step is not None:
-            saved = f"the last good checkpoint, {last} of step {self.saved_step}, is unharmed"
         return UserError(
-            f"{what}; {saved}; begin another run with a smaller learning_rate_factor, "
-            "more warmup_steps or clip_norm=1"
+            f"{what}; {self.what_is_kept()}; begin another run with a smaller "
+            "learning_rate_factor, more warmup_steps or clip_norm=1"
         )
+
+    def out_of_memory(self) -> UserError:
+        """Build the error for a batch that does not fit."""
+        return UserError(
+            f"out of memory on {self.device} after step {self.progress.step}; "
+            f"{self.what_is_kept()}; begin another run: halve batch_tokens and double accumulate"
+        )
+
+    def what_is_kept(self) -> str:
+        """Say which checkpoint a run that failed leaves."""
+        if self.saved_step is None:
+            return "no checkpoint was made yet"
+        last = self.folder.last
+        return f"the last good checkpoint, {last} of step {self.saved_step}, is unharmed"
 
     def result(self, final_loss: float | None, final_from: str) -> TrainingResult:
         """Sum up."""

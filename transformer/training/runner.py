@@ -11,12 +11,13 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.errors import UserError
-from transformer.files import check_folder, write_json
+from transformer.files import check_folder, read_json, write_json
 from transformer.machine import pick_device
 from transformer.model import count_parameters
 from transformer.model_folder import Description, Network
 from transformer.provenance import hardware, provenance
 from transformer.training.checkpoint import require_same
+from transformer.training.folder import RunFolder
 from transformer.training.log import Report, TrainingResult
 from transformer.training.loop import train
 
@@ -36,7 +37,8 @@ def train_recipe(
 
     Args:
         recipe: What to do.
-        out: The folder to make; nothing is written before all is ready to train.
+        out: The folder to make; nothing is written before all is ready to train. What its
+            run.json says of command, commit and date is of when the run was begun or resumed.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
         device: Where to train; None picks the GPU if there is one.
         on_begin: Called with lines that say what is about to be done.
@@ -46,12 +48,13 @@ def train_recipe(
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
-            with another recipe; the corpus cannot be had; a file cannot be written; a loss
-            that is not finite.
+            with another recipe, or without its last checkpoint; the corpus cannot be had; a
+            file cannot be written; the memory is too small; a loss that is not finite.
     """
     device = device or pick_device()
     data, training = recipe.data, recipe.training
     _check_folder(recipe, out, resume)
+    origin, ended_at = provenance(device), _ended_at(out)  # later the code may be another
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
@@ -72,8 +75,6 @@ def train_recipe(
     if not resume:
         model_folder.write_description(out, description)
     on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
-    if recipe.differs:
-        on_begin(f"not as in the original: {recipe.differs}")
     result = train(
         model,
         training,
@@ -88,21 +89,28 @@ def train_recipe(
     )
     if not result.interrupted:
         write_json(out / model_folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
-        write_json(out / model_folder.RUN, _record(result, recipe, device))
+        if result.step != ended_at:  # some step was made
+            write_json(out / model_folder.RUN, origin | _figures(result, recipe))
     return result
 
 
 def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use, before anything is done."""
+    begun, folder = model_folder.holds_run(out), RunFolder(out)
+    if not begun and folder.holds_weights():
+        raise UserError(
+            f"{out} holds weights but no {model_folder.RECIPE}: put it back, or give another folder"
+        )
     if not resume:
-        if model_folder.holds_run(out):
+        if begun:
             raise UserError(
                 f"{out} holds a run already: go on with it (--resume), or give another folder"
             )
         check_folder(out)
         return
-    if not model_folder.holds_run(out):
+    if not begun:
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
+    folder.check(resume)
     require_same(_settings(model_folder.read_recipe(out)), _settings(recipe), free="steps")
 
 
@@ -116,23 +124,35 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 def _summary(
     description: Description, model: Network, device: torch.device, pairs: int, held_out: int
 ) -> str:
-    """Say in two lines what is about to be done."""
+    """Say in two lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = description
     data = recipe.data
     types = f"{src.vocab_size:,}"
     if not data.joint_vocabulary:
         types += f" and {tgt.vocab_size:,}"
+    differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, {pairs:,} sentence pairs "
         f"to learn from, {held_out:,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, "
-        f"{recipe.training.steps:,} steps on {hardware(device)}"
+        f"{recipe.training.steps:,} steps on {hardware(device)}{differs}"
     )
 
 
-def _record(result: TrainingResult, recipe: Recipe, device: torch.device) -> dict[str, Any]:
-    """Say how a model came about, so that a figure can be traced to its run."""
-    return provenance(device) | {
+def _ended_at(out: Path) -> int | None:
+    """Give the steps of a run that has ended in this folder; None where its run.json has none."""
+    if not RunFolder(out).model.exists():
+        return None
+    try:
+        record = read_json(out / model_folder.RUN)
+    except UserError:  # missing or damaged
+        return None
+    return record.get("steps") if isinstance(record, dict) else None
+
+
+def _figures(result: TrainingResult, recipe: Recipe) -> dict[str, Any]:
+    """Say how a run went; with its origin, a figure can be traced to it."""
+    return {
         "seed": recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,
