@@ -155,7 +155,7 @@ class DataConfig:
 
     Attributes:
         corpus: Name in the registry of `transformer.data.corpora`.
-        src_lang, tgt_lang: Language codes: "de", "en", "fr".
+        src_lang, tgt_lang: Language codes: "de", "en", "fr"; or "tree", a tree of phrases.
         tokenizer: Words or byte-pair encoding.
         joint_vocabulary: One vocabulary for both languages.
         vocab_size: Most types of a vocabulary, the four special ones included.
