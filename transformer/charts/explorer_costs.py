@@ -16,7 +16,11 @@ COSTS = {
     "self-attention": ("datum.n * datum.n * d", "1", "1"),
     "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),
     "convolution": ("kernel * datum.n * d * d", "1", "log(datum.n) / log(kernel)"),
-    "restricted self-attention": ("min(neighbours, datum.n) * datum.n * d", "1", "datum.n / neighbours"),
+    "restricted self-attention": (
+        "min(neighbours, datum.n) * datum.n * d",
+        "1",
+        "datum.n / neighbours",
+    ),
 }
 COLORS = (OURS, TARGET, SOURCE, CROSS)
 TITLE = (
