@@ -15,7 +15,7 @@ from transformer.config import EOS_ID
 from transformer.errors import UserError
 
 PIECES = {2: "<bos>", EOS_ID: "<eos>", 4: "a", 5: "b"}
-EDGES, POINTS, TOKENS, TOTALS = range(4)
+EDGES, TOKEN_RIMS, TOTAL_RIMS, TOKENS, TOTALS, POINTS = range(6)
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def test_a_line_leads_to_the_prefix_that_a_candidate_continues(spec: dict[str, A
 
 def test_the_best_path_is_marked_at_the_last_step_alone(spec: dict[str, Any]) -> None:
     color = spec["layer"][EDGES]["encoding"]["color"]["value"]["expr"]
-    for step, red in ((2, []), (3, ["<bos>", "b", "b <eos>"])):
+    for step, marked in ((2, []), (3, ["<bos>", "b", "b <eos>"])):
         shown = written(spec, f"({color}) == '#D55E00' ? datum.text : ''", step=step)
-        assert sorted(shown) == red
+        assert sorted(shown) == marked
 
 
 def test_candidates_stand_in_columns_the_best_on_top(spec: dict[str, Any]) -> None:

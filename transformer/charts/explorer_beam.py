@@ -16,7 +16,7 @@ STEP_WIDTH, RANK_HEIGHT = 92, 46  # pixels between two columns, two rows
 COLORS = {Fate.KEPT: SOURCE, Fate.FINISHED: OURS, Fate.DROPPED: PAPER}
 
 SHOWN = "datum.step <= step"
-ON_PATH = f"datum.winner && step == {{last}} ? '{TARGET}' : '#cccccc'"
+ON_PATH = f"datum.winner && step == {{last}} ? '{TARGET}' : '#dddddd'"
 
 Row = dict[str, object]
 
@@ -25,7 +25,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     """Draw every candidate of a search, a column for each step, with a slider for the step.
 
     The best total stands on top. Blue is followed further, green is a finished translation,
-    grey was looked at and dropped. At the last step the best translation's path is red.
+    grey was looked at and dropped. At the last step the best translation's path is orange.
 
     Args:
         tree: From `transformer.beam_tree.grow_beam_tree`.
@@ -75,7 +75,10 @@ def _axes(last: int, most: int) -> tuple[alt.X, alt.Y]:
 
 
 def _layers(shown: alt.Chart, step: alt.Parameter, last: int) -> list[alt.Chart]:
-    """Give the lines to the parents, the candidates, their tokens and their totals."""
+    """Give the lines to the parents, the candidates, their tokens and their totals.
+
+    Each text stands on a white copy of itself with a rim, so that no line crosses it.
+    """
     path = alt.value(alt.expr(ON_PATH.format(last=last)))
     color = alt.Color(
         "fate:N",
@@ -91,13 +94,18 @@ def _layers(shown: alt.Chart, step: alt.Parameter, last: int) -> list[alt.Chart]
     ]
     edges = shown.mark_rule(aria=False, strokeWidth=2)
     points = shown.mark_circle(aria=False, size=90, opacity=1)
-    tokens = shown.mark_text(aria=False, dy=-13, fontSize=12)
-    totals = shown.mark_text(aria=False, dy=15, fontSize=10, color=PAPER)
+    token, total = alt.Text("token:N"), alt.Text("total:Q", format=".2f")
+    texts: list[alt.Chart] = []
+    for rim in (3, 0):
+        above = shown.mark_text(aria=False, stroke="white", strokeWidth=rim, dy=-13, fontSize=12)
+        below = shown.mark_text(
+            aria=False, stroke="white", strokeWidth=rim, dy=15, fontSize=10, color=PAPER
+        )
+        texts += [above.encode(text=token), below.encode(text=total)]
     return [
         edges.encode(x2="parent_step:Q", y2="parent_rank:Q", color=path).add_params(step),
+        *texts,
         points.encode(color=color, tooltip=tooltip),
-        tokens.encode(text="token:N"),
-        totals.encode(text=alt.Text("total:Q", format=".2f")),
     ]
 
 
