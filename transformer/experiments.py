@@ -57,9 +57,13 @@ class Experiment:
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         return recipes.find(self.recipe).override(settings)
 
+    def switched_on(self, variant: str) -> list[str]:
+        """Give the faults in a variant's network."""
+        return list(self.faults.get(variant, ()))
+
     def build(self, variant: str) -> Callable[[Description], Network]:
         """Give what makes the network of a variant's runs."""
-        return build_with(*self.faults.get(variant, ()))
+        return build_with(*self.switched_on(variant))
 
 
 # A quarter of the recipe's steps; the rate has the same peak.
@@ -176,7 +180,7 @@ def run_experiment(
         if not (folder / RUN).exists():
             begun = holds_run(folder)
             if not begun:
-                write_json(folder / SWITCHED_ON, list(experiment.faults.get(name, ())))
+                write_json(folder / SWITCHED_ON, experiment.switched_on(name))
             result = train_recipe(
                 experiment.run_recipe(name, seed),
                 folder,
@@ -231,7 +235,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
     same = dataclasses.replace(held, about=wanted.about, differs=wanted.differs) == wanted
     file = folder / SWITCHED_ON
     faults = read_json(file) if file.exists() else []  # earlier versions wrote no such file
-    if not same or faults != list(experiment.faults.get(variant, ())):
+    if not same or faults != experiment.switched_on(variant):
         raise UserError(
             f"{folder} holds another run than {variant!r} with seed {seed}: "
             "choose another --out, or remove the folder"
@@ -275,7 +279,7 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         "variant": variant,
         "seed": training["seed"],
         "changes": dict(experiment.variants[variant]),
-        "faults": list(experiment.faults.get(variant, ())),
+        "faults": experiment.switched_on(variant),
         "training": training,
         "figures": read_json(folder / FIGURES),
         "validation": [
