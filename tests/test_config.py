@@ -279,3 +279,10 @@ def test_a_training_that_cannot_be_fixed_so(changes: dict[str, Any], message: st
     with pytest.raises(UserError) as caught:
         TrainingConfig(**changes)
     assert str(caught.value).startswith(message)
+
+
+def test_settings_are_all_but_the_words_about_a_recipe() -> None:
+    renamed = dataclasses.replace(DEMO, about="another line", differs="in a word")
+    assert renamed.settings() == DEMO.settings()
+    assert DEMO.override({"seed": "7"}).settings() != DEMO.settings()
+    assert dataclasses.replace(DEMO, name="x").settings() != DEMO.settings()

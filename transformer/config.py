@@ -306,6 +306,11 @@ class Recipe:
         """Give plain values, ready for JSON; `from_dict` reads them back."""
         return dataclasses.asdict(self)
 
+    def settings(self) -> dict[str, Any]:
+        """Give all that makes a difference to a run: not the words about it."""
+        values = self.to_dict()
+        return {"recipe": self.name} | {key: values[key] for key in ("data", "model", "training")}
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Make a recipe from what `to_dict` gave.

@@ -111,14 +111,7 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
     if not begun:
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
     folder.check(resume)
-    require_same(_settings(model_folder.read_recipe(out)), _settings(recipe), free="steps")
-
-
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    """Give all that makes a difference to a run."""
-    values = recipe.to_dict()
-    settings = {key: values[key] for key in ("data", "model", "training")}
-    return {"recipe": recipe.name} | settings
+    require_same(model_folder.read_recipe(out).settings(), recipe.settings(), free="steps")
 
 
 def _summary(
