@@ -27,6 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"beam_tree"},
     {"model_folder", "shipped"},
     {"translator", "faults"},
+    {"experiment_plans"},
     {"training.runner"},
     {"parsing"},
     {"evaluation", "diagnostics", "results"},

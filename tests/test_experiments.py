@@ -14,7 +14,8 @@ from test_runner import small_corpus
 from transformer import experiments
 from transformer.data import corpora
 from transformer.errors import UserError
-from transformer.experiments import EXPERIMENTS, Experiment, add_run, run_experiment, scores
+from transformer.experiment_plans import EXPERIMENTS, Experiment, find
+from transformer.experiments import add_run, run_experiment, scores
 from transformer.files import read_json, write_json
 from transformer.model_folder import Description, read_recipe
 from transformer.training.checkpoint import load_tensors
@@ -39,7 +40,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_variant_changes_what_it_says_and_no_more(name: str) -> None:
-    experiment = experiments.find(name)
+    experiment = find(name)
     assert experiment.name == name
     base, *others = experiment.variants
     assert not experiment.variants[base]
@@ -227,7 +228,7 @@ def test_what_is_no_record_is_refused_before_any_training(tmp_path: Path) -> Non
 
 def test_unknown_names(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'captions'"):
-        experiments.find("caption")
+        find("caption")
     with pytest.raises(UserError, match="unknown variant 'with droput': did you mean 'with dropo"):
         run_experiment(SMALL, tmp_path, tmp_path / "record.json", only=["with droput"])
     assert not list(tmp_path.iterdir())

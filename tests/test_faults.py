@@ -10,7 +10,7 @@ from transformer import recipes
 from transformer.config import ModelConfig, Positions
 from transformer.decoding import greedy_search
 from transformer.errors import UserError
-from transformer.experiments import EXPERIMENTS
+from transformer.experiment_plans import EXPERIMENTS
 from transformer.faults import FAULTS, build_with
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters

@@ -48,6 +48,17 @@ def test_what_is_the_same_is_said_once() -> None:
     assert pictures.describe(figure) == "Picture: horizontal: step."
 
 
+def test_axes_that_all_panels_share_are_said() -> None:
+    figure, axes = plt.subplots(1, 2)
+    figure.supxlabel("attended to")
+    figure.supylabel("attends")
+    axes[0].set_title("head 1")
+    plt.close(figure)
+    assert pictures.describe(figure) == (
+        "Picture: horizontal: attended to, vertical: attends; head 1."
+    )
+
+
 def test_a_title_at_the_left_counts_too() -> None:
     figure, ax = plt.subplots()
     ax.set_title("tgt_in", loc="left")

@@ -32,8 +32,9 @@ def enable() -> None:
 
 def describe(figure: Figure) -> str:
     """Say on one line what a figure shows: its title, and the axes of each panel."""
+    shared = ", ".join(_axes(figure.get_supxlabel(), figure.get_supylabel()))
     panels = (_describe_panel(ax) for ax in figure.axes)
-    parts = dict.fromkeys(part for part in (figure.get_suptitle(), *panels) if part)
+    parts = dict.fromkeys(part for part in (figure.get_suptitle(), shared, *panels) if part)
     return " ".join(f"Picture: {'; '.join(parts)}.".split())
 
 
@@ -56,10 +57,14 @@ def _names(ax: Axes) -> Iterator[str]:
     if ax.get_label() == "<colorbar>":
         yield f"colour: {ax.get_ylabel() or ax.get_xlabel()}"
         return
-    if ax.get_xlabel():
-        yield f"horizontal: {ax.get_xlabel()}"
-    if ax.get_ylabel():
-        yield f"vertical: {ax.get_ylabel()}"
+    yield from _axes(ax.get_xlabel(), ax.get_ylabel())
+
+
+def _axes(horizontal: str, vertical: str) -> Iterator[str]:
+    if horizontal:
+        yield f"horizontal: {horizontal}"
+    if vertical:
+        yield f"vertical: {vertical}"
 
 
 def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
