@@ -101,7 +101,9 @@ _FIXED_RATE = TrainingConfig(
 _MULTI30K = Recipe(
     name="multi30k",
     about="system 4: learned positions and words, German captions to English",
-    differs="The validation loss is a mean over tokens, not over batches.",
+    differs="The validation loss is a mean over tokens, not over batches. Blanks of all kinds "
+    "are one, and three types fewer: 9,037,316 parameters, where the original's text has "
+    "9,038,341 with spaCy 3.8.",
     data=dataclasses.replace(
         _words("multi30k", "de", "en", min_frequency=2), lowercase=True, max_train_tokens=98
     ),
