@@ -31,7 +31,7 @@ LAYERS: tuple[set[str], ...] = (
     {"training.runner"},
     {"parsing"},
     {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks"},
+    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks", "loss_ways"},
     {"charts", "exercises", "shipping"},
     {"commands"},
     {"__main__"},
