@@ -22,6 +22,7 @@ from transformer.attention import AttentionMaps
 from transformer.charts.cells import pack
 from transformer.charts.explorer_attention import attention_explorer
 from transformer.charts.explorer_batches import batch_explorer
+from transformer.charts.explorer_chance import chance_explorer
 from transformer.charts.explorer_masks import mask_explorer
 from transformer.charts.explorer_schedule import SYSTEMS, schedule_explorer
 from transformer.charts.explorer_smoothing import label_smoothing_explorer
@@ -59,6 +60,7 @@ def some_attention() -> Attention:
 
 CHARTS: dict[str, Callable[[], Any]] = {
     "schedule": schedule_explorer,
+    "chance": chance_explorer,
     "smoothing": label_smoothing_explorer,
     "targets": lambda: smoothed_targets_explorer(TYPES, "chat"),
     "masks": lambda: mask_explorer(SRC, TGT_IN),
