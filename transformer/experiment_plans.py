@@ -105,7 +105,18 @@ _HOMEWORK = Experiment(
     faults={**{fault: (fault,) for fault in FAULTS}, "all four": tuple(FAULTS)},
 )
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (_CAPTIONS, _TABLE_3, _HOMEWORK)}
+# The same faults in the small model of lesson 00: minutes a run, so that three seeds can be had.
+_FAULTS = Experiment(
+    name="faults",
+    recipe="demo",
+    budget={},
+    variants={"sound": {}, **{fault: {} for fault in FAULTS}, "all four": {}},
+    faults=_HOMEWORK.faults,
+)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one for one in (_CAPTIONS, _TABLE_3, _HOMEWORK, _FAULTS)
+}
 
 
 def find(name: str) -> Experiment:
