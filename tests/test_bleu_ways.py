@@ -10,7 +10,7 @@ import torch
 from sacrebleu import corpus_bleu, sentence_bleu
 from torchtext.data.metrics import bleu_score
 
-from transformer import bleu_ways
+from transformer import bleu_ways, evaluation
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
@@ -78,7 +78,7 @@ def test_five_ways_are_recorded_with_their_origin(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
-    monkeypatch.setattr(bleu_ways, "pick_device", lambda: picked)
+    monkeypatch.setattr(evaluation, "pick_device", lambda: picked)
     load, devices = Translator.load, []
 
     def noted(folder: Path, device: object = None) -> Translator:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from transformer import loss_ways
+from transformer import evaluation
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import ParallelText
@@ -79,7 +79,7 @@ def test_the_order_of_the_text_does_not_matter(translator: Translator, text: Par
 
 
 def test_a_record_has_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss_ways, "pick_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(evaluation, "pick_device", lambda: torch.device("cpu"))
     file = tmp_path / "ways.json"
     made = record_two_ways("demo-en-fr", file)
     record = read_json(file)

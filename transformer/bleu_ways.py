@@ -14,18 +14,12 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from transformer.config import EOS_ID, PAD_ID
-from transformer.data import corpora
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
 from transformer.decoding import BEAM_SIZE
 from transformer.errors import exit_status
-from transformer.evaluation import bleu, bleu_tokenised_lowercased, default_split
-from transformer.files import check_file, read_json, write_json
-from transformer.machine import pick_device
-from transformer.model_folder import RUN
-from transformer.provenance import provenance
-from transformer.shipped import find_model
+from transformer.evaluation import bleu, bleu_tokenised_lowercased, record_measure
 from transformer.translator import Translator
 
 WAYS = (
@@ -113,20 +107,11 @@ def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
     Raises:
         UserError: the model or the corpus cannot be had, or the file cannot be written.
     """
-    check_file(file)
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    split = default_split(data.corpus)
-    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-    figures = score_five_ways(translator, text, beam_size)
-    where: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    where |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    where |= {"beam_size": beam_size, "sentences": len(text)}
-    record = where | figures | {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
-    return record
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        return {"beam_size": beam_size} | score_five_ways(translator, text, beam_size)
+
+    return record_measure(model, file, None, measure)
 
 
 def _until_eos(ids: list[int]) -> list[int]:

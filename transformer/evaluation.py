@@ -6,7 +6,7 @@ counted, and with a 95% interval by resampling the sentences (Koehn 2004).
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from transformer.data.parallel import ParallelText
 from transformer.data.words import TREE, split_words
 from transformer.decoding import BEAM_SIZE
 from transformer.errors import UserError, unknown_name
-from transformer.files import read_json, write_json
+from transformer.files import check_file, read_json, write_json
 from transformer.machine import pick_device
 from transformer.model import count_parameters
 from transformer.model_folder import RUN
@@ -225,6 +225,42 @@ def evaluate_folder(
     if record is not None:
         write_json(record, origin | {"figures": figures})
     return figures
+
+
+def record_measure(
+    model: str,
+    file: Path,
+    split: str | None,
+    measure: Callable[[Translator, ParallelText], dict[str, Any]],
+) -> dict[str, Any]:
+    """Take one measure of a model on its own corpus, and write it with its origin.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+        split: Of the corpus; None means its first test set.
+        measure: Gives what to record of a model and a text, by name.
+
+    Returns:
+        What is written: recipe, corpus, split, src_lang, tgt_lang, sentences, what `measure`
+        gives, training and evaluation.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+    check_file(file)
+    folder = find_model(model)
+    training = read_json(folder / RUN)  # fails before the work, if at all
+    translator = Translator.load(folder, pick_device())
+    data = translator.recipe.data
+    split = split or default_split(data.corpus)
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
+    record |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    record |= {"sentences": len(text)} | measure(translator, text)
+    record |= {"training": training, "evaluation": provenance(translator.device)}
+    write_json(file, record)
+    return record
 
 
 def _require_direction(corpus: str, src_lang: str, tgt_lang: str) -> None:

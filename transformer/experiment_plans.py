@@ -96,13 +96,16 @@ _TABLE_3 = Experiment(
     },
 )
 
-# The homework's ten epochs on captions, its faults one at a time, then together.
+# The faults of the homework one at a time, then together: what each variant switches on.
+_SWITCHED_ON = {**{fault: (fault,) for fault in FAULTS}, "all four": tuple(FAULTS)}
+
+# The homework's ten epochs on captions.
 _HOMEWORK = Experiment(
     name="homework",
     recipe="homework-megatron",
     budget={"corpus": "multi30k", "steps": "4530", "validate_every": "453"},
-    variants={"mended": {}, **{fault: {} for fault in FAULTS}, "all four": {}},
-    faults={**{fault: (fault,) for fault in FAULTS}, "all four": tuple(FAULTS)},
+    variants={"mended": {}, **{variant: {} for variant in _SWITCHED_ON}},
+    faults=_SWITCHED_ON,
 )
 
 # The same faults in the small model of lesson 00: minutes a run, so that three seeds can be had.
@@ -110,8 +113,8 @@ _FAULTS = Experiment(
     name="faults",
     recipe="demo",
     budget={},
-    variants={"sound": {}, **{fault: {} for fault in FAULTS}, "all four": {}},
-    faults=_HOMEWORK.faults,
+    variants={"sound": {}, **{variant: {} for variant in _SWITCHED_ON}},
+    faults=_SWITCHED_ON,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {

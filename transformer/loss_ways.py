@@ -11,15 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.errors import UserError, exit_status
-from transformer.files import check_file, read_json, write_json
-from transformer.machine import pick_device
-from transformer.model_folder import RUN
-from transformer.provenance import provenance
-from transformer.shipped import find_model
+from transformer.evaluation import record_measure
 from transformer.training.loss import validation_loss
 from transformer.translator import Translator
 
@@ -66,20 +61,13 @@ def record_two_ways(model: str, file: Path) -> dict[str, Any]:
     Raises:
         UserError: the model or the corpus cannot be had, or the file cannot be written.
     """
-    check_file(file)
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    losses = loss_two_ways(translator, text)
-    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"split": "validation", "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    record |= {"sentences": len(text), "batch_sentences": BATCH_SENTENCES, "loss": losses}
-    record |= {"perplexity": {way: math.exp(loss) for way, loss in losses.items()}}
-    record |= {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
-    return record
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        losses = loss_two_ways(translator, text)
+        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
+        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
+
+    return record_measure(model, file, "validation", measure)
 
 
 def main() -> int:

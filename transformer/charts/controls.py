@@ -5,6 +5,8 @@ from typing import Any
 
 import altair as alt
 
+from transformer.errors import UserError
+
 
 def slider(name: str, value: float, low: float, high: float, step: float = 1) -> alt.Parameter:
     """Make a number that a slider under the chart changes.
@@ -14,7 +16,12 @@ def slider(name: str, value: float, low: float, high: float, step: float = 1) ->
         value: To begin with.
         low, high: The slider's ends.
         step: How far apart two values are.
+
+    Raises:
+        UserError: the value lies outside the slider.
     """
+    if not low <= value <= high:
+        raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
     bind = alt.binding_range(min=low, max=high, step=step, name=f"{name} ")
     return alt.param(name=name, value=value, bind=bind)
 

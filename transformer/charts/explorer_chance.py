@@ -10,7 +10,6 @@ import altair as alt
 
 from transformer.charts.controls import slider
 from transformer.charts.style import OURS, PAPER
-from transformer.errors import UserError
 
 # Slider: lowest, highest, and how far apart two values are.
 SLIDERS = {"difference": (0, 5, 0.25), "deviation": (0.25, 3, 0.25), "runs": (1, 20, 1)}
@@ -42,10 +41,6 @@ def chance_explorer(
         UserError: a value lies outside its slider.
     """
     start: dict[str, float] = {"difference": difference, "deviation": deviation, "runs": runs}
-    for name, value in start.items():
-        low, high, _ = SLIDERS[name]
-        if not low <= value <= high:
-            raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
     sliders = [slider(name, value, *SLIDERS[name]) for name, value in start.items()]
     equal = _curve("0").mark_line(color=PAPER, strokeWidth=1, strokeDash=[4, 3], aria=False)
     true = _curve("difference").mark_line(color=OURS, strokeWidth=3, aria=False)

@@ -4,7 +4,6 @@ import altair as alt
 
 from transformer.charts.controls import slider
 from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
-from transformer.errors import UserError
 
 # Slider: lowest, highest, and how far apart two values are.
 SLIDERS = {
@@ -42,10 +41,6 @@ def parameters_explorer(
         UserError: a value lies outside its slider.
     """
     start = {"d_model": d_model, "d_ff": d_ff, "num_layers": num_layers, "vocab_size": vocab_size}
-    for name, value in start.items():
-        low, high, _ = SLIDERS[name]
-        if not low <= value <= high:
-            raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
     sliders = [slider(name, value, *SLIDERS[name]) for name, value in start.items()]
     tied = alt.binding_radio(options=[TIED, UNTIED], name="embeddings ")
     controls = [*sliders, alt.param(name="embeddings", value=TIED, bind=tied)]

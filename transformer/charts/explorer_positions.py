@@ -39,9 +39,6 @@ def position_explorer(
     Raises:
         UserError: a value is not among the control's.
     """
-    for name, number, last in (("position", position, LAST), ("offset", offset, OFFSETS)):
-        if not 0 <= number <= last:
-            raise UserError(f"{name} is {number}: the slider goes from 0 to {last}")
     for name, number, known in (("d_model", d_model, WIDTHS), ("base", base, BASES)):
         if number not in known:
             raise UserError(f"{name} is {number}: give one of {known}")

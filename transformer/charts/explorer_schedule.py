@@ -4,7 +4,6 @@ import altair as alt
 
 from transformer.charts.controls import slider
 from transformer.charts.style import OURS, PAPER
-from transformer.errors import UserError
 
 # Width, warm-up steps and factor: the paper's, which `tatoeba` keeps; the two that `both-ways`
 # draws beside it; and what `annotated` trains with.
@@ -47,10 +46,6 @@ def schedule_explorer(
         UserError: a value lies outside its slider.
     """
     start = {"d_model": d_model, "warmup_steps": warmup_steps, "factor": factor}
-    for name, value in start.items():
-        low, high, _ = SLIDERS[name]
-        if not low <= value <= high:
-            raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
     sliders = [slider(name, value, *SLIDERS[name]) for name, value in start.items()]
     return alt.LayerChart(
         layer=[_own_curve().add_params(*sliders), _reference_curves()]

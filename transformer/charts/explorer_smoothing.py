@@ -36,8 +36,6 @@ def label_smoothing_explorer(vocab_size: int = 1000, smoothing: float = 0.1) -> 
     """
     if vocab_size not in VOCAB_SIZES:
         raise UserError(f"vocab_size is {vocab_size}: give one of {VOCAB_SIZES}")
-    if not 0 <= smoothing <= MAX_SMOOTHING:
-        raise UserError(f"smoothing is {smoothing}: the slider goes from 0 to {MAX_SMOOTHING}")
     controls = [
         slider("smoothing", smoothing, 0, MAX_SMOOTHING, 0.01),
         choice("vocab_size", vocab_size, VOCAB_SIZES),

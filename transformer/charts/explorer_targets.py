@@ -44,7 +44,7 @@ def smoothed_targets_explorer(
         UserError: the vocabulary is too small, names a type twice or does not begin with
             "<pad>"; the true type is not in it; smoothing is outside its slider.
     """
-    _check(types, true_type, smoothing)
+    _check(types, true_type)
     size = len(types)
     base = _base(types)
     colour = alt.condition("datum.type == true_type", alt.value(OURS), alt.value(PAPER))
@@ -90,7 +90,7 @@ def _base(types: Sequence[str]) -> alt.Chart:
     )
 
 
-def _check(types: Sequence[str], true_type: str, smoothing: float) -> None:
+def _check(types: Sequence[str], true_type: str) -> None:
     if len(types) < 3:
         raise UserError(f"{len(types)} types are too few: give 3 or more")
     if types[0] != PAD:
@@ -99,5 +99,3 @@ def _check(types: Sequence[str], true_type: str, smoothing: float) -> None:
         raise UserError(f"a type is named twice in {list(types)}: give each once")
     if true_type not in types:
         raise UserError(f"true_type is {true_type!r}: give one of {list(types)}")
-    if not 0 <= smoothing <= MAX_SMOOTHING:
-        raise UserError(f"smoothing is {smoothing}: the slider goes from 0 to {MAX_SMOOTHING}")
