@@ -7,7 +7,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from conftest import TINY
 
 from transformer.__main__ import main
 from transformer.commands import read_lines
+from transformer.data import corpora
 from transformer.data.lines import tidy
 from transformer.errors import UserError
 from transformer.model_folder import read_description
@@ -69,7 +69,7 @@ def refused(result: tuple[int, str, str], *said: str) -> None:
         (("corpora",), ["list", "fetch", "verify"]),
         (("train",), ["--set", "--steps", "--out", "--resume", "demo", "multi30k-de-en"]),
         (("translate",), ["--beam", "--attention", "--refuse-long"]),
-        (("evaluate",), ["--corpus", "--split", "--beam", "--record"]),
+        (("evaluate",), ["--corpus", "--split", "--beam", "--alpha", "--record"]),
     ],
 )
 def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: list[str]) -> None:
@@ -80,21 +80,19 @@ def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: lis
 
 
 @pytest.mark.parametrize("command", [[], ["corpora"], ["train"], ["translate"], ["evaluate"]])
-def test_help_answers_at_once(command: list[str]) -> None:
+def test_help_needs_no_heavy_library(command: list[str]) -> None:
     code = (
-        "import sys, time; started = time.process_time()\n"
+        "import sys\n"
         "from transformer.__main__ import main\n"
         "try: main([*sys.argv[1:], '--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'torch', 'spacy', 'tokenizers', 'numpy'} & set(sys.modules)\n"
-        "print(time.process_time() - started, sorted(heavy), file=sys.stderr)"
+        "print(sorted(heavy), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
     )
-    seconds, _, heavy = done.stderr.strip().partition(" ")
-    assert heavy == "[]"
-    assert float(seconds) < 0.5
+    assert done.stderr.strip() == "[]"
 
 
 # Mistakes that cost nothing
@@ -130,6 +128,9 @@ def test_help_answers_at_once(command: list[str]) -> None:
         (["translate", "nowhere", "--attention", "a.pdf"], ["a.pdf: give a name that ends in"]),
         (["evaluate", "nowhere"], ["no model folder 'nowhere'"]),
         (["evaluate", "nowhere", "--beam", "x"], ["--beam", "'x'"]),
+        (["evaluate", "nowhere", "--alpha", "x"], ["--alpha", "'x': give a number, 0 or more"]),
+        (["evaluate", "nowhere", "--alpha=-1"], ["--alpha", "'-1'"]),
+        (["evaluate", "nowhere", "--alpha", "inf"], ["--alpha", "'inf'"]),
     ],
 )
 def test_a_mistake_is_said_in_a_line_and_writes_nothing(
@@ -243,14 +244,26 @@ def test_more_steps_go_on(run: Run, copy: Path) -> None:
     assert json.loads((copy / "run.json").read_text())["steps"] == 3
 
 
+@pytest.fixture
+def no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text may be read, with which all work begins."""
+
+    def load(*_: str) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(corpora, "load", load)
+
+
+@pytest.mark.usefixtures("no_text")
 def test_a_bad_folder_is_refused_before_the_work(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    started = time.process_time()
     refused(run("train", "demo", "--out", tmp_path / "file" / "run"), "file", "not a folder")
     refused(run("train", "demo", "--out", tmp_path / "file"), "file", "not a folder")
-    refused(run("train", "demo", "--out", "/proc/run"), "/proc")
-    assert time.process_time() - started < 3
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_that_only_seems_writable_is_refused_before_the_first_step(run: Run) -> None:
+    refused(run("train", "demo", "--out", "/proc/run"), "/proc")
 
 
 def test_a_full_disk_loses_nothing(run: Run, copy: Path) -> None:
@@ -415,7 +428,7 @@ def test_output_that_cannot_be_written() -> None:
 
 def test_evaluate_prints_json(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "new" / "record.json"
-    arguments = ("--split", "test_long", "--beam", 1, "--record", record)
+    arguments = ("--split", "test_long", "--beam", 1, "--alpha", 1.5, "--record", record)
     status, out, err = run("evaluate", tiny_folder, *arguments)
     assert (status, err) == (0, "")
     figures = json.loads(out)
@@ -423,6 +436,7 @@ def test_evaluate_prints_json(run: Run, tiny_folder: Path, tmp_path: Path) -> No
     for key in ("bleu_tokenised_lowercased", "perplexity", "sentences_per_second"):
         assert figures[key] >= 0
     assert (figures["corpus"], figures["split"]) == ("embedded", "test_long")
+    assert (figures["beam_size"], figures["alpha"]) == (1, 1.5)
     assert json.loads(record.read_text())["figures"] == figures
 
 
@@ -440,12 +454,11 @@ def test_evaluate_refuses(
     refused(run("evaluate", tiny_folder, *arguments), *said)
 
 
+@pytest.mark.usefixtures("no_text")
 def test_evaluate_refuses_a_record_that_cannot_be_written(
     run: Run, tiny_folder: Path, tmp_path: Path
 ) -> None:
-    started = time.process_time()
     refused(run("evaluate", tiny_folder, "--record", tmp_path), str(tmp_path), "folder")
-    assert time.process_time() - started < 3
 
 
 def test_evaluate_refuses_a_corpus_without_the_models_languages(run: Run, copy: Path) -> None:

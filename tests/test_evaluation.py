@@ -257,8 +257,23 @@ def test_evaluate_translator_gives_all_figures(translator: Translator, text: Par
         "loss": round(loss, 4),
         "sentences": 7,
         "beam_size": 1,
+        "alpha": 0.6,
         "parameters": count_parameters(translator.model),
     }
+
+
+def test_evaluate_translator_takes_another_length_penalty(
+    text: ParallelText,
+) -> None:
+    translator = Translator.load("demo-en-fr")
+    with torch.no_grad():  # sure of nothing, so that short translations are as likely as long ones
+        translator.model.output.weight.mul_(0.2)
+    said = {alpha: translator.translate(text.src, beam_size=3, alpha=alpha) for alpha in (0.0, 5.0)}
+    assert said[0.0] != said[5.0]
+    for alpha, hypotheses in said.items():
+        figures = evaluation.evaluate_translator(translator, text, beam_size=3, alpha=alpha)
+        assert figures["alpha"] == alpha
+        assert figures["chrf"] == chrf(hypotheses, [[sentence] for sentence in text.tgt])
 
 
 def test_evaluate_translator_counts_every_accepted_translation(

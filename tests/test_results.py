@@ -86,6 +86,15 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     assert first == second.replace("| 62 |", "| 1.3 |")
 
 
+def test_another_length_penalty_than_the_papers_is_shown(folder: Path) -> None:
+    for name, alpha in (("a", 0.6), ("b", 1.0), ("c", 1.5)):
+        record = sample()
+        record["figures"]["alpha"] = alpha
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    beams = [row.split(" | ")[6] for row in results.table().splitlines()[2:]]
+    assert beams == ["4", "4, alpha 1", "4, alpha 1.5"]
+
+
 def test_no_runs_no_table(folder: Path) -> None:
     assert results.table() == "No run is recorded yet."
     assert results.seeds_table() == "No recipe is recorded with several seeds yet."

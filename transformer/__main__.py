@@ -5,6 +5,7 @@ Only what a command needs is imported, when it runs: help answers at once.
 
 import argparse
 import io
+import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -81,6 +82,16 @@ def _beam_size(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: give a whole number, 1 or more")
     return int(text)
+
+
+def _alpha(text: str) -> float:
+    try:
+        alpha = float(text)
+    except ValueError:
+        alpha = math.nan
+    if not 0 <= alpha < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number, 0 or more")
+    return alpha
 
 
 def _add_beam(command: argparse.ArgumentParser) -> None:
@@ -195,12 +206,20 @@ def _add_evaluate(program: "argparse._SubParsersAction[_Parser]") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="""examples:
   python -m transformer evaluate runs/demo --split test_long --beam 1
+  python -m transformer evaluate runs/demo --split validation --alpha 1
   python -m transformer evaluate runs/demo --record figures.json""",
     )
     _add_model(evaluate)
     evaluate.add_argument("--corpus", metavar="NAME", help="instead of the one it was trained on")
     evaluate.add_argument("--split", metavar="NAME", help="instead of the corpus's first test set")
     _add_beam(evaluate)
+    evaluate.add_argument(
+        "--alpha",
+        type=_alpha,
+        default=0.6,
+        metavar="A",
+        help="of the length penalty; more makes translations longer (0.6)",
+    )
     evaluate.add_argument(
         "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"
     )

@@ -167,7 +167,12 @@ def evaluate_model(options: argparse.Namespace) -> int:
     if options.record is not None:
         check_file(options.record)
     figures = evaluate_folder(
-        options.model, options.corpus, options.split, options.beam, options.record
+        options.model,
+        options.corpus,
+        options.split,
+        options.beam,
+        options.record,
+        alpha=options.alpha,
     )
     print(json.dumps(figures, indent=2, ensure_ascii=False))
     return 0

@@ -16,7 +16,7 @@ from transformer.data import corpora
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import TREE, split_words
-from transformer.decoding import BEAM_SIZE
+from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY
 from transformer.errors import UserError, unknown_name
 from transformer.files import check_file, read_json, write_json
 from transformer.machine import pick_device
@@ -135,7 +135,10 @@ def _score(
 
 
 def evaluate_translator(
-    translator: Translator, text: ParallelText, beam_size: int = BEAM_SIZE
+    translator: Translator,
+    text: ParallelText,
+    beam_size: int = BEAM_SIZE,
+    alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
     """Translate a text, and measure the translations and the model's surprise at the references.
 
@@ -143,16 +146,17 @@ def evaluate_translator(
         translator: The model.
         text: Sources and references.
         beam_size: Of the search; 1 is greedy.
+        alpha: Of the length penalty.
 
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included), loss (its logarithm, nats), sentences,
-        sentences_per_second (translation alone), beam_size and parameters; parse_f1 where the
-        text's targets are trees (see `parsing.parse_f1`).
+        sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
+        where the text's targets are trees (see `parsing.parse_f1`).
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     started = time.perf_counter()
-    hypotheses = translator.translate(text.src, beam_size)
+    hypotheses = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
     loss = text_loss(translator, text)
     figures = {
@@ -166,6 +170,7 @@ def evaluate_translator(
         "sentences": len(text),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
+        "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
     if text.tgt_lang == TREE:
@@ -194,6 +199,8 @@ def evaluate_folder(
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
     record: Path | None = None,
+    *,
+    alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
     """Measure a model folder on a split of a corpus.
 
@@ -204,6 +211,8 @@ def evaluate_folder(
         beam_size: Of the search; 1 is greedy.
         record: A file to write the figures to, with the origin and the log of the training
             run (see `transformer.results`).
+        alpha: Of the length penalty. Like the beam it is to be chosen on another split than
+            the one reported (§6.1).
 
     Returns:
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
@@ -221,7 +230,7 @@ def evaluate_folder(
     _require_direction(corpus, data.src_lang, data.tgt_lang)
     text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
     where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    figures = where | evaluate_translator(translator, text, beam_size)
+    figures = where | evaluate_translator(translator, text, beam_size, alpha)
     if record is not None:
         write_json(record, origin | {"figures": figures})
     return figures

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from transformer.decoding import LENGTH_PENALTY
 from transformer.errors import UserError, exit_status, unknown_name
 from transformer.files import read_json
 from transformer.published import PUBLISHED
@@ -192,6 +193,13 @@ def _system_cells(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def _search(figures: dict[str, Any]) -> str:
+    """Give the beam, and the length penalty's alpha where it is not the paper's."""
+    alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
+    beam = str(figures["beam_size"])
+    return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"
+
+
 def _row(record: dict[str, Any]) -> list[str]:
     """Give the cells that stand under `HEADINGS`."""
     run, figures = record["training"], record["figures"]
@@ -203,7 +211,7 @@ def _row(record: dict[str, Any]) -> list[str]:
         f"{figures['bleu_tokenised_lowercased']:.2f}",
         f"{figures['chrf']['score']:.2f}",
         f"{figures['perplexity']:.2f}",
-        str(figures["beam_size"]),
+        _search(figures),
         f"{figures['parameters']:,}",
         f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
         run["hardware"],
