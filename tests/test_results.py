@@ -167,6 +167,17 @@ def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) 
     assert shown == [table()], "paste what `python -m transformer.results` prints"
 
 
+def test_readme_says_of_multi30k_what_is_recorded() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    folder = results.results_folder()
+    ways = read_json(folder / "loss_ways" / "multi30k.json")
+    plain = read_json(folder / "systems" / "multi30k-plain.json")
+    run = read_json(folder / "systems" / "multi30k.json")
+    assert ways["training"] == run["training"]
+    assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
+    assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
+
+
 def test_the_command_prints_the_table() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "transformer.results"],
