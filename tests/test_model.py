@@ -1,6 +1,7 @@
 """The Transformer against torch.nn.Transformer, Table 3's parameters, and what must hold always."""
 
 import math
+import statistics
 
 import pytest
 import torch
@@ -208,11 +209,13 @@ def test_it_learns_to_copy() -> None:
     config = ModelConfig(d_model=32, num_heads=4, d_ff=64, num_layers=1, dropout=0.0, max_len=17)
     model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    for _ in range(250):
+    losses = []
+    for _ in range(400):
         src = torch.randint(4, 12, (32, 5))
         tgt_in = torch.cat((torch.full((32, 1), BOS_ID), src[:, :-1]), dim=1)
         loss = nn.functional.cross_entropy(model(src, tgt_in).flatten(0, 1), src.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 0.05  # chance is log 8 = 2.1
+        losses.append(loss.item())
+    assert statistics.median(losses[-50:]) < 0.05  # chance is log 8 = 2.1; one step may stumble
