@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer import commands, recipes
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.errors import MISTAKE, exit_status
 from transformer.shipped import names
 
@@ -98,9 +99,9 @@ def _add_beam(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--beam",
         type=_beam_size,
-        default=4,
+        default=BEAM_SIZE,
         metavar="K",
-        help="prefixes to follow; 1 is greedy (4)",
+        help=f"prefixes to follow; 1 is greedy ({BEAM_SIZE})",
     )
 
 
@@ -216,9 +217,9 @@ def _add_evaluate(program: "argparse._SubParsersAction[_Parser]") -> None:
     evaluate.add_argument(
         "--alpha",
         type=_alpha,
-        default=0.6,
+        default=LENGTH_PENALTY,
         metavar="A",
-        help="of the length penalty; more makes translations longer (0.6)",
+        help=f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})",
     )
     evaluate.add_argument(
         "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"

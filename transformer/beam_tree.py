@@ -11,11 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
 from transformer.decoding import (
-    BEAM_SIZE,
     EXTRA_LENGTH,
-    LENGTH_PENALTY,
     EncoderDecoder,
     Hypothesis,
     length_penalty,

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 from sacrebleu.metrics import BLEU
 
-from transformer.config import EOS_ID, PAD_ID
+from transformer.config import BEAM_SIZE, EOS_ID, PAD_ID
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
-from transformer.decoding import BEAM_SIZE
 from transformer.errors import exit_status
 from transformer.evaluation import bleu, bleu_tokenised_lowercased, record_measure
 from transformer.translator import Translator

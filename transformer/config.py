@@ -16,6 +16,8 @@ from transformer.settings import parse, require, require_fraction, require_posit
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+BEAM_SIZE = 4  # §6.1: of the search
+LENGTH_PENALTY = 0.6  # §6.1: alpha
 
 
 class Positions(StrEnum):

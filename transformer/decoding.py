@@ -10,13 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
 from transformer.errors import UserError
 from transformer.masks import padding_mask
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
-LENGTH_PENALTY = 0.6  # §6.1: alpha
-BEAM_SIZE = 4  # §6.1
 
 
 class EncoderDecoder(Protocol):

@@ -12,11 +12,11 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import TREE, split_words
-from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY
 from transformer.errors import UserError, unknown_name
 from transformer.files import check_file, read_json, write_json
 from transformer.machine import pick_device

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.decoding import LENGTH_PENALTY
+from transformer.config import LENGTH_PENALTY
 from transformer.errors import UserError, exit_status, unknown_name
 from transformer.files import read_json
 from transformer.published import PUBLISHED
@@ -193,8 +193,12 @@ def _system_cells(record: dict[str, Any]) -> list[str]:
     ]
 
 
-def _search(figures: dict[str, Any]) -> str:
-    """Give the beam, and the length penalty's alpha where it is not the paper's."""
+def search(figures: dict[str, Any]) -> str:
+    """Give the beam of an evaluation, and the penalty's alpha where it is not the paper's.
+
+    Args:
+        figures: Of a record (see `load_result`).
+    """
     alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
     beam = str(figures["beam_size"])
     return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"
@@ -211,7 +215,7 @@ def _row(record: dict[str, Any]) -> list[str]:
         f"{figures['bleu_tokenised_lowercased']:.2f}",
         f"{figures['chrf']['score']:.2f}",
         f"{figures['perplexity']:.2f}",
-        _search(figures),
+        search(figures),
         f"{figures['parameters']:,}",
         f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
         run["hardware"],

@@ -8,10 +8,10 @@ from typing import NamedTuple, Self
 import torch
 
 from transformer.attention import AttentionMaps
-from transformer.config import BOS_ID, EOS_ID
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
 from transformer.data.lines import tidy
-from transformer.decoding import BEAM_SIZE, LENGTH_PENALTY, Hypothesis, beam_search
+from transformer.decoding import Hypothesis, beam_search
 from transformer.errors import UserError
 from transformer.machine import is_out_of_memory
 from transformer.model_folder import Description, Network, read_model
