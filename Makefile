@@ -57,7 +57,7 @@ notebooks: $(STAMP)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id notebooks/*.ipynb
 
 figures: $(STAMP)
-	$(BIN)/python -m transformer.charts.figures
+	$(BIN)/python -m transformer.charts.diagrams.figures
 
 # Needs Chromium (Debian: apt install chromium); Playwright comes with the extra [browser].
 browser: $(STAMP)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.helpers import ROOT, TINY
 
 
 @pytest.fixture(scope="session")
@@ -19,27 +19,14 @@ def shared_data() -> Path:
     )
 
 
-TINY = {
-    "vocab_size": "293",
-    "d_model": "16",
-    "d_ff": "17",
-    "num_heads": "2",
-    "num_layers": "1",
-    "batch_tokens": "256",
-    "max_train_tokens": "23",
-    "report_every": "1",
-    "validate_every": "2",
-}
-
-
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny demo after two steps; copy it before changing it."""
-    from transformer import recipes
+    from transformer.recipes.named import find_recipe
     from transformer.training.runner import train_recipe
 
     folder = tmp_path_factory.mktemp("tiny") / "model"
-    recipe = recipes.find("demo").override(TINY | {"steps": "2"})
+    recipe = find_recipe("demo").override(TINY | {"steps": "2"})
     train_recipe(recipe, folder, on_report=lambda report: None)
     return folder
 
@@ -49,4 +36,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file in one process, for they share fixtures; lessons run apart."""
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))

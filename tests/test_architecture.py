@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "transformer"
+from tests.helpers import ROOT
+
+PACKAGE = ROOT / "transformer"
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.parts)
 
 # From the bottom up. A module may import what stands below its own line, and its own part.

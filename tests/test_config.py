@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer import recipes
 from transformer.config import (
     DataConfig,
     ModelConfig,
@@ -16,9 +15,10 @@ from transformer.config import (
     TokenizerKind,
     TrainingConfig,
 )
-from transformer.errors import UserError
+from transformer.recipes.named import RECIPES, find_recipe
+from transformer.support.errors import UserError
 
-DEMO = recipes.find("demo")
+DEMO = find_recipe("demo")
 
 
 def data(**changes: Any) -> DataConfig:
@@ -142,9 +142,9 @@ def test_training_sentences_fit_the_model() -> None:
     assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
 
 
-@pytest.mark.parametrize("name", recipes.RECIPES)
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_comes_back_from_json(name: str) -> None:
-    recipe = recipes.RECIPES[name]
+    recipe = RECIPES[name]
     assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
 
 

@@ -7,7 +7,7 @@ import torch
 
 from transformer.config import ModelConfig, Positions
 from transformer.embeddings import Embedding, sinusoidal_positions
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 VOCAB = 13
 

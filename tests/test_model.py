@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
-from transformer.errors import UserError
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters, expected_parameters
+from transformer.support.errors import UserError
 
 VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7
 SMALL = {"d_model": 26, "num_heads": 13, "d_ff": 41, "num_layers": 3, "dropout": 0.0, "max_len": 43}

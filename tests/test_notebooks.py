@@ -12,8 +12,8 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
-from notebook_lint import NOTEBOOKS, canary_cell, lint
 
+from tests.notebook_lint import NOTEBOOKS, canary_cell, lint
 from transformer.charts import renderer
 
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -172,7 +172,7 @@ def test_nbval_notices_a_changed_output(path: Path, tmp_path: Path) -> None:
 
 CHARTS: dict[str, tuple[str, Callable[[dict], None]]] = {
     "a value of an interactive chart": (
-        "from transformer.charts.explorer_schedule import schedule_explorer\nschedule_explorer()",
+        "from transformer.charts.explorers.schedule import schedule_explorer\nschedule_explorer()",
         lambda data: data[renderer.VEGALITE]["params"][0].update(value=65),
     ),
     "the title of a figure": (

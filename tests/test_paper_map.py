@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from notebook_lint import NOTEBOOKS, source
+
+from tests.notebook_lint import NOTEBOOKS, source
 
 MAP = NOTEBOOKS.parent / "docs" / "paper_map.md"
 LATER = {"08", "09", "10", "11", "12", "13"}  # lessons that may still be planned

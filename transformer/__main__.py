@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from transformer import commands, recipes
+from transformer.cli import commands
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.errors import MISTAKE, exit_status
-from transformer.shipped import names
+from transformer.recipes.named import RECIPES
+from transformer.support.errors import MISTAKE, exit_status
+from transformer.trained.shipped import names
 
 
 class _Parser(argparse.ArgumentParser):
@@ -136,7 +137,7 @@ def _add_corpora(program: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _add_train(program: "argparse._SubParsersAction[_Parser]") -> None:
-    listed = "\n".join(f"  {name:26} {recipe.about}" for name, recipe in recipes.RECIPES.items())
+    listed = "\n".join(f"  {name:26} {recipe.about}" for name, recipe in RECIPES.items())
     train = program.add_parser(
         "train",
         help="train a recipe and leave a model folder",

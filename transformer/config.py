@@ -1,7 +1,7 @@
 """Configurations: frozen dataclasses, checked when made (no torch in here).
 
 A `Recipe` is everything that makes a model: its data, its network, its training.
-The named recipes are in `transformer/recipes.py`.
+The named recipes are in `transformer/recipes/named.py`.
 """
 
 import dataclasses
@@ -11,11 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-from transformer.errors import UserError, unknown_name
-from transformer.settings import parse, require, require_fraction, require_positive, settle_types
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.settings import (
+    parse,
+    require,
+    require_fraction,
+    require_positive,
+    settle_types,
+)
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
-from transformer.errors import UserError
 from transformer.masks import padding_mask
+from transformer.support.errors import UserError
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 

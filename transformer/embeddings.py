@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import SPECIAL_TOKENS, ModelConfig, Positions
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:

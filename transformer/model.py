@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from transformer.attention import AttentionMaps
 from transformer.config import ModelConfig, Positions
 from transformer.embeddings import Embedding
-from transformer.errors import UserError
 from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
 from transformer.masks import causal_mask, padding_mask
+from transformer.support.errors import UserError
 
 
 class Encoder(nn.Module):

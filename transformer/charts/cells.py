@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import altair as alt
 from torch import Tensor
 
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 PARTS = 100  # a cell is stored in hundredths
 MAX_CELLS = 150_000  # of all matrices together: about 0.3 MB

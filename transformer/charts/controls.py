@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 1) -> alt.Parameter:

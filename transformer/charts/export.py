@@ -5,9 +5,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from transformer.errors import UserError
-from transformer.files import check_file, write_atomically, write_json
-from transformer.translator import Attention, Translator
+from transformer.support.errors import UserError
+from transformer.support.files import check_file, write_atomically, write_json
+from transformer.trained.translator import Attention, Translator
 
 
 def check_attention_file(path: Path) -> None:
@@ -84,7 +84,7 @@ def _draw(path: Path, attention: Attention) -> None:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-    from transformer.charts.attention import draw_heads
+    from transformer.charts.plots.attention import draw_heads
 
     title = "Cross-attention of the last layer"
     figure = draw_heads(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 
 from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 LOOKS = ((SOURCE, "o-"), (TARGET, "s-"), (OURS, "^-"), (CROSS, "D-"), (PAPER, "v-"))
 MOST_TICKS = 8  # points that each get a label of their own

@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 
 from transformer.charts import pictures
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 NAME = "course"
 VEGALITE = "application/vnd.vegalite.v5+json"

@@ -11,8 +11,8 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.errors import UserError
 from transformer.masks import decoder_mask, padding_mask
+from transformer.support.errors import UserError
 
 
 class Example(NamedTuple):

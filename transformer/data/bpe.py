@@ -14,9 +14,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from transformer.config import SPECIAL_TOKENS, DataConfig, TokenizerKind
-from transformer.data.vocabulary import FIRST_ID, check_ids
-from transformer.errors import UserError
+from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
+from transformer.data.words import check_ids
+from transformer.support.errors import UserError
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

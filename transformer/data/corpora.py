@@ -9,10 +9,9 @@ from pathlib import Path
 
 from transformer.data import iwslt, tatoeba
 from transformer.data.download import FileReport, State, obtain, report
-from transformer.data.lines import side_by_side, split_lines
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import ParallelText, side_by_side, split_lines
 from transformer.data.registry import CORPORA, Corpus, DataFile
-from transformer.errors import UserError, unknown_name
+from transformer.support.errors import UserError, unknown_name
 
 __all__ = ["CORPORA", "Corpus", "DataFile", "FileReport", "State", "fetch", "load", "verify"]
 
@@ -92,13 +91,13 @@ def _find(corpus: str | Corpus) -> Corpus:
 
 
 def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.grammar import pairs
+    from transformer.data.embedded.reader import pairs
 
     return pairs(split, src_lang, tgt_lang)
 
 
 def _load_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.grammar import parses
+    from transformer.data.embedded.reader import parses
 
     return parses(split)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer.data.registry import Corpus, DataFile
-from transformer.errors import UserError
+from transformer.support.errors import UserError
+from transformer.support.paths import cache_folder
 
 ROUNDS = 3  # how often every mirror is asked before giving up
 PAUSE = 0.5  # seconds before the second round, twice that before the third
@@ -34,16 +35,6 @@ class FileReport(NamedTuple):
     state: State
 
 
-def default_cache() -> Path:
-    """Give the folder of the downloads: data/cache of a checkout, else the user's cache folder."""
-    root = Path(__file__).resolve().parents[2]
-    if (root / "pyproject.toml").is_file():
-        return root / "data" / "cache"
-    import pooch
-
-    return Path(pooch.os_cache("attention-course"))
-
-
 def user_folder() -> Path | None:
     """Give the folder that `TRANSFORMER_DATA` names, or None where it is not set.
 
@@ -61,7 +52,7 @@ def user_folder() -> Path | None:
 
 def search_folders(corpus: Corpus) -> list[Path]:
     """Give the folders that may hold the corpus's files, the user's own first."""
-    cache = corpus.cache or default_cache()
+    cache = corpus.cache or cache_folder()
     own = user_folder()
     return [cache] if own is None else [own, cache]
 

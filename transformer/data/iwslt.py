@@ -14,10 +14,9 @@ from typing import IO
 from xml.etree import ElementTree
 
 from transformer.data.download import search_folders
-from transformer.data.lines import side_by_side, split_lines
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import ParallelText, side_by_side, split_lines
 from transformer.data.registry import Corpus
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 FILES = {  # split to file name; the two sets are those that torchtext validates and tests on
     "train": "train.tags.{pair}.{lang}",

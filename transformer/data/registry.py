@@ -37,7 +37,7 @@ class Corpus:
         citation: Whom to name.
         files: What `fetch` gets; empty for a corpus that is not downloaded.
         mirrors: Addresses of the folders that hold the files, the preferred first.
-        cache: Folder of the downloads; None means `transformer.data.download.default_cache`.
+        cache: Folder of the downloads; None means `transformer.support.paths.cache_folder`.
         timeout: Seconds without a byte after which the next mirror is tried.
     """
 

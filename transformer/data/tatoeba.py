@@ -12,10 +12,9 @@ import zipfile
 from collections.abc import Sequence
 
 from transformer.data.download import obtain
-from transformer.data.lines import split_lines, tidy
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import ParallelText, split_lines, tidy
 from transformer.data.registry import Corpus
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 Pair = tuple[str, str]  # English, French
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from transformer.config import DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, train_bpe
 from transformer.data.words import WordTokenizer, train_words
-from transformer.errors import UserError, unknown_name
-from transformer.files import write_json
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import write_json
 
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 

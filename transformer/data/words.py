@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Self
 
-from transformer.config import SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
-from transformer.data.vocabulary import FIRST_ID, check_ids
-from transformer.errors import UserError, unknown_name
+from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
+from transformer.support.errors import UserError, unknown_name
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 LANGUAGES = ("de", "en", "fr", TREE)
@@ -143,3 +142,19 @@ def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
         )
     kept.sort(key=lambda word: (-counts[word], word))
     return kept[: config.vocab_size - FIRST_ID]
+
+
+def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:
+    """Give the ids as a list, if each has a type.
+
+    Raises:
+        UserError: an id is below 0, or not below `vocab_size`.
+    """
+    checked = list(ids)
+    for number in checked:
+        if not 0 <= number < vocab_size:
+            raise UserError(
+                f"id {number} is outside this vocabulary of {vocab_size} types (0 to "
+                f"{vocab_size - 1}): use the tokenizer that the model was trained with"
+            )
+    return checked

@@ -1,7 +1,7 @@
 """Exercises of lesson 11 about trees: which brackets are open, what two trees share."""
 
+from transformer.evaluation.parse_f1 import phrases
 from transformer.exercises.check import Exercise, Wrong
-from transformer.parsing import phrases
 
 _GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 

@@ -19,12 +19,12 @@ from torch.optim import AdamW
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
-from transformer.errors import UserError
-from transformer.machine import is_out_of_memory
-from transformer.training import checkpoint
-from transformer.training.folder import RunFolder
+from transformer.support.errors import UserError
+from transformer.support.machine import is_out_of_memory
+from transformer.trained import checkpoint
+from transformer.trained.folder import RunFolder
+from transformer.trained.log import Progress, Report, TrainingResult, append_log, truncate_log
 from transformer.training.interrupt import noted_interrupt
-from transformer.training.log import Progress, Report, TrainingResult, append_log, truncate_log
 from transformer.training.loss import batch_loss, validation_loss
 from transformer.training.schedule import learning_rate
 

@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 
 class LossSums(NamedTuple):

@@ -6,19 +6,27 @@ from typing import Any
 
 import torch
 
-from transformer import model_folder
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
-from transformer.errors import UserError
-from transformer.files import check_folder, read_json, write_json
-from transformer.machine import pick_device
 from transformer.model import count_parameters
-from transformer.model_folder import Description, Network
-from transformer.provenance import hardware, provenance
-from transformer.training.checkpoint import require_same
-from transformer.training.folder import RunFolder
-from transformer.training.log import Report, TrainingResult
+from transformer.support.errors import UserError
+from transformer.support.files import check_folder, read_json, write_json
+from transformer.support.machine import pick_device
+from transformer.support.provenance import hardware, provenance
+from transformer.trained.checkpoint import require_same
+from transformer.trained.folder import (
+    RECIPE,
+    RUN,
+    Description,
+    Network,
+    RunFolder,
+    holds_run,
+    read_description,
+    read_recipe,
+    write_description,
+)
+from transformer.trained.log import Report, TrainingResult
 from transformer.training.loop import train
 
 
@@ -33,7 +41,7 @@ def train_recipe(
     stop_after: int | None = None,
     build: Callable[[Description], Network] = Description.build,
 ) -> TrainingResult:
-    """Carry out a recipe: load, tokenise, train, and leave a model folder (see `model_folder`).
+    """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
     Args:
         recipe: What to do.
@@ -58,7 +66,7 @@ def train_recipe(
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
-        description = model_folder.read_description(out)._replace(recipe=recipe)
+        description = read_description(out)._replace(recipe=recipe)
     else:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     sides = description.src_tokenizer, description.tgt_tokenizer
@@ -73,7 +81,7 @@ def train_recipe(
     torch.manual_seed(training.seed)
     model = build(description)
     if not resume:
-        model_folder.write_description(out, description)
+        write_description(out, description)
     on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
     result = train(
         model,
@@ -88,19 +96,17 @@ def train_recipe(
         stop_after=stop_after,
     )
     if not result.interrupted:
-        write_json(out / model_folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
+        write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
         if result.step != ended_at:  # some step was made
-            write_json(out / model_folder.RUN, origin | _figures(result, recipe))
+            write_json(out / RUN, origin | _figures(result, recipe))
     return result
 
 
 def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use, before anything is done."""
-    begun, folder = model_folder.holds_run(out), RunFolder(out)
+    begun, folder = holds_run(out), RunFolder(out)
     if not begun and folder.holds_weights():
-        raise UserError(
-            f"{out} holds weights but no {model_folder.RECIPE}: put it back, or give another folder"
-        )
+        raise UserError(f"{out} holds weights but no {RECIPE}: put it back, or give another folder")
     if not resume:
         if begun:
             raise UserError(
@@ -111,7 +117,7 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
     if not begun:
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
     folder.check(resume)
-    require_same(model_folder.read_recipe(out).settings(), recipe.settings(), free="steps")
+    require_same(read_recipe(out).settings(), recipe.settings(), free="steps")
 
 
 def _summary(
@@ -137,7 +143,7 @@ def _ended_at(out: Path) -> int | None:
     if not RunFolder(out).model.exists():
         return None
     try:
-        record = read_json(out / model_folder.RUN)
+        record = read_json(out / RUN)
     except UserError:  # missing or damaged
         return None
     return record.get("steps") if isinstance(record, dict) else None

@@ -1,6 +1,6 @@
 """The learning rate of the paper (§5.3)."""
 
-from transformer.errors import UserError
+from transformer.support.errors import UserError
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:

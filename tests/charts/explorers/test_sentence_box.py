@@ -1,0 +1,57 @@
+"""The line to type in: another sentence gives another picture, a bad one a line of text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import altair as alt
+import pytest
+
+from transformer.charts import renderer
+from transformer.charts.explorers.sentence_box import sentence_box
+from transformer.charts.renderer import VEGALITE
+from transformer.trained.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_folder: Path) -> Translator:
+    return Translator.load(tiny_folder)
+
+
+@pytest.fixture(autouse=True)
+def enabled() -> Iterator[None]:
+    before = alt.renderers.active
+    renderer.enable()
+    yield
+    alt.renderers.enable(before)
+
+
+def test_typing_another_sentence_draws_it(translator: Translator) -> None:
+    line, said, picture = sentence_box(translator, "The cat sleeps.").children
+    first = picture.outputs[0]["data"]
+    assert {VEGALITE, "image/png", "text/plain"} <= set(first)
+    assert said.value == translator.translate(["The cat sleeps."])[0]
+    line.value = "A dog reads a book."
+    second = picture.outputs[0]["data"]
+    assert "".join(translator.src_tokenizer.tokens("A dog")) in second["text/plain"].replace(
+        " ", ""
+    )
+    assert first["text/plain"] != second["text/plain"]
+    assert first["image/png"] != second["image/png"]
+
+
+def test_a_sentence_that_cannot_be_shown_says_why_and_keeps_the_picture(
+    translator: Translator,
+) -> None:
+    line, said, picture = sentence_box(translator, "The cat sleeps.").children
+    before = picture.outputs
+    line.value = "  "
+    assert "give some words" in said.value
+    assert picture.outputs == before
+    line.value = "The dog sleeps."
+    assert "give some words" not in said.value
+    assert picture.outputs != before
+
+
+def test_it_names_the_direction(translator: Translator) -> None:
+    line, *_ = sentence_box(translator, "The cat sleeps.").children
+    assert line.description == "en to fr"

@@ -1,0 +1,82 @@
+"""The renderer: every form of a chart, the version that JupyterLab draws, twice the same."""
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from types import ModuleType
+from typing import Any
+
+import altair as alt
+import pytest
+from PIL import Image
+
+from transformer.charts import renderer
+from transformer.charts.explorers.masks import mask_explorer
+from transformer.charts.explorers.schedule import schedule_explorer
+from transformer.support.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def _renderer_is_put_back() -> Iterator[None]:
+    before = alt.renderers.active
+    yield
+    alt.renderers.enable(before)
+
+
+def shown(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a notebook asks a chart for: the forms and their metadata."""
+    return chart._repr_mimebundle_(None, None)  # type: ignore[no-any-return]
+
+
+def test_a_chart_is_stored_in_three_forms() -> None:
+    renderer.enable()
+    forms, metadata = shown(schedule_explorer())
+    assert set(forms) == {"application/vnd.vegalite.v5+json", "image/png", "text/plain"}
+    spec = forms["application/vnd.vegalite.v5+json"]
+    assert spec["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
+    picture = base64.b64decode(forms["image/png"], validate=True)
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    image = Image.open(BytesIO(picture))
+    assert len(set(image.convert("L").get_flattened_data())) > 5  # drawn, not blank
+    on_page = metadata["image/png"]
+    assert image.width == pytest.approx(renderer.PICTURE_SCALE * on_page["width"], abs=1)
+    assert image.height == pytest.approx(renderer.PICTURE_SCALE * on_page["height"], abs=1)
+    assert len(forms["image/png"]) < 50_000
+    json.dumps(forms)  # nothing in it that a notebook could not store
+
+
+def test_the_text_is_the_description_on_one_line() -> None:
+    assert renderer.summary({"description": "Masks of\n  two sentences."}) == (
+        "Masks of two sentences."
+    )
+    assert renderer.summary({}) == "A chart without description."
+
+
+def test_showing_twice_gives_the_same_and_leaves_the_specification_alone() -> None:
+    spec = mask_explorer(["a", "<pad>"], ["<bos>", "b", "c"]).to_dict()
+    before = json.dumps(spec)
+    assert renderer.bundle(spec) == renderer.bundle(spec)
+    assert json.dumps(spec) == before
+
+
+def test_nothing_changes_until_asked() -> None:
+    assert alt.renderers.active != renderer.NAME
+    renderer.enable()
+    assert alt.renderers.active == renderer.NAME
+
+
+def test_colab_gets_html(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    renderer.enable()
+    assert alt.renderers.active == "html"
+    forms = schedule_explorer()._repr_mimebundle_(None, None)
+    assert "text/html" in forms
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(UserError, match="pip install vl-convert-python"):
+        renderer.enable()
+    assert alt.renderers.active != renderer.NAME

@@ -1,0 +1,214 @@
+"""Batches: hand-worked padding, the token budget, the order of an epoch."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.data.batches import (
+    Example,
+    TokenBudgetBatches,
+    collate,
+    collate_sources,
+    encode_pairs,
+    padding_share,
+)
+from transformer.data.bpe import BPETokenizer
+from transformer.data.parallel import ParallelText
+from transformer.data.words import WordTokenizer
+from transformer.support.errors import UserError
+
+STEADY = settings(deadline=None, derandomize=True)
+PAIRS = [Example([5, 7, 11], [13, 17]), Example([19], [23, 29, 31])]
+
+
+def examples_of(lengths: list[tuple[int, int]]) -> list[Example]:
+    return [Example([5 + i] * src, [5 + i] * tgt) for i, (src, tgt) in enumerate(lengths)]
+
+
+def mixed(number: int = 211) -> list[Example]:
+    """Examples of 1 to 13 source and 1 to 17 target tokens, in an order without a pattern."""
+    return examples_of([(1 + i * 31 % 13, 1 + i * 37 % 17) for i in range(number)])
+
+
+# --- one batch ------------------------------------------------------------------------
+
+
+def test_collate_by_hand() -> None:
+    batch = collate(PAIRS)
+    assert batch.src.tolist() == [[5, 7, 11, EOS_ID], [19, EOS_ID, PAD_ID, PAD_ID]]
+    assert batch.tgt_in.tolist() == [[BOS_ID, 13, 17, PAD_ID], [BOS_ID, 23, 29, 31]]
+    assert batch.tgt_out.tolist() == [[13, 17, EOS_ID, PAD_ID], [23, 29, 31, EOS_ID]]
+    assert {t.dtype for t in (batch.src, batch.tgt_in, batch.tgt_out)} == {torch.int64}
+
+
+def test_tokens_are_counted_with_end_marks_and_without_padding() -> None:
+    batch = collate(PAIRS)
+    assert batch.num_src_tokens == 4 + 2
+    assert batch.num_tgt_tokens == 3 + 4
+
+
+def test_masks_by_hand() -> None:
+    batch = collate(PAIRS)
+    assert batch.src_mask.shape == (2, 1, 1, 4)
+    assert batch.src_mask[:, 0, 0].tolist() == [[True] * 4, [True, True, False, False]]
+    assert batch.tgt_mask.shape == (2, 1, 4, 4)
+    assert batch.tgt_mask[1, 0].tolist() == torch.ones(4, 4).tril().bool().tolist()
+    assert batch.tgt_mask[0, 0, 2].tolist() == [True, True, True, False]
+    assert not batch.tgt_mask[0, 0, :, 3].any()
+
+
+def test_to_moves_every_tensor() -> None:
+    moved = collate(PAIRS).to("meta")
+    assert {t.device.type for t in (moved.src, moved.tgt_in, moved.tgt_out)} == {"meta"}
+
+
+def test_collate_sources_gives_what_training_reads() -> None:
+    sources = [pair.src for pair in PAIRS]
+    assert collate_sources(sources).tolist() == collate(PAIRS).src.tolist()
+    assert collate_sources([[]]).tolist() == [[EOS_ID]]
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(UserError, match="a batch of 0 sentences"):
+        collate([])
+
+
+def test_padding_share_by_hand() -> None:
+    # source: 2 of 8 positions are padding; target: 1 of 8
+    assert padding_share([collate(PAIRS)]) == pytest.approx(3 / 16)
+    # a second batch of one pair, 2 + 3 positions, without padding
+    assert padding_share([collate(PAIRS), collate([Example([5], [5, 5])])]) == pytest.approx(3 / 21)
+    with pytest.raises(UserError, match="no batches to measure"):
+        padding_share([])
+
+
+# --- text to ids ----------------------------------------------------------------------
+
+
+def text(src: list[str], tgt: list[str]) -> ParallelText:
+    return ParallelText(src_lang="de", tgt_lang="en", src=src, tgt=tgt)
+
+
+def test_encode_pairs_drops_what_is_too_long_on_either_side() -> None:
+    letters = BPETokenizer([])  # n letters and the blank before them: n + 1 tokens
+    pairs = text(["ab", "abc", "ab", "a"], ["abc", "ab", "ab", "x"])
+    kept = encode_pairs(letters, letters, pairs, max_tokens=3)
+    assert kept == [
+        Example(letters.encode("ab"), letters.encode("ab")),
+        Example(letters.encode("a"), letters.encode("x")),
+    ]
+    assert len(encode_pairs(letters, letters, pairs)) == 4
+
+
+def test_encode_pairs_uses_each_sides_tokenizer_and_drops_empty_pairs() -> None:
+    src_words, tgt_words = WordTokenizer("de", ["Hund", "ja"]), WordTokenizer("en", ["yes", "dog"])
+    pairs = text(["Hund", "", "ja"], ["dog", "dog", ""])
+    assert encode_pairs(src_words, tgt_words, pairs) == [Example([4], [5])]
+
+
+def test_encode_pairs_refuses_when_nothing_is_left() -> None:
+    letters = BPETokenizer([])
+    with pytest.raises(UserError, match=r"none of the 2 pairs has 1 to 3 tokens.*max_train_tokens"):
+        encode_pairs(letters, letters, text(["abc", "a"], ["a", "abc"]), max_tokens=3)
+    words = WordTokenizer("de", ["Hund"])
+    with pytest.raises(UserError, match="none of the 1 pairs has 1 or more tokens"):
+        encode_pairs(words, words, text([""], [""]))
+
+
+# --- an epoch -------------------------------------------------------------------------
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 11), st.integers(1, 13)), min_size=1, max_size=60)
+
+
+@STEADY
+@given(LENGTHS, st.integers(14, 97), st.integers(1, 5), st.integers(0, 3))
+def test_every_example_once_and_never_over_the_budget(
+    lengths: list[tuple[int, int]], budget: int, pool_batches: int, epoch: int
+) -> None:
+    batches = TokenBudgetBatches(examples_of(lengths), budget, pool_batches=pool_batches)
+    plan = batches.plan(epoch)
+    assert sorted(index for batch in plan for index in batch) == list(range(len(lengths)))
+    for batch in batches.epoch(epoch):
+        assert batch.src.numel() <= budget
+        assert batch.tgt_out.numel() <= budget
+
+
+def test_packing_by_hand() -> None:
+    # with end marks 2, 2, 2, 3 and 5 positions; the budget holds 2 rows of 2 or of 3
+    batches = TokenBudgetBatches(examples_of([(1, 1), (4, 1), (1, 1), (1, 2), (1, 1)]), 6)
+    plan = batches.plan(0)
+    assert sorted(map(len, plan)) == [1, 1, 3]
+    assert [1] in plan
+    assert [3] in plan
+
+
+def test_a_batch_has_a_bounded_number_of_sentences_too() -> None:
+    plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 4).plan(0)
+    assert sorted(map(len, plan)) == [3, 4, 4, 4, 4, 4]
+    assert max(map(len, TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 9).plan(0))) == 5
+
+
+def test_a_batch_is_full_before_the_next_begins() -> None:
+    plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5).plan(0)
+    assert sorted(map(len, plan)) == [3, 5, 5, 5, 5]
+
+
+def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+    plan = TokenBudgetBatches(mixed(), 97, seed=3).plan(2)
+    used = TokenBudgetBatches(mixed(), 97, seed=3)
+    list(used.epoch(0))
+    torch.rand(1)
+    assert used.plan(2) == plan
+    assert used.plan(3) != plan
+    assert TokenBudgetBatches(mixed(), 97, seed=5).plan(2) != plan
+
+
+def test_seed_and_epoch_do_not_stand_for_each_other() -> None:
+    one, eleven = TokenBudgetBatches(mixed(), 97, seed=1), TokenBudgetBatches(mixed(), 97, seed=11)
+    assert one.plan(11) != eleven.plan(1)
+    assert one.plan(2) != TokenBudgetBatches(mixed(), 97, seed=2).plan(1)
+
+
+def test_epochs_mix_the_examples_of_a_batch() -> None:
+    batches = TokenBudgetBatches(mixed(), 97)
+    first, second = ({frozenset(batch) for batch in batches.plan(epoch)} for epoch in (0, 1))
+    assert len(first & second) < len(first) / 2
+
+
+def test_an_epoch_can_begin_anywhere() -> None:
+    batches = TokenBudgetBatches(mixed(), 97)
+    whole, rest = list(batches.epoch(1)), list(batches.epoch(1, start=7))
+    assert len(whole) - len(rest) == 7
+    for ours, theirs in zip(rest, whole[7:], strict=True):
+        torch.testing.assert_close((ours.src, ours.tgt_out), (theirs.src, theirs.tgt_out))
+
+
+def test_short_sentences_do_not_come_first() -> None:
+    whole_epoch_in_one_pool = TokenBudgetBatches(mixed(), 97, pool_batches=1009)
+    longest = [max(b.src.shape[1], b.tgt_in.shape[1]) for b in whole_epoch_in_one_pool.epoch(0)]
+    assert longest != sorted(longest)
+
+
+def test_larger_pools_pad_less() -> None:
+    examples = mixed(1009)
+    small, large = (
+        padding_share(TokenBudgetBatches(examples, 97, pool_batches=size).epoch(0))
+        for size in (1, 53)
+    )
+    assert large < 0.8 * small
+
+
+def test_a_sentence_over_the_budget_is_refused() -> None:
+    examples = examples_of([(3, 5), (12, 2)])
+    assert TokenBudgetBatches(examples, 13).plan(0)
+    with pytest.raises(UserError, match="batch_tokens is 12, and the longest sentence has 13"):
+        TokenBudgetBatches(examples, 12)
+
+
+def test_no_examples_and_no_pool_are_refused() -> None:
+    with pytest.raises(UserError, match="no examples"):
+        TokenBudgetBatches([], 97)
+    with pytest.raises(UserError, match="pool_batches is 0: give 1 or more"):
+        TokenBudgetBatches(mixed(), 97, pool_batches=0)

@@ -1,0 +1,360 @@
+"""Words and byte-pair encoding: round trips, hand-worked cases, files, errors."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.config import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    SPECIAL_TOKENS,
+    UNK_ID,
+    DataConfig,
+    TokenizerKind,
+)
+from transformer.data.tokenizers import (
+    BPETokenizer,
+    Tokenizer,
+    WordTokenizer,
+    from_dict,
+    load,
+    save,
+    train,
+)
+from transformer.data.words import split_words
+from transformer.support.errors import UserError
+
+STEADY = settings(deadline=None, derandomize=True)
+GERMAN = ["Der Hund läuft über die Straße.", "Der Hund schläft.", "Die Straße ist naß."] * 3
+ENGLISH = ["The dog runs across the street.", "The dog sleeps.", "The street is wet."] * 3
+
+
+def config(kind: TokenizerKind = TokenizerKind.BPE, **changes: Any) -> DataConfig:
+    values: dict[str, Any] = {"vocab_size": 293, "tokenizer": kind} | changes
+    return DataConfig(corpus="embedded", src_lang="de", tgt_lang="en", **values)
+
+
+WORDS = config(TokenizerKind.WORDS)
+TRAINED = train(config(), GERMAN, ENGLISH)[0]
+LOWERCASE = train(config(lowercase=True), GERMAN, ENGLISH)[0]
+
+
+def byte_id(letter: str) -> int:
+    return 4 + ord(letter)
+
+
+# --- byte-pair encoding ---------------------------------------------------------------
+
+
+@STEADY
+@given(st.text())
+def test_bpe_gives_back_every_text(text: str) -> None:
+    assert TRAINED.decode(TRAINED.encode(text)) == text
+
+
+@STEADY
+@given(st.text())
+def test_bpe_in_lower_case_gives_back_every_text_in_lower_case(text: str) -> None:
+    assert LOWERCASE.decode(LOWERCASE.encode(text)) == text.lower()
+
+
+@STEADY
+@given(st.lists(st.text(), max_size=5))
+def test_bpe_encodes_many_as_it_encodes_one(texts: list[str]) -> None:
+    assert TRAINED.encode_all(texts) == [TRAINED.encode(text) for text in texts]
+
+
+@STEADY
+@given(st.text(max_size=30))
+def test_bpe_shows_one_piece_per_id_and_marks_every_blank(text: str) -> None:
+    shown = TRAINED.tokens(text)
+    assert len(shown) == len(TRAINED.encode(text))
+    assert " " not in "".join(shown)
+    assert shown[0].startswith("▁")
+
+
+def test_bpe_by_hand() -> None:
+    tokenizer = BPETokenizer([("Ġ", "a"), ("Ġa", "b")])
+    assert tokenizer.vocab_size == 4 + 256 + 2
+    assert tokenizer.encode("ab ac") == [4 + 257, 4 + 256, byte_id("c")]
+    assert tokenizer.tokens("ab ac") == ["▁ab", "▁a", "c"]
+
+
+def test_bpe_two_ways_to_one_piece_share_its_id() -> None:
+    tokenizer = BPETokenizer([("a", "b"), ("ab", "c"), ("b", "c"), ("a", "bc")])
+    assert tokenizer.vocab_size == 4 + 256 + 3
+    assert tokenizer.tokens("abc") == ["▁", "abc"]
+
+
+def test_bpe_shows_bytes_that_are_no_whole_letter() -> None:
+    tokenizer = BPETokenizer([])
+    assert tokenizer.encode("é") == [byte_id(" "), 4 + 0xC3, 4 + 0xA9]
+    assert tokenizer.tokens("é") == ["▁", "<0xC3>", "<0xA9>"]
+
+
+def test_bpe_learns_the_one_pair_that_is_seen_twice() -> None:
+    joint, _ = train(config(), ["ab"], ["xab"])
+    assert joint.to_dict()["merges"] == ["a b"]
+
+
+def test_bpe_min_frequency_is_the_fewest_times_a_pair_is_seen() -> None:
+    joint, _ = train(config(min_frequency=3), ["ab"], ["xab"])
+    assert joint.to_dict()["merges"] == []
+
+
+def test_bpe_has_the_same_pieces_at_the_start_as_inside() -> None:
+    assert TRAINED.encode("The dog")[-1:] == TRAINED.encode("dog")
+
+
+@pytest.mark.parametrize("special", SPECIAL_TOKENS)
+def test_bpe_takes_a_special_token_in_text_for_letters(special: str) -> None:
+    for text in (special, f"a {special} b", special * 2):
+        ids = TRAINED.encode(text)
+        assert min(ids) >= 4
+        assert TRAINED.decode(ids) == text
+
+
+def test_bpe_decode_skips_special_ids_and_pieces_names_them() -> None:
+    ids = [BOS_ID, *TRAINED.encode("dog"), UNK_ID, EOS_ID, PAD_ID]
+    assert TRAINED.decode(ids) == "dog"
+    assert TRAINED.pieces(ids) == ["<bos>", "▁dog", "<unk>", "<eos>", "<pad>"]
+
+
+def test_bpe_decodes_broken_utf8_and_keeps_a_missing_first_blank_missing() -> None:
+    assert TRAINED.decode([4 + 0xC3, byte_id("x")]) == "\ufffdx"
+    assert TRAINED.decode([byte_id(" "), byte_id(" "), byte_id("x")]) == " x"
+
+
+def test_bpe_vocabulary_stays_within_its_size() -> None:
+    assert TRAINED.vocab_size == 293
+    assert train(config(vocab_size=8009), GERMAN, ENGLISH)[0].vocab_size < 400
+    assert train(config(vocab_size=260), GERMAN, ENGLISH)[0].vocab_size == 260
+
+
+def test_bpe_joint_is_one_object_and_separate_sides_differ() -> None:
+    src, tgt = train(config(), GERMAN, ENGLISH)
+    assert src is tgt
+    src, tgt = train(config(joint_vocabulary=False), GERMAN, ENGLISH)
+    assert src.tokens("Straße") == ["▁Straße"]
+    assert len(tgt.tokens("Straße")) > 1
+    assert tgt.tokens("street") == ["▁street"]
+
+
+def test_bpe_training_is_silent_and_always_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    again = train(config(), GERMAN, ENGLISH)[0]
+    assert again.to_dict() == TRAINED.to_dict()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_bpe_refuses_a_merge_of_a_piece_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"'xy' \+ 'z'.*train the tokenizer again"):
+        BPETokenizer([("x", "z"), ("xy", "z")])
+
+
+# --- words ----------------------------------------------------------------------------
+
+
+def test_words_come_by_frequency_then_by_alphabet() -> None:
+    changes = {"joint_vocabulary": False, "min_frequency": 2}
+    src, tgt = train(config(TokenizerKind.WORDS, **changes), ["b a b c"], ["c d c a d e", "a d"])
+    assert src.to_dict()["types"] == ["b"]
+    assert tgt.to_dict()["types"] == ["d", "a", "c"]
+    assert tgt.encode("a d e") == [5, 4, UNK_ID]
+    assert tgt.vocab_size == 7
+
+
+def test_words_beyond_the_vocabulary_size_are_cut() -> None:
+    changes = {"joint_vocabulary": False, "vocab_size": 6, "min_frequency": 1}
+    _, tgt = train(config(TokenizerKind.WORDS, **changes), ["x"], ["c b a a"])
+    assert tgt.to_dict()["types"] == ["a", "b"]
+
+
+def test_words_joint_counts_both_sides_and_each_keeps_its_language() -> None:
+    src, tgt = train(WORDS, ["Hand z.B. Uhr"], ["Hand dogs"])
+    assert src.to_dict()["types"] == tgt.to_dict()["types"] == ["Hand"]
+    assert src.tokens("z.B.") == ["z.B."]
+    assert (src.to_dict()["lang"], tgt.to_dict()["lang"]) == ("de", "en")
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "words"),
+    [
+        ("de", "Das gibt's z.B. hier.", ["Das", "gibt's", "z.B.", "hier", "."]),
+        ("en", "They don't, Mr. Ash.", ["They", "do", "n't", ",", "Mr.", "Ash", "."]),
+        ("fr", "L'homme n'est pas là.", ["L'", "homme", "n'", "est", "pas", "là", "."]),
+    ],
+)
+def test_words_follow_the_rules_of_their_language(lang: str, text: str, words: list[str]) -> None:
+    assert split_words(lang, text) == words
+    assert split_words(lang, text, lowercase=True) == [word.lower() for word in words]
+
+
+def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
+    tokenizer = WordTokenizer("en", ["dog", "."])
+    assert tokenizer.tokens("Blue dog.") == ["Blue", "dog", "."]
+    assert tokenizer.encode("Blue dog.") == [UNK_ID, 4, 5]
+    assert tokenizer.pieces([BOS_ID, UNK_ID, 4, EOS_ID]) == ["<bos>", "<unk>", "dog", "<eos>"]
+    assert tokenizer.decode([BOS_ID, UNK_ID, 4, 5, EOS_ID, PAD_ID]) == "dog ."
+
+
+def test_words_honour_lower_case() -> None:
+    src, _ = train(config(TokenizerKind.WORDS, lowercase=True), ["Ein EIN ein"], ["x"])
+    assert src.to_dict()["types"] == ["ein"]
+    assert src.encode("EIN") == [4]
+
+
+@pytest.mark.parametrize("special", SPECIAL_TOKENS)
+def test_words_take_a_special_token_in_text_for_words(special: str) -> None:
+    for lang in ("de", "en", "fr"):
+        tokenizer = WordTokenizer(lang, [*split_words(lang, special), "x"])
+        ids = tokenizer.encode(f"x {special} x")
+        assert min(ids) >= 4
+
+
+@STEADY
+@given(st.lists(st.sampled_from(["a", "dog", "cat", "runs", "sleeps"]), min_size=1))
+def test_words_decode_what_was_separated_by_blanks(words: list[str]) -> None:
+    tokenizer = WordTokenizer("en", ["sleeps", "a", "dog", "runs", "cat"])
+    assert tokenizer.decode(tokenizer.encode(" ".join(words))) == " ".join(words)
+
+
+def test_words_refuse_a_text_in_which_nothing_is_frequent() -> None:
+    with pytest.raises(UserError, match="min_frequency = 2 times: give more text"):
+        train(WORDS, ["ein Hund"], ["a dog"])
+
+
+def test_words_refuse_an_unknown_language() -> None:
+    with pytest.raises(UserError, match="unknown language 'dee': did you mean 'de'"):
+        WordTokenizer("dee", ["x"])
+    with pytest.raises(UserError, match="unknown language 'it'"):
+        split_words("it", "ciao")
+
+
+def test_words_refuse_types_that_are_none_or_twice_there() -> None:
+    with pytest.raises(UserError, match="the vocabulary is empty"):
+        WordTokenizer("en", [])
+    with pytest.raises(UserError, match="stands twice"):
+        WordTokenizer("en", ["dog", "cat", "dog"])
+
+
+def test_importing_the_tokenizers_does_not_import_spacy() -> None:
+    code = "import sys, transformer.data.tokenizers; sys.exit('spacy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- both kinds -----------------------------------------------------------------------
+
+KINDS = [TRAINED, LOWERCASE, WordTokenizer("fr", ["été", "“", "x"], lowercase=True)]
+
+
+@pytest.mark.parametrize("tokenizer", KINDS)
+@pytest.mark.parametrize("step", [-1, 0])
+def test_ids_outside_the_vocabulary_are_refused(tokenizer: Tokenizer, step: int) -> None:
+    foreign = -1 if step else tokenizer.vocab_size
+    for read in (tokenizer.decode, tokenizer.pieces):
+        with pytest.raises(UserError, match=f"id {foreign} is outside this vocabulary"):
+            read([5, foreign])
+
+
+@pytest.mark.parametrize("tokenizer", KINDS)
+def test_a_saved_tokenizer_comes_back_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text("something older")
+    save(tokenizer, path)
+    again = load(path)
+    assert type(again) is type(tokenizer)
+    assert again.to_dict() == tokenizer.to_dict()
+    assert again.encode("Été x “Hund”") == tokenizer.encode("Été x “Hund”")
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "tokenizer.json"
+    folder.mkdir()
+    with pytest.raises(UserError, match=r"cannot save .*tokenizer\.json"):
+        save(TRAINED, folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in TRAINED.to_dict().items() if name != key}
+
+
+WORD_VALUES = WordTokenizer("en", ["dog"]).to_dict()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "not JSON",
+        json.dumps(TRAINED.to_dict())[:97],
+        "[]",
+        "{}",
+        json.dumps(TRAINED.to_dict() | {"kind": "bep"}),
+        json.dumps(TRAINED.to_dict() | {"kind": ["bpe"]}),
+        json.dumps(without("kind")),
+        json.dumps(without("merges")),
+        json.dumps(TRAINED.to_dict() | {"merges": ["a b c"]}),
+        json.dumps(TRAINED.to_dict() | {"merges": ["xy z"]}),
+        json.dumps(TRAINED.to_dict() | {"merges": [["a", "b"]]}),
+        json.dumps(TRAINED.to_dict() | {"merges": None}),
+        json.dumps(TRAINED.to_dict() | {"lowercase": "no"}),
+        json.dumps(WORD_VALUES | {"types": "dog"}),
+        json.dumps(WORD_VALUES | {"types": ["dog", 7]}),
+        json.dumps(WORD_VALUES | {"types": []}),
+        json.dumps(WORD_VALUES | {"lang": "xx"}),
+    ],
+)
+def test_a_foreign_or_damaged_file_is_named(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=r"other\.json is not a tokenizer's file, or is damaged"):
+        load(path)
+
+
+def test_a_file_of_other_bytes_or_no_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "binary.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"binary\.json is not a tokenizer's file"):
+        load(path)
+    with pytest.raises(UserError, match=r"cannot read the tokenizer .*none\.json: No such file"):
+        load(tmp_path / "none.json")
+
+
+def test_an_unknown_kind_names_the_nearest() -> None:
+    with pytest.raises(UserError, match="unknown tokenizer 'word': did you mean 'words'"):
+        from_dict({"kind": "word", "lowercase": False})
+
+
+# --- the real corpus ------------------------------------------------------------------
+
+
+def multi30k(folder: Path, lang: str) -> list[str]:
+    data = gzip.decompress((folder / "multi30k" / f"train.{lang}.gz").read_bytes())
+    return [line.strip() for line in data.decode("utf-8").removesuffix("\n").split("\n")]
+
+
+def test_multi30k_has_the_known_number_of_word_types(shared_data: Path) -> None:
+    sides = multi30k(shared_data, "de"), multi30k(shared_data, "en")
+    changes = {"joint_vocabulary": False, "vocab_size": 10007, "lowercase": True}
+    src, tgt = train(config(TokenizerKind.WORDS, **changes), *sides)
+    assert (src.vocab_size, tgt.vocab_size) == (7853, 5893)
+
+
+def test_multi30k_survives_bpe_byte_for_byte(shared_data: Path) -> None:
+    # with the line that holds a tab, and lines with no-break blanks
+    sides = [multi30k(shared_data, lang)[6997:8009] for lang in ("de", "fr")]
+    assert {"\t", "\xa0"} <= set("".join(sides[0]))
+    joint, _ = train(config(vocab_size=2003), *sides)
+    assert joint.vocab_size == 2003
+    for texts in sides:
+        assert [joint.decode(ids) for ids in joint.encode_all(texts)] == texts

@@ -1,0 +1,288 @@
+"""torchtext 0.6, the interface of the course's five systems, beside ours.
+
+The same types in the same order, the same ids under another numbering of the special tokens,
+the same batches, the same BLEU. On the embedded corpus, and on Multi30k where it is.
+"""
+
+import gzip
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torchtext.data import BucketIterator, Field, Iterator, bleu_score
+from torchtext.datasets import TranslationDataset
+
+from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
+from transformer.data import corpora
+from transformer.data.batches import (
+    Example,
+    TokenBudgetBatches,
+    collate,
+    encode_pairs,
+    padding_share,
+)
+from transformer.data.parallel import ParallelText
+from transformer.data.tokenizers import Tokenizer, train
+from transformer.data.words import split_words
+from transformer.evaluation.evaluate import bleu, bleu_tokenised_lowercased
+
+SPECIALS = ["<unk>", "<pad>", "<sos>", "<eos>"]  # torchtext's order
+TYPES = {"embedded": None, "multi30k": (7853, 5893)}  # of German and English, when known
+
+
+class Corpus(NamedTuple):
+    name: str
+    train: ParallelText
+    validation: ParallelText
+
+
+class Sides(NamedTuple):
+    """One corpus, German to English, in both libraries."""
+
+    text: ParallelText
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    dataset: Any  # torchtext's, with its fields `src` and `trg`
+
+
+def torchtext_dataset(text: ParallelText, folder: Path) -> Any:
+    """Write a text as two files, and have torchtext read them as system 4 did."""
+    fields = []
+    for lang, lines in ((text.src_lang, text.src), (text.tgt_lang, text.tgt)):
+        (folder / f"text.{lang}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        fields.append(
+            Field(
+                tokenize=partial(split_words, lang),
+                lower=True,
+                init_token="<sos>",
+                eos_token="<eos>",
+                batch_first=True,
+            )
+        )
+    extensions = (f".{text.src_lang}", f".{text.tgt_lang}")
+    dataset = TranslationDataset(str(folder / "text"), extensions, fields)
+    for field in fields:
+        field.build_vocab(dataset, min_freq=2)
+    return dataset
+
+
+def raw_multi30k(folder: Path, stem: str) -> ParallelText:
+    """The publisher's lines, blanks of every kind included, as system 4 read them."""
+    sides = []
+    for lang in ("de", "en"):
+        data = gzip.decompress((folder / "multi30k" / f"{stem}.{lang}.gz").read_bytes())
+        lines = data.decode("utf-8").removesuffix("\n").split("\n")
+        sides.append([line.strip() for line in lines])
+    return ParallelText(src_lang="de", tgt_lang="en", src=sides[0], tgt=sides[1])
+
+
+@pytest.fixture(scope="module", params=TYPES)
+def corpus(request: pytest.FixtureRequest) -> Corpus:
+    if request.param == "multi30k":
+        folder = request.getfixturevalue("shared_data")
+        return Corpus("multi30k", *(raw_multi30k(folder, stem) for stem in ("train", "val")))
+    loaded = (corpora.load("embedded", split, "de", "en") for split in ("train", "validation"))
+    return Corpus("embedded", *loaded)
+
+
+@pytest.fixture(scope="module")
+def sides(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Sides:
+    config = DataConfig(
+        corpus=corpus.name,
+        src_lang="de",
+        tgt_lang="en",
+        tokenizer=TokenizerKind.WORDS,
+        joint_vocabulary=False,
+        vocab_size=100_003,
+        lowercase=True,
+    )
+    text = corpus.train
+    tokenizers = train(config, text.src, text.tgt)
+    return Sides(text, tokenizers, torchtext_dataset(text, tmp_path_factory.mktemp("text")))
+
+
+def renumbering(field: Any, tokenizer: Tokenizer) -> torch.Tensor:
+    """For each of torchtext's ids ours, by the type that it stands for."""
+    ours = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
+    names = {"<sos>": "<bos>"}
+    words = tokenizer.pieces(range(len(SPECIAL_TOKENS), tokenizer.vocab_size))
+    ours |= {word: number for number, word in enumerate(words, start=len(SPECIAL_TOKENS))}
+    return torch.tensor([ours[names.get(each, each)] for each in field.vocab.itos])
+
+
+# --- vocabulary and ids ---------------------------------------------------------------
+
+
+def test_the_same_types_in_the_same_order(sides: Sides, corpus: Corpus) -> None:
+    sizes = []
+    for name, tokenizer in zip(("src", "trg"), sides.tokenizers, strict=True):
+        theirs = sides.dataset.fields[name].vocab.itos
+        ours = tokenizer.pieces(range(tokenizer.vocab_size))
+        assert theirs[:4] == SPECIALS
+        assert tuple(ours[:4]) == SPECIAL_TOKENS
+        assert theirs[4:] == ours[4:]
+        sizes.append(len(theirs))
+    if TYPES[corpus.name]:
+        assert tuple(sizes) == TYPES[corpus.name]
+
+
+def test_the_same_ids_under_the_other_numbering(sides: Sides) -> None:
+    table = renumbering(sides.dataset.fields["src"], sides.tokenizers[0])
+    assert table[:4].tolist() == [1, 0, 2, 3]
+    assert table[4:].tolist() == list(range(4, len(table)))
+
+
+def test_an_unknown_word_is_unknown_to_both(sides: Sides) -> None:
+    field, tokenizer = sides.dataset.fields["src"], sides.tokenizers[0]
+    sentence = "Der Quastenflosser schläft."
+    theirs = field.numericalize([field.preprocess(sentence)])
+    ours = renumbering(field, tokenizer)[theirs][0].tolist()
+    assert ours == tokenizer.encode(sentence)
+    assert tokenizer.pieces(ours)[1] == "<unk>"
+
+
+# --- batches --------------------------------------------------------------------------
+
+
+def test_the_same_tensors_of_the_same_sentences(sides: Sides) -> None:
+    random.seed(3)
+    fields = sides.dataset.fields.values()
+    tables = [renumbering(*each) for each in zip(fields, sides.tokenizers, strict=True)]
+    taken = 0
+    for batch in BucketIterator(sides.dataset, batch_size=61, sort_within_batch=True):
+        src, tgt = tables[0][batch.src], tables[1][batch.trg]
+        examples = [Example(real(row), real(other)) for row, other in zip(src, tgt, strict=True)]
+        ours = collate(examples)
+        assert torch.equal(ours.src, src[:, 1:])  # our source has no begin mark
+        assert torch.equal(ours.tgt_out, tgt[:, 1:])
+        # cut off behind, theirs keeps the end mark of shorter rows, where nothing is asked
+        theirs = tgt[:, :-1]
+        asked = ours.tgt_out != PAD_ID
+        assert torch.equal(ours.tgt_in[asked], theirs[asked])
+        assert set(theirs[~asked].tolist()) <= {EOS_ID, PAD_ID}
+        taken += len(examples)
+    assert taken == len(sides.text)
+
+
+def real(row: torch.Tensor) -> list[int]:
+    """The ids of a sentence between its marks."""
+    ids = row.tolist()
+    return ids[1 : ids.index(EOS_ID)]
+
+
+def test_the_same_batches_by_the_same_rule(sides: Sides) -> None:
+    """Our rule, given to torchtext's iterator as a key and a size, packs the same pairs."""
+    examples = encode_pairs(*sides.tokenizers, sides.text)
+    budget = 997
+
+    def length(each: Any) -> int:
+        return max(len(each.src), len(each.trg)) + 1
+
+    plan = TokenBudgetBatches(examples, budget, pool_batches=10**6).plan(0)
+    # pairs of equal lengths stand in the order of our shuffle: give torchtext that order
+    plan.sort(key=lambda b: (order_key(examples[b[0]]), order_key(examples[b[-1]]), -len(b)))
+    order = [index for batch in plan for index in batch]
+    dataset = Reordered(sides.dataset, order)
+    packed = Iterator(
+        dataset,
+        batch_size=budget,
+        sort_key=lambda each: (length(each), len(each.trg)),
+        batch_size_fn=lambda new, count, so_far: count * length(new),
+        sort=True,
+        train=False,
+        sort_within_batch=False,
+    )
+    packed.create_batches()
+    theirs = [[dataset.number[id(each)] for each in batch] for batch in packed.batches]
+    assert {frozenset(batch) for batch in theirs} == {frozenset(batch) for batch in plan}
+
+
+def order_key(example: Example) -> tuple[int, int]:
+    return max(len(example.src), len(example.tgt)), len(example.tgt)
+
+
+class Reordered:
+    """torchtext's examples in another order, each with its number in the corpus."""
+
+    def __init__(self, dataset: Any, order: list[int]) -> None:
+        self.fields = dataset.fields
+        self.examples = [dataset.examples[index] for index in order]
+        self.number = {id(dataset.examples[index]): index for index in order}
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __iter__(self) -> Any:
+        return iter(self.examples)
+
+
+def test_a_bucket_iterator_sorts_only_when_told(sides: Sides) -> None:
+    """By default its training batches are as random as if there were no buckets."""
+
+    def padding(iterator: type[Iterator], **options: bool) -> float:
+        random.seed(3)
+        made = iterator(sides.dataset, batch_size=127, **options)
+        made.create_batches()
+        return padding_share(
+            collate([Example([5] * len(each.src), [5] * len(each.trg)) for each in batch])
+            for batch in made.batches
+        )
+
+    by_chance = padding(Iterator)
+    default = padding(BucketIterator)
+    told = padding(BucketIterator, sort_within_batch=True)
+    assert default == pytest.approx(by_chance, rel=0.05)
+    assert told < by_chance / 2
+
+
+# --- BLEU -----------------------------------------------------------------------------
+
+
+def corrupted(text: ParallelText, seed: int = 5) -> list[str]:
+    """Translations to score: the references with words lost, doubled and exchanged."""
+    chance = random.Random(seed)
+    spoilt = []
+    for sentence in text.tgt:
+        words = sentence.split()
+        place = chance.randrange(len(words))
+        kind = chance.randrange(5)
+        if kind == 0 and len(words) > 1:
+            del words[place]
+        elif kind == 1:
+            words.insert(place, words[place])
+        elif kind == 2:
+            words[place] = "gadget"
+        spoilt.append(" ".join(words))
+    return spoilt
+
+
+def test_the_same_bleu(corpus: Corpus) -> None:
+    text = corpus.validation
+    hypotheses, references = corrupted(text), [[sentence] for sentence in text.tgt]
+    cut = partial(split_words, "en", lowercase=True)
+    theirs = bleu_score(
+        [cut(sentence) for sentence in hypotheses],
+        [[cut(sentence) for sentence in group] for group in references],
+    )
+    ours = bleu_tokenised_lowercased(hypotheses, references, "en")
+    assert 50 < ours < 95
+    assert 100 * theirs == pytest.approx(ours, abs=0.006)  # ours has two decimals
+    assert ours != bleu(hypotheses, references)["score"]  # cased text in 13a is another figure
+
+
+def test_bleu_by_hand_and_with_two_references() -> None:
+    # 4 of 4 words, 3 of 3 pairs, 2 of 2 triples, 1 of 1 fours; 4 words for 5: exp(1 - 5/4)
+    hypothesis, reference = "the old dog sleeps", "the old dog sleeps here"
+    theirs = bleu_score([hypothesis.split()], [[reference.split()]])
+    ours = bleu_tokenised_lowercased([hypothesis], [[reference]], "en")
+    assert ours == 77.88
+    assert 100 * theirs == pytest.approx(ours, abs=0.006)
+    both = [["the old cat sleeps here", "an old dog sleeps"]]
+    theirs = bleu_score([hypothesis.split()], [[each.split() for each in both[0]]])
+    ours = bleu_tokenised_lowercased([hypothesis], both, "en")
+    assert 100 * theirs == pytest.approx(ours, abs=0.006)
+    # a translation without any four words in a row of the reference has no score in either
+    assert bleu_score([["a", "b", "c"]], [[["a", "b", "c"]]]) == 0
+    assert bleu_tokenised_lowercased(["a b c"], [["a b c"]], "en") == 0

@@ -1,0 +1,215 @@
+"""Recorded runs: whole, traceable, and the very figures that README gives."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+from transformer.config import Recipe
+from transformer.experiments import results
+from transformer.experiments.results import SYSTEM_HEADINGS
+from transformer.recipes.earlier_systems import SYSTEMS
+from transformer.recipes.reported import PUBLISHED
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
+
+HASH = "0123456789abcdef0123456789abcdef01234567"
+
+
+def sample() -> dict[str, Any]:
+    return {
+        "recipe": {"name": "demo"},
+        "training": {
+            "date": "2017-06-12",
+            "hardware": "an abacus, 2 threads",
+            "steps": 12345,
+            "minutes": 61.7,
+            "seed": 7,
+            "commit": HASH,
+        },
+        "figures": {
+            "corpus": "embedded",
+            "split": "test_long",
+            "src_lang": "en",
+            "tgt_lang": "fr",
+            "bleu": {"score": 37.8, "interval": [36.11, 39.5], "signature": "s"},
+            "chrf": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
+            "bleu_tokenised_lowercased": 39.4,
+            "perplexity": 4.567,
+            "loss": 1.5189,
+            "beam_size": 4,
+            "parameters": 9038341,
+        },
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(results, "results_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("commit", "shown"),
+    [
+        (HASH, "0123456"),
+        (f"{HASH} with changes", "0123456 with changes"),
+        ("version 0.1.0", "version 0.1.0"),
+    ],
+)
+def test_origin_in_a_line(commit: str, shown: str) -> None:
+    record = sample()
+    record["training"]["commit"] = commit
+    assert results.origin(record) == (
+        "Recorded 2017-06-12 on an abacus, 2 threads: 12,345 steps in 62 minutes, seed 7, "
+        f"commit {shown}."
+    )
+
+
+def test_table_has_a_row_for_each_run(folder: Path) -> None:
+    quick = sample()
+    quick["training"]["minutes"] = 1.26
+    (folder / "b.json").write_text(json.dumps(sample()), encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps(quick), encoding="utf-8")
+    heading, rule, first, second = results.table().splitlines()
+    assert heading.count("|") == rule.count("|") == first.count("|") == len(results.HEADINGS) + 1
+    assert second == (
+        "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
+        "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
+    )
+    assert first == second.replace("| 62 |", "| 1.3 |")
+
+
+def test_another_length_penalty_than_the_papers_is_shown(folder: Path) -> None:
+    for name, alpha in (("a", 0.6), ("b", 1.0), ("c", 1.5)):
+        record = sample()
+        record["figures"]["alpha"] = alpha
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    beams = [row.split(" | ")[6] for row in results.table().splitlines()[2:]]
+    assert beams == ["4", "4, alpha 1", "4, alpha 1.5"]
+
+
+def test_no_runs_no_table(folder: Path) -> None:
+    assert results.table() == "No run is recorded yet."
+    assert results.seeds_table() == "No recipe is recorded with several seeds yet."
+
+
+def test_seeds_are_told_together(folder: Path) -> None:
+    (folder / "seeds").mkdir()
+    for name, seed, score in (("a", 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
+        record = sample()
+        record["training"]["seed"] = seed
+        record["figures"]["bleu"]["score"] = score
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "a-greedy.json").write_text(json.dumps(sample()), encoding="utf-8")
+    _, _, row = results.seeds_table().splitlines()
+    # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15
+    assert row == (
+        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | 37.87 | 0.90 | 37.00 to 38.80 "
+        "| 39.40 | 4 |"
+    )
+    assert len(results.table().splitlines()) == 2 + 2
+
+
+def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
+    assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
+    (folder / "systems").mkdir()
+    record = sample()
+    record["training"]["validation_loss"] = 1.5
+    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
+    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    heading, rule, *rows = results.systems_table().splitlines()
+    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_HEADINGS) + 1}
+    # exp(1.5) = 4.482
+    assert rows[4] == (
+        "| `multi30k` | BLEU 35.53 (cell) or 36.52 (prose), validation perplexity 5.06 | "
+        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens | "
+        "37.80 (36.11 to 39.50) | 39.40 | 1.52 | 4.57 | 4.48 | embedded test_long, en-fr, "
+        "12,345 steps, beam 4 | 9,038,341 | 1,500 | 62 | an abacus, 2 threads |"
+    )
+    assert all("not run yet" in row for row in rows[:4] + rows[5:])
+
+
+def test_load_result(folder: Path) -> None:
+    (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
+    assert results.load_result("demo-en-fr") == sample()
+    with pytest.raises(
+        UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
+    ):
+        results.load_result("demo-fr")
+
+
+def test_an_installed_package_has_no_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "__file__", str(tmp_path / "transformer" / "results.py"))
+    with pytest.raises(UserError, match="clone it"):
+        results.table()
+
+
+@pytest.mark.parametrize(
+    ("mark", "table"),
+    [
+        ("results", results.table),
+        ("seeds", results.seeds_table),
+        ("systems", results.systems_table),
+    ],
+)
+def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", readme, re.M | re.S)
+    assert shown == [table()], "paste what `python -m transformer.experiments.results` prints"
+
+
+def test_readme_says_of_multi30k_what_is_recorded() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    folder = results.results_folder()
+    ways = read_json(folder / "loss_ways" / "multi30k.json")
+    plain = read_json(folder / "systems" / "multi30k-plain.json")
+    run = read_json(folder / "systems" / "multi30k.json")
+    assert ways["training"] == run["training"]
+    assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
+    assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
+
+
+def test_the_command_prints_the_table() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "transformer.experiments.results"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    tables = (results.table(), results.seeds_table(), results.systems_table())
+    assert done.stdout == "\n\n".join(tables) + "\n"
+
+
+def test_every_recorded_run_can_be_traced() -> None:
+    folder = results.results_folder()
+    for path in sorted(
+        [*folder.glob("*.json"), *folder.glob("seeds/*.json"), *folder.glob("systems/*.json")]
+    ):
+        record = read_json(path)
+        known = Recipe.from_dict(record["recipe"]).to_dict()  # with settings that came later
+        for part in ("data", "model", "training"):
+            assert known[part] | record["recipe"][part] == known[part], path.name
+        assert isinstance(record["training"]["seed"], int), path.name
+        for part in ("training", "evaluation"):
+            came = record[part]
+            assert all(came[key] for key in ("command", "hardware", "torch")), path.name
+            assert re.match(r"[0-9a-f]{40}\b|version \d", came["commit"]), path.name
+            assert re.fullmatch(r"\d{4}-\d\d-\d\d", came["date"]), path.name
+            strange = re.findall(r"(?:^|[\s=])/\S+", came["command"])
+            assert not strange, f"{path.name}: paths of one machine: {strange}"
+        steps = [report["step"] for report in record["log"]]
+        assert steps == sorted(steps), path.name
+        assert {report["kind"] for report in record["log"]} == {"training", "validation"}
+        low, high = record["figures"]["bleu"]["interval"]
+        assert low <= record["figures"]["bleu"]["score"] <= high, path.name
+        assert results.origin(record), path.name

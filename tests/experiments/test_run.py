@@ -1,0 +1,243 @@
+"""Experiments: what each run changes, what is recorded, and how a stopped one goes on."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.helpers import TINY
+from tests.helpers.corpus import small_corpus
+from transformer.data import corpora
+from transformer.experiments import run as running
+from transformer.experiments.plans import EXPERIMENTS, Experiment, find
+from transformer.experiments.run import add_run, run_experiment, scores
+from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
+from transformer.trained.checkpoint import load_tensors
+from transformer.trained.folder import Description, read_recipe
+from transformer.trained.log import read_log
+from transformer.trained.translator import Translator
+from transformer.training.runner import train_recipe
+
+SMALL = Experiment(
+    name="small",
+    recipe="demo",
+    budget=TINY
+    | {"steps": "4", "validate_every": "2", "average_last": "2"}
+    | {"warmup_steps": "1", "learning_rate_factor": "2"},  # so fast that the last is not the best
+    variants={"as it is": {}, "with dropout": {"dropout": "0.5"}},
+)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "load", small_corpus)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_variant_changes_what_it_says_and_no_more(name: str) -> None:
+    experiment = find(name)
+    assert experiment.name == name
+    base, *others = experiment.variants
+    assert not experiment.variants[base]
+    before = experiment.run_recipe(base, seed=7)
+    assert before.training.seed == 7
+    for variant in others:
+        after = experiment.run_recipe(variant, seed=7)
+        changed = {
+            key
+            for section in ("data", "model", "training")
+            for key, value in dataclasses.asdict(getattr(after, section)).items()
+            if value != getattr(getattr(before, section), key)
+        }
+        assert changed == set(experiment.variants[variant])
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
+    lines: list[str] = []
+    record = tmp_path / "records" / "small.json"
+    out = tmp_path / "runs"
+    assert run_experiment(SMALL, out, record, seeds=[2, 1], on_line=lines.append)
+    runs = read_json(record)["runs"]
+    assert [(run["variant"], run["seed"]) for run in runs] == [
+        ("as it is", 1),
+        ("as it is", 2),
+        ("with dropout", 1),
+        ("with dropout", 2),
+    ]
+    assert runs[2]["changes"] == {"dropout": "0.5"}
+    assert read_recipe(out / "1-1").model.dropout == 0.5
+    assert runs[0]["training"]["steps"] == 4
+    assert [step for step, _ in runs[0]["validation"]] == [2, 4]
+    assert set(runs[0]["figures"]) == {"beam", "greedy", "last"}
+    assert [runs[0]["figures"][way]["beam_size"] for way in ("beam", "greedy")] == [4, 1]
+    losses = {run["figures"]["greedy"]["loss"] for run in runs}
+    assert len(losses) == 4  # other seeds and other settings are other models
+    final, last = (runs[0]["figures"][way]["loss"] for way in ("greedy", "last"))
+    assert final == pytest.approx(load_tensors(out / "0-1/model.safetensors")[1]["loss"], abs=1e-4)
+    assert last == pytest.approx(read_log(out / "0-1/log.jsonl")[-1]["loss"], abs=1e-4)
+    assert final != last
+    assert any("with dropout, seed 2" in line for line in lines)
+
+    lines.clear()
+    written = (out / "0-1" / "model.safetensors").stat().st_mtime_ns
+    record.unlink()
+    assert run_experiment(SMALL, out, record, seeds=[1], only=["as it is"], on_line=lines.append)
+    assert (out / "0-1" / "model.safetensors").stat().st_mtime_ns == written
+    assert lines == ["run 1 of 1: as it is, seed 1"]
+    assert read_json(record)["runs"] == runs[:1]
+
+
+@pytest.mark.usefixtures("quick")
+def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
+    budget = {**SMALL.budget, "average_last": "1"}
+    variants = {"as it is": {}, "lost": {}}
+    faults = {"lost": ("the decoder's self-attention is lost",)}
+    small = dataclasses.replace(SMALL, budget=budget, variants=variants, faults=faults)
+    record = tmp_path / "record.json"
+    assert run_experiment(small, tmp_path / "runs", record, on_line=lambda _: None)
+    sound, lost = read_json(record)["runs"]
+    assert (sound["faults"], lost["faults"]) == ([], list(faults["lost"]))
+    assert set(lost["figures"]) == {"beam", "greedy"}  # nothing is averaged
+    assert sound["figures"]["beam"]["loss"] != lost["figures"]["beam"]["loss"]
+    told = [read_json(tmp_path / "runs" / folder / "faults.json") for folder in ("0-1", "1-1")]
+    assert told == [sound["faults"], lost["faults"]]
+    lines: list[str] = []
+    assert run_experiment(small, tmp_path / "runs", record, on_line=lines.append)
+    assert len(lines) == 2  # nothing is trained again
+    (tmp_path / "runs" / "1-1" / "faults.json").unlink()
+    with pytest.raises(UserError, match="1-1 holds another run than 'lost' with seed 1: choose"):
+        run_experiment(small, tmp_path / "runs", record)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=2)
+    record = tmp_path / "record.json"
+    run_experiment(SMALL, tmp_path, record, only=["as it is"], on_line=lambda _: None)
+    steps = [row["step"] for row in read_log(tmp_path / "0-1" / "log.jsonl")]
+    assert max(steps) == 4
+    assert steps == sorted(steps)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("changes", "variant"),
+    [
+        ({"variants": {"new": {"dropout": "0.3"}, **SMALL.variants}}, "new"),
+        ({"budget": {**SMALL.budget, "steps": "6"}}, "as it is"),
+        ({"faults": {"as it is": ("padding is attended to",)}}, "as it is"),
+    ],
+)
+def test_a_folder_of_another_run_is_refused_before_any_training(
+    tmp_path: Path, changes: dict[str, Any], variant: str
+) -> None:
+    train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=1)
+    lines: list[str] = []
+    with pytest.raises(UserError, match=f"0-1 holds another run than '{variant}' with seed 1"):
+        run_experiment(
+            dataclasses.replace(SMALL, **changes),
+            tmp_path,
+            tmp_path / "record.json",
+            seeds=[2, 1],
+            on_line=lines.append,
+        )
+    assert not lines
+    assert [path.name for path in tmp_path.iterdir()] == ["0-1"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_with_faults_is_no_run_without(tmp_path: Path) -> None:
+    recipe = SMALL.run_recipe("as it is", 1)
+    reworded = dataclasses.replace(recipe, about="the same in other words")
+    train_recipe(reworded, tmp_path / "0-1", stop_after=1)
+    running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+    write_json(tmp_path / "0-1" / "faults.json", ["padding is attended to"])
+    with pytest.raises(UserError, match="0-1 holds another run"):
+        running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_runs_are_measured_on_the_gpu_if_there_is_one(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
+    monkeypatch.setattr(running, "pick_device", lambda: picked)
+    load, devices = Translator.load, []
+
+    def noted(folder: Path, device: object = None, *others: Any, **options: Any) -> Translator:
+        devices.append(device)
+        return load(folder, picked, *others, **options)
+
+    monkeypatch.setattr(Translator, "load", noted)
+    assert set(running.measure(tiny_folder, Description.build)) == {"beam", "greedy", "last"}
+    assert devices == [picked, picked]
+
+
+def run(variant: str, seed: int, score: float) -> dict[str, object]:
+    return {
+        "variant": variant,
+        "seed": seed,
+        "figures": {"greedy": {"bleu": {"score": score}}, "beam": {"bleu": {"score": score + 1}}},
+    }
+
+
+def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    for one in (run("with dropout", 1, 30.0), run("as it is", 3, 2.0), run("as it is", 1, 1.0)):
+        add_run(record, SMALL, one)
+    add_run(record, SMALL, run("with dropout", 1, 31.0))
+    assert scores(read_json(record)) == {"as it is": [1.0, 2.0], "with dropout": [31.0]}
+    assert scores(read_json(record), "beam") == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "message"),
+    [
+        ({"variants": {"as it was": {}}}, "a run of 'as it was', which is no variant of 'small'"),
+        ({"budget": {"steps": "3"}}, "no record of 'small' with its recipe and budget of today"),
+        ({"name": "large"}, "no record of 'small' with its recipe and budget of today"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused_before_any_training(
+    tmp_path: Path, earlier: dict[str, Any], message: str
+) -> None:
+    other = dataclasses.replace(SMALL, **earlier)
+    record = tmp_path / "record.json"
+    add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
+    before = record.read_bytes()
+    with pytest.raises(UserError, match=message):
+        run_experiment(SMALL, tmp_path / "runs", record)
+    assert record.read_bytes() == before
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_no_record_is_refused_before_any_training(tmp_path: Path) -> None:
+    write_json(tmp_path / "list.json", [])
+    with pytest.raises(UserError, match=r"list\.json is no record of 'small'"):
+        run_experiment(SMALL, tmp_path / "runs", tmp_path / "list.json")
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        run_experiment(SMALL, tmp_path / "runs", tmp_path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'captions'"):
+        find("caption")
+    with pytest.raises(UserError, match="unknown variant 'with droput': did you mean 'with dropo"):
+        run_experiment(SMALL, tmp_path, tmp_path / "record.json", only=["with droput"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_from_the_command_line() -> None:
+    command = [sys.executable, "-m", "transformer.experiments.run"]
+    helped = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+    assert "captions" in helped.stdout
+    refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: unknown experiment 'nothing'")

@@ -1,0 +1,102 @@
+"""An explorer drawn by Vega as the browser draws it: controls moved, numbers and texts read."""
+
+import copy
+import math
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import torch
+import vl_convert
+from torch import Tensor
+
+from transformer.attention import AttentionMaps
+from transformer.charts.renderer import PICTURE_VERSION
+from transformer.trained.translator import Attention
+
+SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
+TGT_IN = ["<bos>", "▁le", "<pad>"]
+SAID = ["▁le", "▁chat", "<eos>"]
+NUM_LAYERS, NUM_HEADS = 2, 3
+Spec = dict[str, Any]
+Cells = list[list[float]]
+
+
+def softmaxed(*shape: int, seed: int = 0, peak: float = 3.0) -> Tensor:
+    torch.manual_seed(seed)
+    return (peak * torch.randn(*shape)).softmax(-1)
+
+
+def some_attention() -> Attention:
+    src_len, tgt_len = len(SRC) - 1, len(SAID)
+    maps = AttentionMaps(
+        encoder=softmaxed(NUM_LAYERS, 1, NUM_HEADS, src_len, src_len, seed=1),
+        decoder=softmaxed(NUM_LAYERS, 1, NUM_HEADS, tgt_len, tgt_len, seed=2),
+        cross=softmaxed(NUM_LAYERS, 1, NUM_HEADS, tgt_len, src_len, seed=3),
+    )
+    return Attention("le chat", SRC[:-1], SAID, maps)
+
+
+def with_controls(spec: Spec, **values: object) -> Spec:
+    """Move controls, as a reader would."""
+    spec = copy.deepcopy(spec)
+    params = {param["name"]: param for param in spec["params"]}
+    for name, value in values.items():
+        assert "bind" in params[name]
+        params[name]["value"] = value
+    return spec
+
+
+def as_text(layer: Spec, label: str) -> None:
+    """Exchange a layer's mark for the text of a Vega expression over its data."""
+    layer["mark"] = {"type": "text"}
+    layer["transform"].append({"calculate": label, "as": "label"})
+    layer["encoding"]["text"] = {"field": "label", "type": "nominal"}
+    layer["encoding"].pop("color", None)
+    layer["encoding"].pop("tooltip", None)
+
+
+def texts(spec: Spec, role: str) -> list[tuple[str, float, float]]:
+    """Every text of a role in the drawing, with its place (x, y)."""
+    svg = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION))
+    found = []
+    for group in svg.iter("{http://www.w3.org/2000/svg}g"):
+        if role in group.get("class", "").split():
+            for text in group.iter("{http://www.w3.org/2000/svg}text"):
+                place = re.match(r"translate\(([-\d.e]+),([-\d.e]+)\)", text.get("transform", ""))
+                assert place
+                found.append((text.text or "", float(place[1]), float(place[2])))
+    return found
+
+
+def title(spec: Spec) -> str:
+    return texts(spec, "role-title-text")[0][0]
+
+
+def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, float]]:
+    """What the browser computes for one layer of a chart of curves."""
+    spec = copy.deepcopy(spec)
+    as_text(spec["layer"][layer], f"datum.{x} + ' ' + datum.{y}")
+    pairs = [text.split() for text, *_ in texts(spec, "role-mark") if text]
+    return [(float(a), float(b)) for a, b in pairs]
+
+
+def drawn_cells(spec: Spec) -> tuple[list[str], list[str], Cells]:
+    """The labels down and across, and the numbers between them, by their places."""
+    spec = copy.deepcopy(spec)
+    as_text(spec, "format(datum.value, '.2f')")
+    marks = texts(spec, "role-mark")
+    columns = sorted({x for _, x, _ in marks})
+    rows = sorted({y for *_, y in marks})
+    cells = [[math.nan] * len(columns) for _ in rows]
+    for text, x, y in marks:
+        cells[rows.index(y)][columns.index(x)] = float(text)
+    assert len(marks) == len(rows) * len(columns)
+    labels = texts(spec, "role-axis-label")
+    across = [text for text, x, y in labels if x > 0]  # labels of rows stand left of the grid
+    down = [text for text, x, y in labels if x < 0]
+    return down, across, cells
+
+
+def rounded(matrix: Tensor) -> Cells:
+    return [[round(100 * cell) / 100 for cell in row] for row in matrix.double().tolist()]

@@ -1,0 +1,109 @@
+import json
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from transformer.support.errors import UserError
+from transformer.support.files import (
+    check_file,
+    check_folder,
+    read_json,
+    write_atomically,
+    write_json,
+)
+
+
+def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.json"
+    write_json(path, {"word": "Straße", "ids": [2, 3]})
+    assert read_json(path) == {"word": "Straße", "ids": [2, 3]}
+    assert "Straße" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"\xff\xfe\x00"])
+def test_damaged_json(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"cannot read .*a\.json"):
+        read_json(path)
+
+
+def test_a_write_that_stops_half_way_harms_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(UserError, match="cannot save"):
+            write_atomically(path, b"x" * 200_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == ["a.json"]
+    assert json.loads(path.read_text()) == {"old": 1}
+
+
+def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    # Never written into: who has the old one open keeps it whole, and so does a crash.
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+    with path.open() as old:
+        write_json(path, {"new": 2})
+        assert json.load(old) == {"old": 1}
+    assert read_json(path) == {"new": 2}
+
+
+def test_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("here first")
+    with pytest.raises(UserError, match="cannot save"):
+        write_json(tmp_path / "run" / "a.json", {})
+
+
+def test_missing_json(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no file .*gone\.json"):
+        read_json(tmp_path / "gone.json")
+
+
+def test_a_folder_in_the_way(tmp_path: Path) -> None:
+    folder = tmp_path / "a.json"
+    folder.mkdir()
+    with pytest.raises(UserError, match=r"cannot save .*a\.json \(Is a directory\)") as caught:
+        write_json(folder, {})
+    assert "unharmed" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("name", ["", "new", "new/newer"])
+def test_what_can_be_made_is_not_made(tmp_path: Path, name: str) -> None:
+    check_folder(tmp_path / name)
+    check_file(tmp_path / name / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_folder(Path("runs/demo"))
+    check_file(Path("a.json"))
+
+
+@pytest.mark.parametrize("name", ["here", "here/new", "here/new/newer", "broken/new"])
+def test_a_file_in_the_way_is_seen_before(tmp_path: Path, name: str) -> None:
+    (tmp_path / "here").write_text("first")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"(here|broken) is not a folder: give another name"):
+        check_folder(tmp_path / name)
+    with pytest.raises(UserError, match="is not a folder"):
+        check_file(tmp_path / name / "a.json")
+
+
+def test_a_folder_for_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        check_file(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(UserError, match="no permission to write in"):
+        check_folder(tmp_path / "new")

@@ -1,0 +1,119 @@
+"""Where a figure comes from: tried on a real repository and real command lines."""
+
+import datetime
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer import __version__
+from transformer.support import provenance
+from transformer.support.provenance import command, commit, hardware
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "tracked.txt").write_text("one\n", encoding="utf-8")
+    git(tmp_path, "add", "tracked.txt")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    return tmp_path
+
+
+def test_commit_of_a_clean_checkout(repository: Path) -> None:
+    (repository / "runs").write_text("what a run leaves is no change", encoding="utf-8")
+    assert commit(repository) == git(repository, "rev-parse", "HEAD")
+    assert re.fullmatch("[0-9a-f]{40}", commit(repository))
+
+
+def test_commit_of_a_changed_checkout(repository: Path) -> None:
+    (repository / "tracked.txt").write_text("two\n", encoding="utf-8")
+    assert commit(repository) == git(repository, "rev-parse", "HEAD") + " with changes"
+
+
+def test_without_a_usable_repository_the_version_stands(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = f"version {__version__}"
+    inside = repository / "site-packages"  # another project's repository is not ours
+    inside.mkdir()
+    assert commit(inside) == version
+    (inside / ".git").write_text("gitdir: /nowhere\n", encoding="utf-8")
+    assert commit(inside) == version
+    monkeypatch.setenv("PATH", "")
+    assert commit(repository) == version
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["/x/transformer/__main__.py", "train", "demo"], "python -m transformer train demo"),
+        (
+            ["/x/transformer/__main__.py", "evaluate", "runs/a b"],
+            "python -m transformer evaluate 'runs/a b'",
+        ),
+        (
+            ["/x/transformer/experiments/run.py", "captions", "--seeds", "2"],
+            "python -m transformer.experiments.run captions --seeds 2",
+        ),
+        (["/x/bin/measure.py", "--all"], "measure.py --all"),
+    ],
+)
+def test_command(arguments: list[str], shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert command() == shown
+
+
+def test_command_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/x/ipykernel_launcher.py", "-f", "/x/kernel.json"])
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert command() == "a notebook"
+
+
+@pytest.mark.parametrize(("threads", "words"), [(1, "1 thread"), (2, "2 threads")])
+def test_hardware_counts_the_threads(
+    threads: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert hardware(torch.device("cpu")).endswith(f", {words}")
+
+
+def test_hardware_names_the_processor() -> None:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file() and "model name" in cpuinfo.read_text(encoding="utf-8"):
+        name = hardware(torch.device("cpu")).rpartition(",")[0]
+        assert name
+        assert f": {name}\n" in cpuinfo.read_text(encoding="utf-8")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_hardware_names_the_gpu() -> None:
+    assert hardware(torch.device("cuda")) == torch.cuda.get_device_name()
+
+
+def test_all_of_it_is_ready_for_json() -> None:
+    values = provenance.provenance(torch.device("cpu"))
+    assert json.loads(json.dumps(values)) == values
+    assert list(values) == ["command", "commit", "hardware", "torch", "date"]
+    today = datetime.datetime.now(datetime.UTC).date()
+    assert datetime.date.fromisoformat(values["date"]) in (
+        today,
+        today - datetime.timedelta(days=1),
+    )

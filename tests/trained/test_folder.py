@@ -1,0 +1,135 @@
+"""A model's folder: read back as written, or refused for a reason."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from transformer.data import tokenizers
+from transformer.model import count_parameters
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.trained import folder as model_folder
+from transformer.trained.checkpoint import load_tensors, save_tensors, weights
+from transformer.trained.folder import RunFolder
+
+SENTENCE = "The old woman is reading a book."
+
+
+@pytest.fixture
+def folder(tiny_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+
+
+def test_a_description_comes_back_as_it_was_written(tiny_folder: Path, tmp_path: Path) -> None:
+    description = model_folder.read_description(tiny_folder)
+    model_folder.write_description(tmp_path / "new" / "folder", description)
+    again = model_folder.read_description(tmp_path / "new" / "folder")
+    assert again.recipe == description.recipe
+    assert again.src_tokenizer.to_dict() == description.src_tokenizer.to_dict()
+    assert again.tgt_tokenizer.to_dict() == description.tgt_tokenizer.to_dict()
+
+
+def test_sides_of_their_own_are_not_mixed_up(tmp_path: Path) -> None:
+    recipe = find_recipe("demo").override(
+        {"vocab_size": "293", "joint_vocabulary": "false", "tie_source_target": "false"}
+    )
+    src, tgt = tokenizers.train(recipe.data, ["a dog sleeps"] * 3, ["le chat noir dort"] * 3)
+    model_folder.write_description(tmp_path, model_folder.Description(recipe, src, tgt))
+    again = model_folder.read_description(tmp_path)
+    assert again.src_tokenizer.tokens("dog") == src.tokens("dog")
+    assert again.src_tokenizer.to_dict() != again.tgt_tokenizer.to_dict() == tgt.to_dict()
+
+
+def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> None:
+    _, model = model_folder.read_model(tiny_folder)
+    saved, _ = load_tensors(RunFolder(tiny_folder).model)
+    read = weights(model)
+    assert read.keys() == saved.keys()
+    assert all(torch.equal(read[name], saved[name]) for name in saved)
+    assert not model.training
+
+
+def test_a_file_in_the_way_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine", encoding="utf-8")
+    description = model_folder.read_description(tiny_folder)
+    with pytest.raises(UserError, match=r"cannot make the folder .*taken"):
+        model_folder.write_description(tmp_path / "taken", description)
+    assert (tmp_path / "taken").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is no model folder: it has no recipe\.json"):
+        model_folder.read_recipe(tmp_path)
+    assert not model_folder.holds_run(tmp_path)
+
+
+def test_a_recipe_with_a_foreign_key_is_named_with_its_file(folder: Path) -> None:
+    path = folder / model_folder.RECIPE
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["model"]["d_modell"] = 16
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(UserError, match=r"recipe\.json.*d_modell"):
+        model_folder.read_model(folder)
+
+
+def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
+    RunFolder(folder).model.unlink()
+    with pytest.raises(UserError, match=r"training has not ended.*--resume"):
+        model_folder.read_model(folder)
+    assert model_folder.holds_run(folder)
+
+
+def test_weights_of_another_shape(folder: Path, tmp_path: Path) -> None:
+    description = model_folder.read_description(folder)
+    wider = dataclasses.replace(description.recipe.model, d_ff=19)
+    recipe = dataclasses.replace(description.recipe, model=wider)
+    other = tmp_path / "other.safetensors"
+    save_tensors(other, weights(description._replace(recipe=recipe).build()))
+    with pytest.raises(UserError, match=r"other\.safetensors does not fit this model.*19"):
+        model_folder.read_model(folder, other)
+
+
+def test_a_tokenizer_of_another_model(folder: Path) -> None:
+    """Refused where the sizes tell; tied embeddings need one size on both sides."""
+    recipe = find_recipe("demo").override({"vocab_size": "271"})
+    small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
+    tokenizers.save(small, folder / model_folder.SRC_TOKENIZER)
+    with pytest.raises(UserError):
+        model_folder.read_model(folder)
+    tokenizers.save(small, folder / model_folder.TGT_TOKENIZER)
+    with pytest.raises(UserError, match=r"model\.safetensors does not fit this model"):
+        model_folder.read_model(folder)
+
+
+def test_weights_of_another_program(folder: Path) -> None:
+    path = RunFolder(folder).model
+    save_file({"weight": torch.zeros(3)}, path)
+    with pytest.raises(UserError, match="was not written by this version of the course"):
+        model_folder.read_model(folder)
+    save_tensors(path, {"weight": torch.zeros(3)})
+    with pytest.raises(UserError, match=r"does not fit this model: .* is missing"):
+        model_folder.read_model(folder)
+
+
+@pytest.mark.parametrize("name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json"])
+@pytest.mark.parametrize("content", [b"[1, 2]", b"null", b'"text"', b"{"])
+def test_json_of_another_kind(folder: Path, name: str, content: bytes) -> None:
+    (folder / name).write_bytes(content)
+    with pytest.raises(UserError, match=name):
+        model_folder.read_model(folder)
+
+
+def test_two_vocabularies_make_two_embeddings(tiny_folder: Path) -> None:
+    recipe, tokenizer, _ = model_folder.read_description(tiny_folder)
+    apart = recipe.override(
+        {"joint_vocabulary": "false", "tie_source_target": "false", "tie_softmax": "false"}
+    )
+    tied = model_folder.Description(recipe, tokenizer, tokenizer).build()
+    free = model_folder.Description(apart, tokenizer, tokenizer).build()
+    one_table = tokenizer.vocab_size * recipe.model.d_model
+    assert count_parameters(free) == count_parameters(tied) + 2 * one_table

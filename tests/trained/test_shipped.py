@@ -1,0 +1,146 @@
+"""Shipped models: found by name, whole, and as good as their cards say."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transformer.cli import ship
+from transformer.data import corpora
+from transformer.recipes.named import RECIPES
+from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
+from transformer.trained import shipped
+from transformer.trained.folder import read_recipe
+from transformer.trained.translator import Translator
+from transformer.training.runner import train_recipe
+
+NAMES = shipped.names()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the smallest model that training leaves."""
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    recipe = RECIPES["demo"].override({"steps": "2", "d_model": "16", "d_ff": "32"})
+    train_recipe(recipe, out, on_begin=lambda _: None, on_report=lambda _: None)
+    return out
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in the place of data/models."""
+    monkeypatch.setattr(shipped, "models_folder", lambda: tmp_path)
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_a_run_is_shipped_and_found_by_its_name(run: Path, models: Path) -> None:
+    out = ship.ship(run, "en-fr")
+    assert out == models / "en-fr"
+    assert shipped.names() == ["en-fr"]
+    assert shipped.find_model("en-fr") == out
+    whole, half = Translator.load(run), Translator.load("en-fr")
+    for before, after in zip(whole.model.parameters(), half.model.parameters(), strict=True):
+        assert after.dtype == before.dtype
+        assert after.equal(before.half().float())
+    size = sum(file.stat().st_size for file in out.glob("*.safetensors"))
+    assert size < 0.55 * (run / "model.safetensors").stat().st_size
+
+    card = read_json(out / shipped.CARD)
+    assert card["figures"]["split"] == "test"
+    assert card["pairs"] == len(corpora.load("embedded", "train", "en", "fr"))
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert f"{card['figures']['bleu']['score']:.2f}" in text
+    assert card["licence"].rstrip(".") in text
+    with pytest.raises(UserError, match="en-fr exists: remove it first"):
+        ship.ship(run, "en-fr")
+
+
+def test_a_damaged_file_is_refused(run: Path, models: Path) -> None:
+    out = ship.ship(run, "en-fr")
+    card = read_json(out / shipped.CARD)
+    (out / "recipe.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"recipe\.json is damaged: its sum is not the one"):
+        shipped.find_model("en-fr")
+    card["sha256"].pop("recipe.json")
+    write_json(out / shipped.CARD, card)
+    assert shipped.find_model("en-fr") == out
+    (out / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
+        shipped.find_model("en-fr")
+
+
+def test_a_folder_comes_before_a_name(
+    run: Path,
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    ship.ship(run, "en-fr")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert shipped.find_model("en-fr") == models / "en-fr"
+    shutil.copytree(run, elsewhere / "en-fr")
+    assert shipped.find_model("en-fr") == Path("en-fr")
+
+
+def test_too_large_a_model_is_refused(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ship, "MOST_BYTES", 1000)
+    with pytest.raises(UserError, match="bytes, over 1,000: ship a smaller one"):
+        ship.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+@pytest.mark.parametrize("name", ["run.json", "log.jsonl", "model.safetensors"])
+def test_a_run_that_is_not_whole_is_not_shipped(
+    name: str, run: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = shutil.copytree(run, tmp_path_factory.mktemp("runs") / "tiny")
+    (folder / name).unlink()
+    with pytest.raises(UserError, match=re.escape(name)):
+        ship.ship(folder, "en-fr")
+    assert not list(models.iterdir())
+
+
+def test_a_model_that_cannot_be_measured_is_not_shipped(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_corpus(folder: Path) -> None:
+        raise UserError("the corpus cannot be had")
+
+    with monkeypatch.context() as offline:
+        offline.setattr(ship, "evaluate_folder", no_corpus)
+        with pytest.raises(UserError, match="cannot be had"):
+            ship.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+def test_an_unknown_model_is_named(models: Path) -> None:
+    with pytest.raises(UserError, match=r"no model folder 'de-en': .* with the course \(none\)"):
+        shipped.find_model("de-en")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_as_good_as_its_card(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = read_json(shipped.find_model(name) / shipped.CARD)
+    figures = card["figures"]
+    if figures["corpus"] != "embedded":
+        monkeypatch.setenv("TRANSFORMER_DATA", str(request.getfixturevalue("shared_data")))
+    text = corpora.load(*(figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")))
+    score = ship.slice_bleu(Translator.load(name), text)
+    assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_small_and_its_page_is_its_cards(name: str) -> None:
+    folder = shipped.find_model(name)
+    assert (folder / "model.safetensors").stat().st_size < 8_000_000
+    card, run = read_json(folder / shipped.CARD), read_json(folder / "run.json")
+    written = ship.page(name, read_recipe(folder), card, run)
+    assert (folder / "README.md").read_text(encoding="utf-8") == written

@@ -1,0 +1,254 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, TrainingConfig
+from transformer.data.batches import Batch
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+from transformer.training.loss import (
+    batch_loss,
+    label_smoothing_loss,
+    smoothed_targets,
+    validation_loss,
+)
+
+BATCH, TGT_LEN, VOCAB = 3, 5, 11
+FORMS = pytest.mark.parametrize("over_all", [True, False])
+
+
+def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
+    """Logits (3, 5, 11) and targets (3, 5), rows of 5, 4 and 2 real tokens."""
+    chance = torch.Generator().manual_seed(7)
+    logits = 3 * torch.randn(BATCH, TGT_LEN, VOCAB, generator=chance)
+    targets = torch.randint(1, VOCAB - 1, (BATCH, TGT_LEN), generator=chance)
+    targets[targets == pad_id] = 1 if pad_id != 1 else 2
+    targets[1, 4:] = targets[2, 2:] = pad_id
+    return logits, targets
+
+
+def kl_by_hand(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> float:
+    """The definition of the KL form, one probability at a time."""
+    total = 0.0
+    probabilities = logits.double().softmax(-1)
+    for row in range(targets.size(0)):
+        for position in range(targets.size(1)):
+            true = int(targets[row, position])
+            for token in range(logits.size(-1)):
+                if token == true:
+                    wanted = 1 - smoothing
+                elif token == pad_id:
+                    wanted = 0.0
+                else:
+                    wanted = smoothing / (logits.size(-1) - 2)
+                if wanted > 0 and true != pad_id:
+                    total += wanted * math.log(wanted / float(probabilities[row, position, token]))
+    return total
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("pad_id", [0, 4, VOCAB - 1])
+def test_over_all_equals_torch(smoothing: float, pad_id: int) -> None:
+    logits, targets = example(pad_id)
+    oracle = nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing, reduction="sum")
+    sums = label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=pad_id)
+    torch.testing.assert_close(sums.loss, oracle(logits.flatten(0, 1), targets.flatten()))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("pad_id", [0, 4, VOCAB - 1])
+def test_kl_form_equals_its_definition(smoothing: float, pad_id: int) -> None:
+    logits, targets = example(pad_id)
+    sums = label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=pad_id, over_all=False)
+    assert float(sums.loss) == pytest.approx(kl_by_hand(logits, targets, smoothing, pad_id), 1e-5)
+
+
+def test_kl_form_equals_kl_div_on_the_spelled_out_targets() -> None:
+    logits, targets = example()
+    wanted = smoothed_targets(targets, VOCAB, smoothing=0.1, pad_id=PAD_ID, over_all=False)
+    oracle = nn.functional.kl_div(logits.log_softmax(-1), wanted, reduction="sum")
+    sums = label_smoothing_loss(logits, targets, smoothing=0.1, pad_id=PAD_ID, over_all=False)
+    torch.testing.assert_close(sums.loss, oracle)
+
+
+def test_uniform_model_by_hand() -> None:
+    # 5 types, all as likely: over all, log 5; KL, log 5 less the entropy of (0.7, 0.1, 0.1, 0.1).
+    logits, targets = torch.zeros(1, 1, 5), torch.tensor([[3]])
+    entropy = -(0.7 * math.log(0.7) + 3 * 0.1 * math.log(0.1))
+    over_all = label_smoothing_loss(logits, targets, smoothing=0.3, pad_id=0)
+    kl = label_smoothing_loss(logits, targets, smoothing=0.3, pad_id=0, over_all=False)
+    assert float(over_all.loss) == pytest.approx(math.log(5))
+    assert float(kl.loss) == pytest.approx(math.log(5) - entropy)
+    assert float(kl.nll) == pytest.approx(math.log(5))
+
+
+def test_spelled_out_targets_by_hand() -> None:
+    targets = torch.tensor([[3, 0]])
+    over_all = smoothed_targets(targets, 5, smoothing=0.5, pad_id=0)
+    others = smoothed_targets(targets, 5, smoothing=0.3, pad_id=0, over_all=False)
+    torch.testing.assert_close(over_all[0, 0], torch.tensor([0.1, 0.1, 0.1, 0.6, 0.1]))
+    torch.testing.assert_close(others[0, 0], torch.tensor([0.0, 0.1, 0.1, 0.7, 0.1]))
+    assert not over_all[0, 1].any()
+    assert not others[0, 1].any()
+
+
+@FORMS
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("pad_id", [0, 4])
+def test_gradient_is_probabilities_less_targets(
+    over_all: bool, smoothing: float, pad_id: int
+) -> None:
+    logits, targets = example(pad_id)
+    logits.requires_grad_()
+    sums = label_smoothing_loss(
+        logits, targets, smoothing=smoothing, pad_id=pad_id, over_all=over_all
+    )
+    (3 * sums.loss).backward()
+    wanted = smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=pad_id, over_all=over_all)
+    real = (targets != pad_id).unsqueeze(-1)
+    torch.testing.assert_close(logits.grad, 3 * (logits.detach().softmax(-1) - wanted) * real)
+
+
+def test_gradient_is_given_once() -> None:
+    logits, targets = example()
+    loss = label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0).loss
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@FORMS
+def test_only_real_tokens_count(over_all: bool) -> None:
+    logits, targets = example()
+    changed = torch.where((targets == PAD_ID).unsqueeze(-1), 100 * torch.ones(VOCAB), logits)
+    changed[..., 2][targets == PAD_ID] = -100
+    before, after = (
+        label_smoothing_loss(scores, targets, smoothing=0.1, pad_id=PAD_ID, over_all=over_all)
+        for scores in (logits, changed)
+    )
+    assert torch.equal(before.loss, after.loss)
+    assert torch.equal(before.nll, after.nll)
+    assert int(before.tokens) == 5 + 4 + 2
+
+
+@FORMS
+def test_nll_is_unsmoothed_and_carries_no_gradient(over_all: bool) -> None:
+    logits, targets = example()
+    sums = label_smoothing_loss(
+        logits.requires_grad_(), targets, smoothing=0.4, pad_id=PAD_ID, over_all=over_all
+    )
+    oracle = nn.CrossEntropyLoss(ignore_index=PAD_ID, reduction="sum")
+    torch.testing.assert_close(sums.nll, oracle(logits.flatten(0, 1), targets.flatten()).detach())
+    assert sums.loss.requires_grad
+    assert not sums.nll.requires_grad
+
+
+@FORMS
+def test_without_smoothing_both_are_the_nll(over_all: bool) -> None:
+    logits, targets = example()
+    sums = label_smoothing_loss(logits, targets, smoothing=0, pad_id=PAD_ID, over_all=over_all)
+    assert torch.equal(sums.loss, sums.nll)
+
+
+@given(seed=st.integers(0, 10_000), smoothing=st.floats(0.01, 0.9))
+def test_kl_is_never_negative_and_zero_at_its_target(seed: int, smoothing: float) -> None:
+    chance = torch.Generator().manual_seed(seed)
+    targets = torch.randint(1, VOCAB, (1, 2), generator=chance)
+    wanted = smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=PAD_ID, over_all=False)
+    options = {"smoothing": smoothing, "pad_id": PAD_ID, "over_all": False}
+    anything = label_smoothing_loss(torch.randn(1, 2, VOCAB, generator=chance), targets, **options)
+    exact = label_smoothing_loss(wanted.log(), targets, **options)
+    assert float(anything.loss) > -1e-5
+    assert float(exact.loss) == pytest.approx(0, abs=1e-5)
+
+
+def test_half_precision_logits_are_widened_first() -> None:
+    logits, targets = example()
+    narrow = logits.bfloat16()
+    sums = label_smoothing_loss(narrow, targets, smoothing=0.1, pad_id=PAD_ID)
+    wide = label_smoothing_loss(narrow.float(), targets, smoothing=0.1, pad_id=PAD_ID)
+    assert torch.equal(sums.loss, wide.loss)
+    assert sums.loss.dtype == torch.float32
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+def test_smoothing_out_of_range(smoothing: float) -> None:
+    logits, targets = example()
+    with pytest.raises(UserError, match=rf"smoothing is {smoothing}: give a number from 0"):
+        label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=PAD_ID)
+    with pytest.raises(UserError, match="smoothing"):
+        smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=PAD_ID)
+
+
+def test_kl_form_needs_a_third_type() -> None:
+    with pytest.raises(UserError, match="a vocabulary of 2"):
+        label_smoothing_loss(
+            torch.zeros(1, 1, 2), torch.ones(1, 1).long(), smoothing=0.1, pad_id=0, over_all=False
+        )
+
+
+class Bigram(nn.Module):
+    """Scores of the next token from the last one alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.scores = nn.Embedding(VOCAB, VOCAB)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits: Tensor = self.dropout(self.scores(tgt_in))
+        return logits
+
+
+def batch(*rows: list[int]) -> Batch:
+    longest = max(map(len, rows))
+    tgt_out = torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+    tgt_in = torch.cat([torch.full((len(rows), 1), BOS_ID), tgt_out[:, :-1]], dim=1)
+    return Batch(src=torch.full((len(rows), 1), EOS_ID), tgt_in=tgt_in, tgt_out=tgt_out)
+
+
+def test_validation_loss_weighs_tokens_not_batches() -> None:
+    model = Bigram()
+    batches = [batch([5, 7, 4, EOS_ID], [6, EOS_ID]), batch([8, EOS_ID])]
+    table = model.scores.weight.detach().double().log_softmax(-1)
+    pairs = [(BOS_ID, 5), (5, 7), (7, 4), (4, EOS_ID), (BOS_ID, 6), (6, EOS_ID)]
+    pairs += [(BOS_ID, 8), (8, EOS_ID)]
+    by_hand = -sum(float(table[before, after]) for before, after in pairs) / len(pairs)
+    assert validation_loss(model, batches) == pytest.approx(by_hand, 1e-6)
+    assert model.training
+    assert validation_loss(model.eval(), batches) == pytest.approx(by_hand, 1e-6)
+    assert not model.training
+
+
+def test_validation_needs_tokens() -> None:
+    with pytest.raises(UserError, match="no validation tokens"):
+        validation_loss(Bigram(), [])
+
+
+def test_batch_loss_follows_the_configuration() -> None:
+    model, data = Bigram().eval(), batch([5, 7, EOS_ID], [6, EOS_ID])
+    config = TrainingConfig(label_smoothing=0.2, smooth_over_all=False)
+    wanted = label_smoothing_loss(
+        model(data.src, data.tgt_in), data.tgt_out, smoothing=0.2, pad_id=PAD_ID, over_all=False
+    )
+    assert torch.equal(batch_loss(model, data, config).loss, wanted.loss)
+
+
+def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:
+    torch.manual_seed(3)
+    config = ModelConfig(d_model=8, d_ff=16, num_heads=2, num_layers=1, dropout=0.0)
+    model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
+    data = batch([5, 7, EOS_ID], [6, EOS_ID])
+    wanted = batch_loss(model, data, TrainingConfig()).loss
+    with torch.profiler.profile() as seen:
+        given = batch_loss(model, data, TrainingConfig(bf16=True)).loss
+    assert given.dtype == torch.float32
+    torch.testing.assert_close(given, wanted, rtol=0.02, atol=0)
+    names = {event.key for event in seen.key_averages()}
+    assert "aten::_scaled_dot_product_attention_math" in names
+    assert not any("flash" in name for name in names)

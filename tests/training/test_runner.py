@@ -1,0 +1,263 @@
+"""Recipes carried out: what a run writes, when, and how it goes on."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.helpers import TINY
+from tests.helpers.corpus import small_corpus
+from transformer.analysis.heads import removal_scores
+from transformer.baselines.lstm import Recurrent
+from transformer.config import Recipe, RecurrentConfig
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
+from transformer.model import count_parameters
+from transformer.recipes.named import find_recipe
+from transformer.support import provenance
+from transformer.support.errors import UserError
+from transformer.trained.checkpoint import load_tensors
+from transformer.trained.folder import read_model
+from transformer.trained.log import TrainingResult, read_log
+from transformer.trained.translator import Translator
+from transformer.training import runner
+from transformer.training.runner import train_recipe
+
+RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "load", small_corpus)
+
+
+def carry_out(recipe: Recipe, out: Path, **options: Any) -> TrainingResult:
+    """Train without a word."""
+    quiet: Callable[[object], None] = lambda _: None  # noqa: E731
+    return train_recipe(recipe, out, device=CPU, on_begin=quiet, on_report=quiet, **options)
+
+
+def final_weights(out: Path) -> dict[str, torch.Tensor]:
+    return load_tensors(out / "model.safetensors")[0]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
+    begun: list[str] = []
+    reports: list[object] = []
+    out = tmp_path / "runs" / "tiny"
+    result = train_recipe(RECIPE, out, device=CPU, on_begin=begun.append, on_report=reports.append)
+    assert not result.interrupted
+    assert sorted(path.name for path in out.iterdir()) == [
+        "checkpoints", "log.jsonl", "model.safetensors", "recipe.json", "run.json",
+        "src_tokenizer.json", "tgt_tokenizer.json",
+    ]  # fmt: skip
+    assert len(read_log(out / "log.jsonl")) == len(reports) == 5 + 3
+    description, model = read_model(out)
+    assert description.recipe == RECIPE
+    (said,) = begun
+    assert "199 sentence pairs to learn from, 23 to validate with" in said
+    assert f"{count_parameters(model):,} parameters, 5 steps" in said
+    record = json.loads((out / "run.json").read_text())
+    assert (record["steps"], record["seed"]) == (5, 1)
+    assert record["validation_loss"] == result.final_loss
+    assert {"command", "commit", "hardware", "torch", "date", "minutes"} <= record.keys()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_seed_says_all(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path / "one")
+    carry_out(RECIPE, tmp_path / "two")
+    carry_out(RECIPE.override({"seed": "2"}), tmp_path / "other")
+    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
+    other = final_weights(tmp_path / "other")
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_in_two_parts_ends_where_one_in_one_part_does(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path / "one")
+    stopped = carry_out(RECIPE, tmp_path / "two", stop_after=3)
+    assert (stopped.interrupted, stopped.step) == (True, 3)
+    assert not (tmp_path / "two" / "model.safetensors").exists()
+    assert not (tmp_path / "two" / "run.json").exists()
+    assert carry_out(RECIPE, tmp_path / "two", resume=True).step == 5
+    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.usefixtures("quick")
+def test_more_steps_go_on(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path)
+    longer = RECIPE.override({"steps": "7"})
+    assert carry_out(longer, tmp_path, resume=True).step == 7
+    assert read_model(tmp_path)[0].recipe == longer
+    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
+    with pytest.raises(UserError, match="has done 7 steps already"):
+        carry_out(RECIPE, tmp_path, resume=True)
+    assert read_model(tmp_path)[0].recipe == longer
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_tells_of_how_the_run_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
+        monkeypatch.setattr(provenance, "commit", lambda: "later")
+        return train(*arguments, **options)
+
+    train = runner.train
+    monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
+    monkeypatch.setattr(runner, "train", someone_commits)
+    carry_out(RECIPE, tmp_path)
+    assert json.loads((tmp_path / "run.json").read_text())["commit"] == "at the beginning"
+
+
+@pytest.mark.usefixtures("quick")
+def test_resuming_what_is_done_leaves_the_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out(RECIPE, tmp_path)
+    before = (tmp_path / "run.json").read_bytes()
+    monkeypatch.setattr(provenance, "commit", lambda: "later")
+    carry_out(RECIPE, tmp_path, resume=True)
+    assert (tmp_path / "run.json").read_bytes() == before
+    for damage in (b"[1]", b"half"):  # that is no record: it is made again
+        (tmp_path / "run.json").write_bytes(damage)
+        carry_out(RECIPE, tmp_path, resume=True)
+        assert json.loads((tmp_path / "run.json").read_text())["commit"] == "later"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_goes_with_the_steps_that_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    carry_out(RECIPE, tmp_path)
+    longer = RECIPE.override({"steps": "7"})
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "write_json", die)  # a kill after the last step
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(longer, tmp_path, resume=True)
+    carry_out(longer, tmp_path, resume=True)
+    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("resume", [False, True])
+def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path, resume: bool) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    (tmp_path / "recipe.json").unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    other = RECIPE.override({"vocab_size": "271"})
+    with pytest.raises(UserError, match=r"holds weights but no recipe\.json"):
+        carry_out(other, tmp_path, resume=resume)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to resume"):
+        carry_out(RECIPE, tmp_path / "none", resume=True)
+    assert not (tmp_path / "none").exists()
+    carry_out(RECIPE, tmp_path / "run", stop_after=1)
+    with pytest.raises(UserError, match="holds a run already"):
+        carry_out(RECIPE, tmp_path / "run")
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_words_about_a_recipe_may_change(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=1)
+    reworded = dataclasses.replace(RECIPE, about="the same in other words")
+    assert carry_out(reworded, tmp_path, resume=True).step == 5
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_tokens": "5"}, "batch_tokens is 5"),
+        ({"max_train_tokens": "1"}, "none of the"),
+        (
+            {"tokenizer": "words", "tie_source_target": "false", "min_frequency": "100000000"},
+            "100000000",
+        ),
+    ],
+)
+def test_nothing_is_written_before_all_is_ready(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        carry_out(RECIPE.override(changes), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"corpus": "nothing"}, "unknown corpus 'nothing'"),
+        ({"src_lang": "it"}, "unknown language of embedded 'it'"),
+        ({"corpus": "tatoeba", "src_lang": "de"}, "tatoeba"),
+    ],
+)
+def test_a_text_that_cannot_be_had(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        carry_out(RECIPE.override(changes), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_words_make_two_vocabularies(tmp_path: Path) -> None:
+    recipe = RECIPE.override(
+        {"tokenizer": "words", "joint_vocabulary": "false", "tie_source_target": "false"}
+    )
+    begun: list[str] = []
+    train_recipe(
+        recipe, tmp_path, device=CPU, on_begin=begun.append, on_report=lambda _: None, stop_after=1
+    )
+    src_types = 4 + 11 + 2 + 5  # special ones; word0 to word10; and, are; digits
+    assert f"{src_types} and {src_types} types" in begun[0]
+
+
+@pytest.mark.usefixtures("quick")
+def test_held_out_sentences_longer_than_a_batch_are_left_out(tmp_path: Path) -> None:
+    def load(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        text = small_corpus(name, split, src_lang, tgt_lang)
+        if split == "train":
+            return text
+        long = "and " * 150
+        return ParallelText(
+            src_lang=src_lang, tgt_lang=tgt_lang, src=[*text.src, long], tgt=[*text.tgt, long]
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpora, "load", load)
+        recipe = RECIPE.override({"batch_tokens": "100", "steps": "1"})
+        assert carry_out(recipe, tmp_path).step == 1
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("attention", [False, True])
+def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool) -> None:
+    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=attention)
+    training = dataclasses.replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
+    recipe = dataclasses.replace(RECIPE, model=network, training=training)
+    assert carry_out(recipe, tmp_path / "run", stop_after=2).interrupted
+    assert not carry_out(recipe, tmp_path / "run", resume=True).interrupted
+    translator = Translator.load(tmp_path / "run")
+    assert isinstance(translator.model, Recurrent)
+    assert len(translator.translate(["word1 and word2", ""])) == 2
+    seen = translator.attention("word1 and word2")
+    layers = int(attention)
+    wanted = (layers, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
+    assert seen.maps.cross.shape == wanted
+    with pytest.raises(UserError, match="no heads to remove"):
+        removal_scores(translator, ["word1"], ["mot1"])

@@ -1,0 +1,243 @@
+"""What single attention heads do, measured, and what is lost without them (§3.2.2, appendix).
+
+`python -m transformer.analysis.heads de-en` removes every head of a model in turn, and records what
+each was worth on validation text.
+"""
+
+import argparse
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from transformer.attention import AttentionMaps, MultiHeadAttention
+from transformer.data import corpora
+from transformer.evaluation.evaluate import bleu
+from transformer.model import Transformer
+from transformer.support.errors import UserError, exit_status
+from transformer.support.files import check_file, write_json
+from transformer.support.machine import pick_device
+from transformer.support.paths import results_folder
+from transformer.support.provenance import provenance
+from transformer.trained.translator import Translator
+
+STACKS = AttentionMaps._fields
+SENTENCES = 500  # of the validation text, for the record
+
+
+class Head(NamedTuple):
+    """One attention head of a model; `layer` and `head` count from 1.
+
+    Attributes:
+        stack: "encoder" or "decoder" (their self-attention), or "cross".
+        layer: 1 is the one next to the embeddings.
+        head: Its place in the layer; nothing orders the heads of a layer.
+    """
+
+    stack: str
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"{self.stack} {self.layer}.{self.head}"
+
+
+def all_heads(model: Transformer) -> list[Head]:
+    """Name every head of a model: stack by stack, layer by layer."""
+    layers, heads = model.config.num_layers, model.config.num_heads
+    return [
+        Head(stack, layer, head)
+        for stack in STACKS
+        for layer in range(1, layers + 1)
+        for head in range(1, heads + 1)
+    ]
+
+
+@contextmanager
+def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Transformer]:
+    """Run a model without some heads; afterwards it has them again.
+
+    Not in the paper (Michel et al. 2019 do this). The output projection adds up what the
+    heads give, each through columns of its own (§3.2.2). With these columns at 0 the head
+    adds nothing, as if it were not there.
+
+    Args:
+        model: Changed in place inside the `with` block.
+        removed: Which heads.
+
+    Raises:
+        UserError: the model has no such head.
+    """
+    known = set(all_heads(model))
+    for head in removed:
+        if head not in known:
+            raise UserError(
+                f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
+                f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
+            )
+    kept = [(columns, columns.clone()) for columns in (_columns(model, h) for h in set(removed))]
+    try:
+        for columns, _ in kept:
+            columns.zero_()
+        yield model
+    finally:
+        for columns, before in kept:
+            columns.copy_(before)
+
+
+def _columns(model: Transformer, head: Head) -> Tensor:
+    """Give the part of the output projection that reads a head, (d_model, d_v)."""
+    attention = _attention(model, head)
+    d_v = model.config.value_size
+    weight = attention.output_projection.weight.detach()  # shares the model's memory
+    return weight[:, (head.head - 1) * d_v : head.head * d_v]
+
+
+def _attention(model: Transformer, head: Head) -> MultiHeadAttention:
+    if head.stack == "encoder":
+        return model.encoder.layers[head.layer - 1].self_attention  # type: ignore[return-value]
+    layer = model.decoder.layers[head.layer - 1]
+    return layer.self_attention if head.stack == "decoder" else layer.cross_attention  # type: ignore[return-value]
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Measure how widely each query spreads its attention.
+
+    Not in the paper. 0 nats: all on one key; ln k: evenly over k keys.
+
+    Args:
+        weights: (..., q_len, k_len), each row summing to 1.
+
+    Returns:
+        Nats, (..., q_len).
+    """
+    return torch.special.entr(weights).sum(-1)  # entr(0) is 0
+
+
+def distance(weights: Tensor) -> Tensor:
+    """Measure how far from its own place each query attends, on average.
+
+    Not in the paper. Query i and key i stand in the same place.
+
+    Args:
+        weights: (..., q_len, k_len), each row summing to 1.
+
+    Returns:
+        Tokens, (..., q_len).
+    """
+    q_len, k_len = weights.shape[-2:]
+    places = torch.arange(max(q_len, k_len), device=weights.device)
+    apart = (places[:q_len, None] - places[None, :k_len]).abs()
+    return (weights * apart).sum(-1)
+
+
+class HeadFigures(NamedTuple):
+    """Means over every query token of some sentences, (num_layers, num_heads) each.
+
+    Attributes:
+        entropy: Nats.
+        distance: Tokens.
+        to_end: Share of the weight on the source's "<eos>"; in the decoder's self-attention,
+            on its first token, "<bos>".
+    """
+
+    entropy: Tensor
+    distance: Tensor
+    to_end: Tensor
+
+
+def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, HeadFigures]:
+    """Measure every head while a model translates.
+
+    Not in the paper.
+
+    Args:
+        translator: The model.
+        sentences: Plain text, none empty.
+
+    Returns:
+        The figures of each stack of `STACKS`.
+
+    Raises:
+        UserError: there are no sentences, or one is empty.
+    """
+    if not sentences:
+        raise UserError("no sentences to measure the heads on: give at least one")
+    sums: dict[str, list[Tensor]] = {stack: [] for stack in STACKS}
+    tokens = dict.fromkeys(STACKS, 0)
+    for sentence in sentences:
+        maps = translator.attention(sentence, beam_size=1).maps._asdict()
+        for stack, weights in maps.items():
+            rows = weights[:, 0]  # (num_layers, num_heads, q_len, k_len)
+            to_end = rows[..., 0 if stack == "decoder" else -1]
+            measured = torch.stack((entropy(rows), distance(rows), to_end))
+            sums[stack].append(measured.sum(-1))
+            tokens[stack] += rows.shape[-2]
+    return {s: HeadFigures(*(torch.stack(sums[s]).sum(0) / tokens[s])) for s in STACKS}
+
+
+def removal_scores(
+    translator: Translator, sentences: Sequence[str], references: Sequence[str]
+) -> dict[str, Any]:
+    """Score a model without each of its heads, and without each stack's (greedy search).
+
+    Not in the paper.
+
+    Args:
+        translator: The model.
+        sentences: Plain text.
+        references: Their translations, one each.
+
+    Returns:
+        BLEU (points of 0 to 100): "whole", with all heads; "heads", by the head that is
+        missing ("cross 1.4"); "stacks", by the stack whose heads are all missing.
+
+    Raises:
+        UserError: there are no sentences, or not as many references; the model is no
+            Transformer.
+    """
+    model = translator.model
+    if not isinstance(model, Transformer):
+        raise UserError("a recurrent network has no heads to remove: give a Transformer")
+
+    def score(removed: Collection[Head]) -> float:
+        with without_heads(model, removed):
+            said = translator.translate(sentences, beam_size=1)
+        return float(bleu(said, [[reference] for reference in references])["score"])
+
+    heads = all_heads(model)
+    stacks = {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
+    return {
+        "whole": score([]),
+        "heads": {str(head): score([head]) for head in tqdm(heads, unit="head")},
+        "stacks": {stack: score(removed) for stack, removed in stacks.items()},
+    }
+
+
+def main() -> int:
+    """Record the heads of the model named on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer.analysis.heads",
+        description="Remove every head of a model in turn; record the BLEU without each.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
+    parser.add_argument("record", metavar="NAME", help="of data/results/heads/NAME.json")
+    options = parser.parse_args()
+    file = results_folder() / "heads" / f"{options.record}.json"
+    check_file(file)
+    translator = Translator.load(options.model, pick_device())
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
+    record = provenance(translator.device) | {"model": options.model, "split": "validation"}
+    record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
+    write_json(file, record)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(main))

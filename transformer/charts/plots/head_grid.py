@@ -1,0 +1,39 @@
+"""One number for each head of a stack, as a table whose cells are as bright as they are high."""
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from transformer.support.errors import UserError
+
+
+def draw_head_grid(values: Tensor, ax: Axes, title: str, highest: float, decimals: int = 1) -> Axes:
+    """Draw a figure of every head: a row for each layer, a column for each head.
+
+    Args:
+        values: (num_layers, num_heads), none below 0.
+        ax: Where to draw.
+        title: Above the table, with the unit.
+        highest: The value of the brightest color, the same for pictures to be compared.
+        decimals: Of the numbers in the cells.
+
+    Raises:
+        UserError: the values are no table.
+    """
+    if values.dim() != 2:
+        raise UserError(
+            f"values of shape {tuple(values.shape)} are no table: give (num_layers, num_heads)"
+        )
+    table = values.detach().float().cpu().numpy()
+    ax.imshow(table, cmap="viridis", vmin=0, vmax=highest)
+    for layer, row in enumerate(table):
+        for head, value in enumerate(row):
+            color = "black" if value > highest / 2 else "white"
+            text = f"{value:.{decimals}f}"
+            ax.text(head, layer, text, ha="center", va="center", color=color, fontsize=9)
+    num_layers, num_heads = table.shape
+    ax.set_xticks(range(num_heads), [str(head + 1) for head in range(num_heads)])
+    ax.set_yticks(range(num_layers), [str(layer + 1) for layer in range(num_layers)])
+    ax.tick_params(length=0)
+    ax.set(xlabel="head", ylabel="layer")
+    ax.set_title(title, fontsize=10)
+    return ax

@@ -1,0 +1,142 @@
+"""Position encodings as pictures: the waves, the table, how alike two positions are (§3.5)."""
+
+from collections.abc import Sequence
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
+from transformer.support.errors import UserError
+
+
+def _check_table(table: Tensor) -> None:
+    if table.dim() != 2 or 0 in table.shape:
+        raise UserError(
+            f"a table of positions has shape (length, d_model), not {tuple(table.shape)}: "
+            "give one like that of sinusoidal_positions(length, d_model)"
+        )
+
+
+def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = "") -> Axes:
+    """Draw some columns of the table as curves over the positions (§3.5).
+
+    Args:
+        table: (length, d_model)
+        dimensions: Which columns, from 0; the first is drawn darkest.
+        ax: Where to draw.
+        title: Above the picture.
+
+    Raises:
+        UserError: the table is not one, or has no such dimension.
+    """
+    _check_table(table)
+    width = table.shape[1]
+    colours = colormaps["viridis"]
+    for rank, dimension in enumerate(dimensions):
+        if not 0 <= dimension < width:
+            raise UserError(f"dimension {dimension} is not in the table: give 0 to {width - 1}")
+        colour = colours(0.85 * rank / max(1, len(dimensions) - 1))
+        values = table[:, dimension].detach().cpu().numpy()
+        ax.plot(values, color=colour, label=f"dimension {dimension}")
+    ax.set_xlabel("position (tokens)")
+    ax.set_ylabel("value (no unit)")
+    ax.set_title(title)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def draw_table(table: Tensor, ax: Axes, title: str = "") -> Axes:
+    """Draw a whole table of positions: blue below 0, white at 0, red above.
+
+    Args:
+        table: (length, d_model); the first position is drawn on top.
+        ax: Where to draw.
+        title: Above the picture.
+
+    Raises:
+        UserError: the table is not one.
+    """
+    _check_table(table)
+    values = table.detach().float().cpu().numpy()
+    limit = float(abs(values).max()) or 1.0
+    image = ax.imshow(
+        values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
+    )
+    ax.set_xlabel("dimension")
+    ax.set_ylabel("position (tokens)")
+    ax.set_title(title)
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.colorbar(image, ax=ax, label="value (no unit)", pad=0.02)
+    return ax
+
+
+def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> Axes:
+    """Draw the dot product of one position's vector with every other's, over the distance.
+
+    Args:
+        table: (length, d_model)
+        position: The one that is compared, from 0.
+        ax: Where to draw; curves of several positions may share it.
+        title: Above the picture.
+
+    Raises:
+        UserError: the table is not one, or has no such position.
+    """
+    _check_table(table)
+    length = len(table)
+    if not 0 <= position < length:
+        raise UserError(f"position {position} is not in the table: give 0 to {length - 1}")
+    products = (table @ table[position]).detach().cpu().numpy()
+    distances = [other - position for other in range(length)]
+    colour = (SOURCE, TARGET, OURS, CROSS)[len(ax.lines) % 4]
+    ax.plot(distances, products, color=colour, label=f"from position {position}")
+    ax.set_xlabel("distance (tokens)")
+    ax.set_ylabel("dot product (no unit)")
+    ax.set_title(title)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_accuracy_by_length(
+    accuracies: dict[str, Sequence[Sequence[float]]],
+    lengths: Sequence[int],
+    trained_to: int,
+    ax: Axes,
+    title: str = "",
+) -> Axes:
+    """Draw how often models are right on sequences of each length, one line a model.
+
+    Args:
+        accuracies: For each kind of model the runs of it, each with a share from 0 to 1
+            for every length; three kinds at the most.
+        lengths: In tokens, rising.
+        trained_to: The longest length in training, marked.
+        ax: Where to draw.
+        title: Above the picture.
+
+    Raises:
+        UserError: a run has not one share for each length, or there are over three kinds.
+    """
+    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))
+    if len(accuracies) > len(styles):
+        raise UserError(f"{len(accuracies)} kinds of model are too many: give three at the most")
+    ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
+    for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=False):
+        for index, run in enumerate(runs):
+            if len(run) != len(lengths):
+                raise UserError(
+                    f"{kind}: {len(run)} shares for {len(lengths)} lengths: give one for each"
+                )
+            label = "_" if index else kind
+            ax.plot(lengths, run, style, color=colour, label=label, markersize=4)
+    ax.set_ylim(-0.02, 1.04)
+    ax.set_xlabel("length (symbols)")
+    ax.set_ylabel("right symbols (share)")
+    ax.set_title(title)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax

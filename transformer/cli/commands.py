@@ -1,0 +1,178 @@
+"""What each command of the command line does, once its options are read.
+
+Only what a command needs is imported, when it runs: help answers at once.
+"""
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import INTERRUPTED, UserError
+
+BLOCK = 512  # lines translated together
+
+
+def list_corpora(options: argparse.Namespace) -> int:
+    """Print each corpus with its languages, splits and licence."""
+    from transformer.data.corpora import CORPORA
+
+    for corpus in CORPORA.values():
+        directions = ", ".join("-".join(pair) for pair in corpus.pairs)
+        print(f"{corpus.name}: {corpus.about}")
+        print(f"  directions: {directions}")
+        print(f"  splits:     {', '.join(corpus.splits)}")
+        print(f"  licence:    {corpus.licence}")
+        print(f"  cite:       {corpus.citation}")
+    return 0
+
+
+def fetch_corpus(options: argparse.Namespace) -> int:
+    """Download what is missing of a corpus, check it, and print where it is."""
+    from transformer.data.corpora import fetch
+
+    paths = fetch(options.name)
+    for path in paths:
+        print(path)
+    if not paths:
+        print(f"{options.name} needs no download")
+    return 0
+
+
+def verify_corpus(options: argparse.Namespace) -> int:
+    """Check a corpus's files and print what is there.
+
+    Raises:
+        UserError: a file is missing or corrupted.
+    """
+    from transformer.data.corpora import State, verify
+
+    reports = verify(options.name)
+    for report in reports:
+        print(f"{report.state:8} {report.path}")
+    if not reports:
+        print(f"{options.name} has no downloaded files to check")
+    if missing := [report.name for report in reports if report.state == State.MISSING]:
+        raise UserError(
+            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
+            f"with python -m transformer corpora fetch {options.name}, or set TRANSFORMER_DATA "
+            "to a folder that holds them"
+        )
+    return 0
+
+
+def train_model(options: argparse.Namespace) -> int:
+    """Train a recipe with its changed settings."""
+    recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.trained.folder import holds_run
+    from transformer.training.runner import train_recipe
+
+    out: Path = options.out or Path("runs") / recipe.name
+    again = [*options.typed, *([] if options.resume else ["--resume"])]
+    command = shlex.join(["python", "-m", "transformer", *again])
+    try:
+        result = train_recipe(recipe, out, resume=options.resume)
+    except KeyboardInterrupt:
+        if not holds_run(out):
+            raise
+        print(f"stopped at once; go on from what was last saved with: {command}", file=sys.stderr)
+        return INTERRUPTED
+    if result.interrupted:
+        print(f"stopped after step {result.step}, all is kept; go on with: {command}")
+        return INTERRUPTED
+    print(result)
+    print(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
+    return 0
+
+
+def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
+    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping.
+
+    Raises:
+        UserError: a string has no "=".
+    """
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set {pair}: give KEY=VALUE, for example d_model=256")
+        settings[key.strip()] = value.strip()
+    return settings if steps is None else settings | {"steps": str(steps)}
+
+
+def translate_lines(options: argparse.Namespace) -> int:
+    """Translate standard input line by line, and write the attention if asked for."""
+    from transformer.charts.export import check_attention_file, write_attention
+    from transformer.data.parallel import tidy
+    from transformer.support.machine import pick_device
+    from transformer.trained.translator import Translator
+
+    if options.attention is not None:
+        check_attention_file(options.attention)
+    translator = Translator.load(options.model, pick_device(), options.weights)
+    seen: list[str] = []
+    for block in _blocks(whole=options.refuse_long):
+        for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
+            print(tidy(line))  # a model may say a line feed, and one line in is one line out
+        seen += block
+    if options.attention is not None:
+        write_attention(options.attention, translator, seen, options.beam)
+    return 0
+
+
+def _blocks(whole: bool) -> Iterator[list[str]]:
+    """Give the lines of standard input to translate together.
+
+    From a keyboard each by itself; else all is read and checked before the first is given.
+
+    Args:
+        whole: Give all in one block, so that a line can be refused before any is printed.
+    """
+    if sys.stdin.isatty():
+        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
+        yield from (read_lines(line) for line in sys.stdin.buffer)
+        return
+    lines = read_lines(sys.stdin.buffer.read())
+    size = max(len(lines), 1) if whole else BLOCK
+    yield from (lines[start : start + size] for start in range(0, len(lines), size))
+
+
+def read_lines(content: bytes) -> list[str]:
+    """Cut UTF-8 text into lines, at line feeds alone.
+
+    Raises:
+        UserError: a line is not UTF-8.
+    """
+    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    texts = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"line {number} of the input is not UTF-8 (byte {error.object[error.start]:#04x}): "
+                "convert it, for example with iconv -t UTF-8"
+            ) from error
+    return texts
+
+
+def evaluate_model(options: argparse.Namespace) -> int:
+    """Print a model's figures on a test set as JSON, and record them if asked for."""
+    from transformer.evaluation.evaluate import evaluate_folder
+    from transformer.support.files import check_file
+
+    if options.record is not None:
+        check_file(options.record)
+    figures = evaluate_folder(
+        options.model,
+        options.corpus,
+        options.split,
+        options.beam,
+        options.record,
+        alpha=options.alpha,
+    )
+    print(json.dumps(figures, indent=2, ensure_ascii=False))
+    return 0

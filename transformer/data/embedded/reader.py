@@ -1,0 +1,178 @@
+"""The embedded corpus: English, French and German sentences with their gold word alignments."""
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from transformer.data.embedded.tree import Phenomenon
+from transformer.data.parallel import ParallelText
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.paths import corpus_folder
+
+__all__ = [
+    "LANGUAGES",
+    "SIZES",
+    "Phenomenon",
+    "Sentence",
+    "as_written",
+    "corpus_folder",
+    "counts",
+    "pairs",
+    "parses",
+    "samples",
+    "sentences",
+]
+
+FILE = "sentences.tsv.gz"
+LANGUAGES = ("en", "fr", "de")
+SIZES = {
+    "train": 20_000,
+    "validation": 500,
+    "test": 1_000,
+    "test_combinations": 500,
+    "test_long": 300,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence in three languages.
+
+    Attributes:
+        en, fr, de: Its text; blanks separate the tokens, punctuation included.
+        links: For "en-fr", "en-de", "fr-de" the tokens (from 0) that mean the same: "0-0 1-2".
+        phenomena: What it shows of grammar.
+        parse: The tree of its English phrases, as `grammar_parse` writes it.
+    """
+
+    en: str
+    fr: str
+    de: str
+    links: dict[str, str]
+    phenomena: frozenset[Phenomenon]
+    parse: str
+
+    def text(self, lang: str) -> str:
+        """Give its text in one of the languages."""
+        return {"en": self.en, "fr": self.fr, "de": self.de}[lang]
+
+    def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
+        """Give its links from the tokens of one language to those of another."""
+        straight = f"{src_lang}-{tgt_lang}" in self.links
+        text = self.links[f"{src_lang}-{tgt_lang}" if straight else f"{tgt_lang}-{src_lang}"]
+        links = (link.split("-") for link in text.split())
+        ends = ((int(a), int(b)) for a, b in links)
+        return frozenset(ends if straight else ((b, a) for a, b in ends))
+
+
+@cache
+def _corpus() -> dict[str, tuple[Sentence, ...]]:
+    """Read every split from the file that `grammar_build` writes."""
+    splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
+    with gzip.open(corpus_folder() / FILE, "rt", encoding="utf-8") as file:
+        for line in file:
+            split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.rstrip("\n").split("\t")
+            phenomena = frozenset(Phenomenon[name] for name in shown.split())
+            links = {"en-fr": en_fr, "en-de": en_de, "fr-de": fr_de}
+            splits[split].append(Sentence(en, fr, de, links, phenomena, parse))
+    return {name: tuple(each) for name, each in splits.items()}
+
+
+def sentences(split: str) -> Sequence[Sentence]:
+    """Give the sentences of a split in three languages.
+
+    Not in the paper: the course's own corpus.
+
+    Args:
+        split: "train", "validation", "test", "test_combinations" (words that training never
+            shows together, though it shows each) or "test_long" (longer than any of training).
+
+    Raises:
+        UserError: There is no such split.
+    """
+    if split not in SIZES:
+        raise unknown_name("split", split, SIZES)
+    return _corpus()[split]
+
+
+def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Give a split in one of the six directions, with its gold alignments.
+
+    Not in the paper: the course's own corpus.
+
+    Args:
+        split: As for `sentences`.
+        src_lang, tgt_lang: Two of "en", "fr", "de".
+
+    Raises:
+        UserError: There is no such split or language, or the languages are the same.
+    """
+    for lang in (src_lang, tgt_lang):
+        if lang not in LANGUAGES:
+            raise unknown_name("language", lang, LANGUAGES)
+    if src_lang == tgt_lang:
+        raise UserError(
+            f"src_lang and tgt_lang are both {src_lang!r}: choose two of {', '.join(LANGUAGES)}"
+        )
+    chosen = sentences(split)
+    return ParallelText(
+        src_lang=src_lang,
+        tgt_lang=tgt_lang,
+        src=[as_written(sentence.text(src_lang), src_lang) for sentence in chosen],
+        tgt=[as_written(sentence.text(tgt_lang), tgt_lang) for sentence in chosen],
+        alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in chosen],
+    )
+
+
+def parses(split: str) -> ParallelText:
+    """Give a split's English sentences and their trees, to be learnt like a translation (§6.3).
+
+    Args:
+        split: As for `sentences`.
+
+    Raises:
+        UserError: There is no such split.
+    """
+    chosen = sentences(split)
+    return ParallelText(
+        src_lang="en",
+        tgt_lang="tree",
+        src=[as_written(sentence.en, "en") for sentence in chosen],
+        tgt=[sentence.parse for sentence in chosen],
+    )
+
+
+def as_written(tokens: str, lang: str) -> str:
+    """Join punctuation to the word before it, but for the French question mark.
+
+    Args:
+        tokens: A sentence whose every token stands between blanks.
+        lang: Its language.
+    """
+    attached = ",." if lang == "fr" else ",.?"
+    return re.sub(rf" (?=[{attached}])", "", tokens)
+
+
+def counts(split: str) -> dict[Phenomenon, int]:
+    """Count the sentences of a split that show each phenomenon.
+
+    Not in the paper: the course's own corpus.
+    """
+    shown = Counter(each for sentence in sentences(split) for each in sentence.phenomena)
+    return {phenomenon: shown[phenomenon] for phenomenon in Phenomenon}
+
+
+def samples(phenomenon: Phenomenon, count: int) -> list[Sentence]:
+    """Give the first test sentences that show a phenomenon, those with the fewest others.
+
+    Not in the paper: the course's own corpus.
+
+    Args:
+        phenomenon: What the sentences are to show.
+        count: How many, at most.
+    """
+    showing = [sentence for sentence in sentences("test") if phenomenon in sentence.phenomena]
+    return sorted(showing, key=lambda sentence: len(sentence.phenomena))[:count]

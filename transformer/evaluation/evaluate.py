@@ -1,0 +1,318 @@
+"""How good a model is: BLEU and chrF with interval, and perplexity (§6.1).
+
+The scores are sacreBLEU's; each comes with its signature, which says how it was
+counted, and with a 95% interval by resampling the sentences (Koehn 2004).
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sacrebleu.metrics import BLEU, CHRF
+
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY
+from transformer.data import corpora
+from transformer.data.batches import TokenBudgetBatches, encode_pairs
+from transformer.data.parallel import ParallelText
+from transformer.data.words import TREE, split_words
+from transformer.evaluation.parse_f1 import parse_f1
+from transformer.model import count_parameters
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.machine import pick_device
+from transformer.support.provenance import provenance
+from transformer.trained.folder import RUN, RunFolder
+from transformer.trained.log import read_log
+from transformer.trained.shipped import find_model
+from transformer.trained.translator import Translator
+from transformer.training.loss import validation_loss
+
+RESAMPLES = 1000
+CURVE_POINTS = 60  # enough for a picture's width
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
+
+    A word model leaves blanks around its punctuation. 13a cuts there anyway, but for
+    apostrophes: "l' homme" for "l'homme" costs such a model points.
+
+    Args:
+        hypotheses: Translations.
+        references: For each of them every accepted translation, one or more.
+
+    Returns:
+        score and interval (low, high) in points of 0 to 100, and signature.
+
+    Raises:
+        UserError: there are no translations, or the references do not fit them.
+    """
+    # Its only effect: no warning on standard error about the blanks of word models.
+    return _score(BLEU(force=True), hypotheses, references)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
+    return _score(_ChrF(), hypotheses, references)
+
+
+class _ChrF(CHRF):
+    """sacreBLEU's chrF; the original (2.6) fails where only some samples share a character."""
+
+    def _compute_f_score(self, statistics: list[int]) -> float:
+        return float(super()._compute_f_score(statistics))
+
+
+def bleu_tokenised_lowercased(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str
+) -> float:
+    """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did.
+
+    It runs some points above or below `bleu`'s: compare it only with figures of its kind.
+
+    Args:
+        hypotheses: Translations.
+        references: For each of them every accepted translation.
+        lang: The language, for its tokeniser.
+
+    Returns:
+        Points of 0 to 100.
+
+    Raises:
+        UserError: there are no translations, the references do not fit them, or the
+            language is unknown.
+    """
+    _check(hypotheses, references)
+
+    def tokenised(text: str) -> str:
+        return " ".join(split_words(lang, text, lowercase=True))
+
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    cut = [[tokenised(reference) for reference in group] for group in references]
+    score = metric.corpus_score([tokenised(text) for text in hypotheses], _streams(cut))
+    return round(score.score, 2)
+
+
+def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses)} translations and {len(references)} lists of references: "
+            "give one list for each translation"
+        )
+    if not hypotheses:
+        raise UserError("no translations to score: give at least one")
+    for number, group in enumerate(references, start=1):
+        if isinstance(group, str) or not group:
+            raise UserError(
+                f"translation {number} has {group!r} for references: give a list of one or more"
+            )
+
+
+def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
+    """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
+
+    None stands where a sentence has fewer; "" would count as a reference of no words and
+    spare short translations their penalty.
+    """
+    most = max(len(group) for group in references)
+    return [[group[i] if i < len(group) else None for group in references] for i in range(most)]
+
+
+def _score(
+    metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    _check(hypotheses, references)
+    score = metric.corpus_score(hypotheses, _streams(references), n_bootstrap=RESAMPLES)
+    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
+    return {
+        "score": round(score.score, 2),
+        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
+        "signature": str(metric.get_signature()),
+    }
+
+
+def evaluate_translator(
+    translator: Translator,
+    text: ParallelText,
+    beam_size: int = BEAM_SIZE,
+    alpha: float = LENGTH_PENALTY,
+) -> dict[str, Any]:
+    """Translate a text, and measure the translations and the model's surprise at the references.
+
+    Args:
+        translator: The model.
+        text: Sources and references.
+        beam_size: Of the search; 1 is greedy.
+        alpha: Of the length penalty.
+
+    Returns:
+        bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
+        model's own, eos included), loss (its logarithm, nats), sentences,
+        sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
+        where the text's targets are trees (see `parsing.parse_f1`).
+    """
+    references = text.references or [[sentence] for sentence in text.tgt]
+    started = time.perf_counter()
+    hypotheses = translator.translate(text.src, beam_size, alpha)
+    seconds = time.perf_counter() - started
+    loss = text_loss(translator, text)
+    figures = {
+        "bleu": bleu(hypotheses, references),
+        "chrf": chrf(hypotheses, references),
+        "bleu_tokenised_lowercased": bleu_tokenised_lowercased(
+            hypotheses, references, text.tgt_lang
+        ),
+        "perplexity": round(math.exp(loss), 3),
+        "loss": round(loss, 4),
+        "sentences": len(text),
+        "sentences_per_second": round(len(text) / seconds, 1),
+        "beam_size": beam_size,
+        "alpha": alpha,
+        "parameters": count_parameters(translator.model),
+    }
+    if text.tgt_lang == TREE:
+        figures["parse_f1"] = round(parse_f1(hypotheses, text.tgt), 2)
+    return figures
+
+
+def text_loss(translator: Translator, text: ParallelText) -> float:
+    """Measure the mean surprise at the references (`text.tgt`), nats per token, eos included.
+
+    Pairs with a side longer than the model takes are left out.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    longest = translator.recipe.model.max_len  # with eos or bos
+    examples = encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest - 1)
+    budget = max(translator.recipe.training.batch_tokens, longest)
+    batches = TokenBudgetBatches(examples, budget)
+    return validation_loss(translator.model, batches.epoch(0), device=translator.device, bf16=False)
+
+
+def evaluate_folder(
+    folder: str | Path,
+    corpus: str | None = None,
+    split: str | None = None,
+    beam_size: int = BEAM_SIZE,
+    record: Path | None = None,
+    *,
+    alpha: float = LENGTH_PENALTY,
+) -> dict[str, Any]:
+    """Measure a model folder on a split of a corpus.
+
+    Args:
+        folder: Of the model, or the name of a shipped one.
+        corpus: Name; None means the one it was trained on.
+        split: Name; None means the corpus's first test set.
+        beam_size: Of the search; 1 is greedy.
+        record: A file to write the figures to, with the origin and the log of the training
+            run (see `transformer.experiments.results`).
+        alpha: Of the length penalty. Like the beam it is to be chosen on another split than
+            the one reported (§6.1).
+
+    Returns:
+        corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
+
+    Raises:
+        UserError: the folder is no model's, the corpus has not its languages, or the text
+            cannot be had.
+    """
+    folder = find_model(folder)
+    translator = Translator.load(folder, pick_device())
+    origin = {} if record is None else _origin(translator, folder)  # fails early if at all
+    data = translator.recipe.data
+    corpus = corpus or data.corpus
+    split = split or default_split(corpus)
+    _require_direction(corpus, data.src_lang, data.tgt_lang)
+    text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
+    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    figures = where | evaluate_translator(translator, text, beam_size, alpha)
+    if record is not None:
+        write_json(record, origin | {"figures": figures})
+    return figures
+
+
+def record_measure(
+    model: str,
+    file: Path,
+    split: str | None,
+    measure: Callable[[Translator, ParallelText], dict[str, Any]],
+) -> dict[str, Any]:
+    """Take one measure of a model on its own corpus, and write it with its origin.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+        split: Of the corpus; None means its first test set.
+        measure: Gives what to record of a model and a text, by name.
+
+    Returns:
+        What is written: recipe, corpus, split, src_lang, tgt_lang, sentences, what `measure`
+        gives, training and evaluation.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+    check_file(file)
+    folder = find_model(model)
+    training = read_json(folder / RUN)  # fails before the work, if at all
+    translator = Translator.load(folder, pick_device())
+    data = translator.recipe.data
+    split = split or default_split(data.corpus)
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
+    record |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    record |= {"sentences": len(text)} | measure(translator, text)
+    record |= {"training": training, "evaluation": provenance(translator.device)}
+    write_json(file, record)
+    return record
+
+
+def _require_direction(corpus: str, src_lang: str, tgt_lang: str) -> None:
+    """Refuse a corpus without the model's languages; an unknown one is for `load` to refuse."""
+    pairs = corpora.CORPORA[corpus].pairs if corpus in corpora.CORPORA else ()
+    if pairs and (src_lang, tgt_lang) not in pairs:
+        has = ", ".join("-".join(pair) for pair in pairs)
+        raise UserError(
+            f"this model translates {src_lang}-{tgt_lang}, and {corpus} has {has}: "
+            "choose another corpus or another model"
+        )
+
+
+def _origin(translator: Translator, folder: Path) -> dict[str, Any]:
+    """Say where a model comes from and what measures it, with the curve of its training."""
+    return {
+        "recipe": translator.recipe.to_dict(),
+        "training": read_json(folder / RUN),
+        "evaluation": provenance(translator.device),
+        "log": thin(read_log(RunFolder(folder).log)),
+    }
+
+
+def thin(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
+    """Leave out reports of training at even distances, down to `most`; the last stays.
+
+    Args:
+        log: Records of a run's log.jsonl; those of validation all stay.
+        most: Records of training to keep, 1 or more.
+    """
+    training = [index for index, report in enumerate(log) if report["kind"] == "training"]
+    kept = set(training[:: -math.ceil(len(training) / most)] if training else [])
+    return [log[i] for i in range(len(log)) if i in kept or log[i]["kind"] != "training"]
+
+
+def default_split(corpus: str) -> str:
+    """Name a corpus's first test set.
+
+    Args:
+        corpus: Its name.
+
+    Raises:
+        UserError: the corpus is unknown.
+    """
+    if corpus not in corpora.CORPORA:
+        raise unknown_name("corpus", corpus, corpora.CORPORA)
+    return next(split for split in corpora.CORPORA[corpus].splits if split.startswith("test"))

@@ -1,0 +1,80 @@
+"""Files written whole or not at all, and read with clear errors (no torch in here)."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from transformer.support.errors import UserError
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file by new content: after a crash it holds the old or the new, whole.
+
+    Raises:
+        UserError: no space, no permission ...; the file of before is unharmed.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        before = "; the one saved before is unharmed" if path.is_file() else ""
+        raise UserError(
+            f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "
+            f"make room or choose another folder{before}"
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON that people can read, atomically.
+
+    Raises:
+        UserError: as `write_atomically`.
+    """
+    write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON.
+
+    Raises:
+        UserError: the file is missing or is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"no file {path}: is this the folder of a trained model?") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before the work, a folder that could not be made or written to; make nothing.
+
+    Raises:
+        UserError: a file is in the way, or there is no permission.
+    """
+    nearest = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
+    if not nearest.is_dir():
+        raise UserError(f"{nearest} is not a folder: give another name than {folder}")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise UserError(f"no permission to write in {nearest}: give another folder than {folder}")
+
+
+def check_file(path: Path) -> None:
+    """Refuse, before the work, a file that could not be written; make nothing.
+
+    Raises:
+        UserError: it is a folder, or its own folder could not be made.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: give the name of a file")
+    check_folder(path.parent)

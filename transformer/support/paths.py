@@ -1,0 +1,74 @@
+"""Where the course's own files lie: in a checkout, or inside an installed package.
+
+Not in the paper.
+"""
+
+from pathlib import Path
+
+from transformer.support.errors import UserError
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def checkout() -> Path | None:
+    """Give the root of the checkout that the package is part of; None once it is installed."""
+    root = PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def corpus_folder() -> Path:
+    """Give the folder of the embedded corpus: its word lists and its sentences.
+
+    Raises:
+        UserError: it is not there.
+    """
+    return _existing(_data("corpus"))
+
+
+def models_folder() -> Path:
+    """Give the folder of shipped models."""
+    return _data("models")
+
+
+def results_folder() -> Path:
+    """Give the folder of recorded runs.
+
+    Raises:
+        UserError: it is not there.
+    """
+    return _existing(_data("results"))
+
+
+def figures_folder() -> Path:
+    """Give the checkout's figures/.
+
+    Raises:
+        UserError: this is no checkout; figures do not travel in the wheel.
+    """
+    root = checkout()
+    if root is None:
+        raise UserError("the figures are in the repository only: clone it")
+    return root / "figures"
+
+
+def cache_folder() -> Path:
+    """Give the folder of downloads: data/cache of a checkout, else the user's cache folder."""
+    root = checkout()
+    if root is not None:
+        return root / "data" / "cache"
+    import pooch
+
+    return Path(pooch.os_cache("attention-course"))
+
+
+def _data(name: str) -> Path:
+    """Give data/NAME of the checkout, or what the wheel has in its place."""
+    root = checkout()
+    return PACKAGE / "_data" / name if root is None else root / "data" / name
+
+
+def _existing(folder: Path) -> Path:
+    """Give a folder back if it is there."""
+    if not folder.is_dir():
+        raise UserError(f"no folder {folder}: get it again with git checkout, or install again")
+    return folder

@@ -1,0 +1,79 @@
+"""Where a figure comes from: command, commit, hardware, date."""
+
+import datetime
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer import __version__
+from transformer.support.paths import PACKAGE
+
+
+def provenance(device: torch.device) -> dict[str, Any]:
+    """Say how this process was started, from what code, and on what machine.
+
+    Args:
+        device: Where the work was done.
+
+    Returns:
+        command, commit, hardware, torch and date (UTC), ready for JSON.
+    """
+    return {
+        "command": command(),
+        "commit": commit(),
+        "hardware": hardware(device),
+        "torch": torch.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def command() -> str:
+    """Give the command line as typed, or where else this runs from: "a notebook"."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py" and program.parent.name == "transformer":
+        return shlex.join(["python", "-m", "transformer", *sys.argv[1:]])
+    if "ipykernel" in sys.modules:
+        return "a notebook"
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def commit(root: Path = PACKAGE.parent) -> str:
+    """Give a checkout's commit, marked where its files differ from it; else the version.
+
+    Args:
+        root: The folder that holds the package.
+    """
+    if not (root / ".git").exists():
+        return f"version {__version__}"
+    try:
+        head = _git(root, "rev-parse", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return f"version {__version__}"
+    return f"{head} with changes" if changed else head
+
+
+def hardware(device: torch.device) -> str:
+    """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        model = names[0] if names else model
+    threads = torch.get_num_threads()
+    return f"{model}, {threads} thread{'s' * (threads > 1)}"
+
+
+def _git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()

@@ -1,0 +1,95 @@
+"""Values of a configuration, typed or read: each becomes what its field says, or is refused.
+
+Every refusal is a `UserError` that names the field, the value and what to give instead.
+"""
+
+import typing
+from enum import StrEnum
+from typing import Any
+
+from transformer.support.errors import UserError, unknown_name
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def parse(text: str, hint: Any) -> Any:
+    """Read what was typed for a field.
+
+    Args:
+        text: As typed: "128", "true", "none", "learned".
+        hint: The field's type, for example `int | None`.
+
+    Returns:
+        The value; or the text itself where it does not fit, for `settle_types` to refuse.
+    """
+    kind, optional = _kind_of(hint)
+    if optional and text.lower() == "none":
+        return None
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            return text
+    return text
+
+
+def settle_types(config: Any) -> None:
+    """Hold the fields of a frozen dataclass to their types, in place.
+
+    A whole number becomes a float where the field is one, and a name becomes the member of
+    its enumeration.
+
+    Raises:
+        UserError: a value is of the wrong type, or names no member (the nearest is given).
+    """
+    for name, hint in typing.get_type_hints(type(config)).items():
+        value, (kind, optional) = getattr(config, name), _kind_of(hint)
+        if issubclass(kind, StrEnum):
+            if value not in list(kind):
+                raise unknown_name(name, str(value), [member.value for member in kind])
+            object.__setattr__(config, name, kind(value))
+        elif kind is float and type(value) is int:
+            object.__setattr__(config, name, float(value))
+        elif type(value) is not kind and not (optional and value is None):
+            alternative = " or none" if optional else ""
+            raise UserError(f"{name} is {value!r}: give {_KINDS[kind]}{alternative}")
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse with this message unless the condition holds.
+
+    Raises:
+        UserError: it does not.
+    """
+    if not condition:
+        raise UserError(message)
+
+
+def require_positive(config: object, *names: str) -> None:
+    """Refuse a field of these that is under 1.
+
+    Raises:
+        UserError: one is.
+    """
+    for name in names:
+        value = getattr(config, name)
+        require(value >= 1, f"{name} is {value}: give 1 or more")
+
+
+def require_fraction(config: object, *names: str) -> None:
+    """Refuse a field of these that is not in [0, 1).
+
+    Raises:
+        UserError: one is not.
+    """
+    for name in names:
+        value = getattr(config, name)
+        require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
+
+
+def _kind_of(hint: Any) -> tuple[type, bool]:
+    """Give a field's type, and whether it may be None instead."""
+    kinds = typing.get_args(hint) or (hint,)
+    return kinds[0], type(None) in kinds

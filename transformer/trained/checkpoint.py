@@ -1,0 +1,168 @@
+"""Checkpoints: safetensors and JSON, each file written whole or not at all.
+
+Not in the paper, but for the averaging of the last checkpoints (§6.1).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+
+from transformer.support.errors import UserError
+from transformer.support.files import write_atomically
+
+FORMAT = "attention-course-1"
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
+    """Write tensors, and what is to be known about them, atomically into one file.
+
+    Args:
+        path: Where to.
+        tensors: By name; no two may share memory (see `weights`).
+        about: Values for the metadata, anything that JSON can hold.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": FORMAT} | {key: json.dumps(value) for key, value in about.items()}
+    write_atomically(path, to_bytes(plain, metadata))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save_tensors` wrote.
+
+    Returns:
+        The tensors, on the CPU, and the metadata.
+
+    Raises:
+        UserError: the file is missing, cut short, or not one of ours.
+    """
+    if not path.is_file():
+        raise UserError(f"no file {path}: is this the folder of a trained model?")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            # clones, for the originals are the file's own memory
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path} is cut short or not a safetensors file ({error}): "
+            "copy it again, or use another checkpoint"
+        ) from error
+    if metadata.pop("format", None) != FORMAT:
+        raise UserError(
+            f"{path} was not written by this version of the course: "
+            "use a checkpoint that it trained"
+        )
+    return tensors, {key: json.loads(value) for key, value in metadata.items()}
+
+
+def _first_names(model: nn.Module) -> dict[str, str]:
+    """Map each name in the state to the first name of the same memory (tied weights)."""
+    first: dict[tuple[int, ...], str] = {}
+    names = {}
+    for name, tensor in model.state_dict().items():
+        key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
+        names[name] = first.setdefault(key, name)
+    return names
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Give a model's weights and buffers by name, tied ones once."""
+    state = model.state_dict()
+    return {name: state[name] for name, first in _first_names(model).items() if name == first}
+
+
+def holds_state(tensors: Mapping[str, Tensor]) -> bool:
+    """Tell whether a file's tensors are a run's whole state (see `folder`), not weights alone."""
+    return "random/cpu" in tensors
+
+
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Put saved weights into a model, tied ones everywhere.
+
+    Args:
+        model: Built with the same configuration and vocabularies.
+        tensors: As `weights` gave them.
+        source: The file that they are from, for the message.
+
+    Raises:
+        UserError: a tensor is missing, foreign or of another shape, or they are a run's state.
+    """
+    if holds_state(tensors):
+        raise UserError(
+            f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
+        )
+    names = _first_names(model)
+    state = model.state_dict()
+    expected = set(names.values())
+    problem = ""
+    if missing := sorted(expected - tensors.keys()):
+        problem = f"{missing[0]} is missing"
+    elif foreign := sorted(tensors.keys() - expected):
+        problem = f"{foreign[0]} is unknown here"
+    else:
+        for name in sorted(expected):
+            has, wants = tuple(tensors[name].shape), tuple(state[name].shape)
+            if has != wants:
+                problem = f"{name} has shape {has} there and {wants} here"
+                break
+    if problem:
+        raise UserError(
+            f"{source} does not fit this model: {problem}; "
+            "build the model with the recipe and tokenizers saved beside it"
+        )
+    model.load_state_dict({name: tensors[first] for name, first in names.items()})
+
+
+def average(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """Average the weights of several checkpoints, tensor by tensor (§6.1).
+
+    The sum is held in float64; the mean has the type of the files.
+
+    Raises:
+        UserError: no path is given, a file is damaged, or two are of different models.
+    """
+    if not paths:
+        raise UserError("no checkpoints to average: train past the first validation")
+    totals: dict[str, Tensor] = {}
+    for path in paths:
+        tensors, _ = load_tensors(path)
+        if totals and {n: t.shape for n, t in tensors.items()} != {
+            n: t.shape for n, t in totals.items()
+        }:
+            raise UserError(
+                f"{path} and {paths[0]} are of different models: average checkpoints of one run"
+            )
+        for name, tensor in tensors.items():
+            totals[name] = totals.get(name, 0) + tensor.double()
+    kinds = {name: tensor.dtype for name, tensor in tensors.items()}
+    return {name: (total / len(paths)).to(kinds[name]) for name, total in totals.items()}
+
+
+def require_same(saved: Mapping[str, Any], given: Mapping[str, Any], *, free: str = "") -> None:
+    """Refuse to go on with another configuration than the one begun with.
+
+    Args:
+        saved: The values begun with; may hold mappings.
+        given: The values now.
+        free: The one key that may change.
+
+    Raises:
+        UserError: a key differs; both values are named.
+    """
+    for key in [*saved, *(key for key in given if key not in saved)]:
+        before, now = saved.get(key), given.get(key)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            require_same(before, now, free=free)
+        elif before != now and key != free:
+            raise UserError(
+                f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
+                f"give {key}={before}, or begin in another folder"
+            )

@@ -1,0 +1,202 @@
+"""How far a run is: its counters, its reports and their log."""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.support.errors import UserError
+from transformer.support.files import write_atomically
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Where a run stands; saved in every checkpoint.
+
+    Attributes:
+        step: Updates done.
+        epoch, batch: Place in the data: the epoch, from 0, and how many of its batches
+            are used up.
+        best_loss: Lowest validation loss so far, nats per token; None before the first.
+        without_gain: Validations since then.
+        validated_step: The last step that was validated.
+        seconds: Time spent.
+        window_nll, window_tokens, window_start: Since the last report: the sum of the
+            loss in nats, the real target tokens, and `seconds` when it began.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    best_loss: float | None = None
+    without_gain: int = 0
+    validated_step: int = 0
+    seconds: float = 0.0
+    window_nll: float = 0.0
+    window_tokens: int = 0
+    window_start: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One line of a run's story; `str` gives the line to show.
+
+    Attributes:
+        kind: "training" or "validation".
+        step, steps: Updates done, and all that there will be.
+        epoch: Pass over the data, from 1.
+        loss: Negative log likelihood without smoothing, nats per real token: the mean
+            since the last training report (with dropout), or over the validation data.
+        learning_rate: Of this step.
+        tokens_per_second: Real target tokens learned from since the last report; None
+            in a validation.
+        seconds: Spent on the run, all resumed parts together.
+        seconds_left: Estimated.
+        note: What else there is to say.
+    """
+
+    kind: str
+    step: int
+    steps: int
+    epoch: int
+    loss: float
+    learning_rate: float
+    tokens_per_second: float | None
+    seconds: float
+    seconds_left: float
+    note: str = ""
+
+    @property
+    def perplexity(self) -> float:
+        """Perplexity: e to the loss."""
+        return math.exp(min(self.loss, 700.0))
+
+    def __str__(self) -> str:
+        validation = "validation " if self.kind == "validation" else ""
+        parts = [
+            f"step {self.step}/{self.steps}",
+            f"epoch {self.epoch}",
+            f"{validation}loss {self.loss:.2f}",
+            f"ppl {self.perplexity:,.{1 if self.perplexity < 1000 else 0}f}",
+        ]
+        if self.tokens_per_second is not None:
+            parts.append(f"lr {self.learning_rate:.2g}")
+            parts.append(f"{self.tokens_per_second:,.0f} tokens/s")
+            parts.append(f"{duration(self.seconds_left)} left")
+        return " · ".join([*parts, self.note] if self.note else parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the values of the line in log.jsonl."""
+        values = dataclasses.asdict(self) | {"perplexity": self.perplexity}
+        return {
+            key: value
+            for key, value in values.items()
+            if key not in ("steps", "seconds_left", "note")
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How a run ended; `str` says it in a line.
+
+    Attributes:
+        step, epoch: Updates done, and the epoch, from 1, that the last was in.
+        best_loss: Lowest validation loss of any checkpoint, nats per token; None before
+            the first validation.
+        final_loss: Validation loss of model.safetensors; None if interrupted.
+        final_from: Whose weights these are: "best" or "average"; "" if interrupted.
+        seconds: Time spent, all resumed parts together.
+        interrupted: Whether the run stopped before its end; resume to go on.
+        out: The run's folder.
+    """
+
+    step: int
+    epoch: int
+    best_loss: float | None
+    final_loss: float | None
+    final_from: str
+    seconds: float
+    interrupted: bool
+    out: Path
+
+    def __str__(self) -> str:
+        if self.final_loss is None:
+            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
+        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        return (
+            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
+        )
+
+
+def duration(seconds: float) -> str:
+    """Say a time as people do: "40 s", "12 min", "3 h 20 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def append_log(path: Path, report: Report) -> None:
+    """Add a report to a log.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(report.to_dict()) + "\n")
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path} ({error.strerror}): make room there, then resume; "
+            "the last checkpoint is unharmed"
+        ) from error
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Read a log, one dictionary a line, ready to plot.
+
+    A last line that a kill cut off is left out.
+
+    Raises:
+        UserError: the file is missing, or is not a log.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the log {path}: {error}") from error
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):
+                break
+            raise UserError(f"{path}, line {number} is not JSON: {error}") from error
+        if not isinstance(record, dict) or "step" not in record:
+            raise UserError(f"{path}, line {number} is not a training report")
+        records.append(record)
+    return records
+
+
+def truncate_log(path: Path, step: int, validated_step: int) -> None:
+    """Drop the reports after a checkpoint, so that a resumed run writes none twice.
+
+    Begins an empty log where there is none.
+
+    Args:
+        path: Of the log.
+        step: Of the checkpoint.
+        validated_step: The last step that was validated before it was saved.
+
+    Raises:
+        UserError: the folder cannot be written to, or the file is not a log.
+    """
+    kept = []
+    for record in read_log(path) if path.exists() else []:
+        validation = record.get("kind") == "validation"
+        if record["step"] <= (validated_step if validation else step):
+            kept.append(json.dumps(record) + "\n")
+    write_atomically(path, "".join(kept).encode())
