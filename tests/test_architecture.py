@@ -1,8 +1,11 @@
-"""The package keeps its shape: imports run downwards, files and functions stay short."""
+"""The package keeps its shape: imports run downwards, files and functions stay short.
+
+The order is that of README's table of the package, which has a row for each file and folder.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -12,38 +15,12 @@ import pytest
 from tests.helpers import ROOT
 
 PACKAGE = ROOT / "transformer"
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_corpus" not in path.parts)
-
-# From the bottom up. A module may import what stands below its own line, and its own part.
-LAYERS: tuple[set[str], ...] = (
-    {"errors"},
-    {"chance", "files", "settings"},
-    {"config"},
-    {"systems"},
-    {"masks", "machine", "paper", "published", "recipes"},
-    {"provenance"},
-    {"attention", "embeddings", "data"},
-    {"layers"},
-    {"model", "recurrent"},
-    {"decoding", "training"},
-    {"beam_tree"},
-    {"model_folder", "shipped"},
-    {"translator", "faults"},
-    {"experiment_plans"},
-    {"training.runner"},
-    {"parsing"},
-    {"evaluation", "diagnostics", "results"},
-    {"alignment", "bleu_ways", "experiments", "heads", "layer_costs", "leaks", "loss_ways"},
-    {"charts", "exercises", "shipping"},
-    {"commands"},
-    {"__main__"},
-)
-NETWORK = {"masks", "attention", "embeddings", "layers", "model", "recurrent"}
+NETWORK = ("masks", "attention", "embeddings", "layers", "model", "baselines")
 # The network knows no data; the search and the loop take any model.
 FORBIDDEN = {
     **{part: {"data", "training", "charts"} for part in NETWORK},
-    "decoding": {"data", "model", "recurrent"},
-    "training.loop": {"model", "recurrent"},
+    "decoding": {"data", "model", "baselines"},
+    "training.loop": {"model", "baselines"},
 }
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 250, 40  # docstrings, comments and blank lines not counted
 
@@ -61,7 +38,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(path): path for path in FILES}
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 NAMED = [name for name in MODULES if name]
 
 
@@ -82,15 +59,66 @@ def imports(name: str) -> set[str]:
 
 
 def part(name: str) -> str:
+    """The file or folder of the package's root that a module is in."""
     return name.split(".")[0]
 
 
-def height(name: str) -> int:
-    for key in (name, part(name)):
-        for level, parts in enumerate(LAYERS):
-            if key in parts:
-                return level
-    raise AssertionError(f"{name} has no place yet: give it one in LAYERS")
+def rows(readme: str) -> list[str]:
+    """The first column of README's table of the package, from the bottom up."""
+    section = readme.partition("\n## The package\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `([\w./]+)` \|", section, re.MULTILINE)
+
+
+def upward(imported: Mapping[str, set[str]], order: Sequence[str]) -> list[str]:
+    """The imports that do not go to a row above their own in the table, or to their own row."""
+    height = {row.removesuffix("/").removesuffix(".py"): i for i, row in enumerate(order)}
+    return [
+        f"{name} imports {other}"
+        for name, others in imported.items()
+        for other in sorted(others)
+        if height[part(other)] >= height[part(name)] and part(other) != part(name)
+    ]
+
+
+TABLE = rows((ROOT / "README.md").read_text(encoding="utf-8"))
+README = """
+| `layers.py` | not of the package: a table before its own |
+
+## The package
+
+| file or folder | what |
+| --- | --- |
+| `support/` | where `files.py` is |
+| `model.py` | the network |
+| `data/` | text |
+
+## Glossary
+
+| `memory` | the encoder's output |
+"""
+
+
+def test_the_order_is_read_from_the_table_of_the_package() -> None:
+    assert rows(README) == ["support/", "model.py", "data/"]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "found"),
+    [
+        ("model", "data.batches", ["model imports data.batches"]),
+        ("support.files", "model", ["support.files imports model"]),
+        ("data.batches", "model", []),
+        ("data.batches", "data.words", []),
+    ],
+)
+def test_an_import_that_runs_upwards_is_found(name: str, other: str, found: list[str]) -> None:
+    assert upward({name: {other, "support.errors"}}, rows(README)) == found
+
+
+def test_every_file_and_folder_has_one_row() -> None:
+    files = [path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    folders = [f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")]
+    assert sorted(TABLE) == sorted(files + folders)
 
 
 def test_the_package_itself_imports_nothing() -> None:
@@ -100,19 +128,18 @@ def test_the_package_itself_imports_nothing() -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_imports_run_downwards(name: str) -> None:
-    above = {
-        other
-        for other in imports(name)
-        if height(other) > height(name)
-        or (height(other) == height(name) and part(other) != part(name))
-    }
-    assert not above, f"{name} imports what does not stand below it"
+    assert upward({name: imports(name)}, TABLE) == []
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_network_search_and_loop_know_no_more_than_they_need(name: str) -> None:
     forbidden = FORBIDDEN.get(name, FORBIDDEN.get(part(name), set()))
     assert not {other for other in imports(name) if part(other) in forbidden}
+
+
+def test_the_rules_are_about_modules_that_are_there() -> None:
+    assert {part(name) for name in FORBIDDEN} <= {part(name) for name in MODULES}
+    assert {name for name in FORBIDDEN if "." in name} <= set(MODULES)
 
 
 def test_no_cycle() -> None:
