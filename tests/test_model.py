@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
+from transformer.embeddings import sinusoidal_positions
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters, expected_parameters
 from transformer.support.errors import UserError
@@ -185,6 +186,14 @@ def test_initial_weights_have_the_stated_sizes() -> None:
     assert inner.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
     assert (inner.bias == 0).all()
     assert model.src_embedding.token.weight.std().item() == pytest.approx(182**-0.5, rel=0.02)
+
+
+def test_learned_positions_start_as_large_as_sinusoids() -> None:
+    model = make(positions=Positions.LEARNED, d_model=182, num_heads=13, max_len=251)
+    computed = sinusoidal_positions(251, 182).square().mean().sqrt().item()
+    for embedding in (model.src_embedding, model.tgt_embedding):
+        learned = embedding.position_table().square().mean().sqrt().item()
+        assert learned == pytest.approx(computed, rel=0.02)
 
 
 @pytest.mark.parametrize("positions", [Positions.SINUSOIDAL, Positions.LEARNED])

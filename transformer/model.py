@@ -1,5 +1,7 @@
 """The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1)."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -186,11 +188,15 @@ class Transformer(nn.Module):
     def _initialise(self) -> None:
         """Draw the weights: Xavier uniform for matrices, biases 0.
 
-        Not in the paper's text. Embeddings are drawn with standard deviation
-        width^-0.5, as in the authors' code, so that scaled by sqrt(width) they start at
-        1, the size of the sinusoids. With `xavier_embeddings` they are drawn as matrices are, and
-        a word starts at sqrt(2 * width / (types + width)), about a quarter.
+        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in
+        the authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are
+        added unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose
+        place they stand. (Concatenated ones, beside the word, are drawn as words are.) With
+        `xavier_embeddings` all are drawn as matrices are, and a word starts at
+        sqrt(2 * width / (types + width)), about a quarter.
         """
+        added = self.config.positions == Positions.LEARNED
+        positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -200,7 +206,9 @@ class Transformer(nn.Module):
                 if self.config.xavier_embeddings:
                     nn.init.xavier_uniform_(module.weight)
                 else:
-                    nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+                    in_place = added and module in positions
+                    std = math.sqrt(1 / 2) if in_place else module.embedding_dim**-0.5
+                    nn.init.normal_(module.weight, std=std)
 
 
 def count_parameters(model: nn.Module) -> int:
