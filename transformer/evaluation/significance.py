@@ -1,18 +1,126 @@
-"""How much of a difference between two variants may be chance: runs with several seeds.
+"""How much of a difference may be chance: runs with several seeds, two systems on one text.
 
-Not in the paper, whose Table 3 has one run a row. With three runs a variant's own spread says
-little; that of all variants together says more, if each varies about as much as another.
+Not in the paper, whose tables have one run a row. With few runs the spread itself is poorly
+known; Student's t pays for that (Student 1908, "The Probable Error of a Mean").
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import variance
+from statistics import mean, stdev, variance
+from typing import NamedTuple
 
 from transformer.support.errors import UserError
 
+LEVEL = 0.95  # of every interval in the course
+
+
+class Interval(NamedTuple):
+    """Where a figure lies, as far as the runs can tell, in the figure's unit."""
+
+    low: float
+    high: float
+
+
+def student_t(degrees: float, level: float = LEVEL) -> float:
+    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
+
+    Args:
+        degrees: Of freedom: for one mean its runs less one; need not be whole.
+        level: Of the interval, between 0 and 1.
+
+    Raises:
+        UserError: `degrees` is not over 0, or `level` is not between 0 and 1.
+    """
+    if not (degrees > 0 and 0 < level < 1):
+        raise UserError(
+            f"{degrees} degrees of freedom at level {level}: give more runs, and a level in 0 to 1"
+        )
+    low, high = 0.0, 1.0
+    while _within(high, degrees) < level:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, degrees) < level else (low, middle)
+    return high
+
+
+def _within(factor: float, degrees: float) -> float:
+    """Give the probability that t lies within so many standard errors, by Simpson's rule.
+
+    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine,
+    on a bounded range however heavy its tails.
+    """
+    end, pieces = math.atan(factor / math.sqrt(degrees)), 400
+    width = end / pieces
+    heights = [math.cos(width * piece) ** (degrees - 1) for piece in range(pieces + 1)]
+    area = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
+    scale = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
+    return 2 * area * width / 3 * math.exp(scale) / math.sqrt(math.pi)
+
+
+def mean_interval(runs: Sequence[float], level: float = LEVEL) -> Interval:
+    """Give the interval of a mean over seeds.
+
+    Args:
+        runs: One figure for each seed.
+        level: Of the interval.
+
+    Raises:
+        UserError: there are fewer than two runs.
+    """
+    _require_two(runs)
+    half = student_t(len(runs) - 1, level) * stdev(runs) / math.sqrt(len(runs))
+    return Interval(mean(runs) - half, mean(runs) + half)
+
+
+def difference_interval(
+    base: Sequence[float], other: Sequence[float], level: float = LEVEL
+) -> Interval:
+    """Give the interval of how far `other` is above `base`, each with a spread of its own.
+
+    The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
+
+    Args:
+        base, other: The figures of each one's runs, two or more.
+        level: Of the interval.
+
+    Raises:
+        UserError: one has fewer than two runs.
+    """
+    _require_two(base)
+    _require_two(other)
+    shares = [variance(runs) / len(runs) for runs in (base, other)]
+    error = math.sqrt(sum(shares))
+    difference = mean(other) - mean(base)
+    if error == 0:
+        return Interval(difference, difference)
+    weights = [
+        share**2 / (len(runs) - 1) for share, runs in zip(shares, (base, other), strict=True)
+    ]
+    half = student_t(sum(shares) ** 2 / sum(weights), level) * error
+    return Interval(difference - half, difference + half)
+
+
+def verdict(interval: Interval, worth: float) -> str:
+    """Say what an interval of a difference shows.
+
+    Args:
+        interval: Of the difference, above 0 for a gain.
+        worth: The smallest difference worth having, over 0.
+
+    Returns:
+        "higher" or "lower" where the interval leaves out 0; "no difference" where it
+        lies within `worth` to both sides; else "not shown".
+    """
+    if interval.low > 0:
+        return "higher"
+    if interval.high < 0:
+        return "lower"
+    return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
+
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
-    """Give the standard deviation of a single run, from the spread within every variant.
+    """Give the standard deviation of a single run, if it is the same in every variant.
 
     Args:
         scores: The figures of each variant's runs.
@@ -23,15 +131,13 @@ def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
     Raises:
         UserError: no variant has two runs.
     """
+    degrees = _degrees(scores)
     several = [runs for runs in scores.values() if len(runs) > 1]
-    if not several:
-        raise UserError("no variant has two runs: the spread of one cannot be told; add seeds")
-    squares = sum(variance(runs) * (len(runs) - 1) for runs in several)
-    return math.sqrt(squares / sum(len(runs) - 1 for runs in several))
+    return math.sqrt(sum(variance(runs) * (len(runs) - 1) for runs in several) / degrees)
 
 
 def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
-    """Give two standard errors of the difference between two means: about a 95% interval.
+    """Give half the interval of a difference between two means, if all vary alike.
 
     Two variants whose means are nearer than this may well be equal.
 
@@ -44,4 +150,17 @@ def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
     """
     if runs < 1:
         raise UserError(f"runs is {runs}: a mean is of one run or more")
-    return 2 * pooled_deviation(scores) * math.sqrt(2 / runs)
+    return student_t(_degrees(scores)) * pooled_deviation(scores) * math.sqrt(2 / runs)
+
+
+def _degrees(scores: Mapping[str, Sequence[float]]) -> int:
+    """Count the degrees of freedom of a pooled variance."""
+    degrees = sum(len(runs) - 1 for runs in scores.values() if runs)
+    if not degrees:
+        raise UserError("no variant has two runs: the spread of one cannot be told; add seeds")
+    return degrees
+
+
+def _require_two(runs: Sequence[float]) -> None:
+    if len(runs) < 2:
+        raise UserError(f"{len(runs)} run: the spread of one cannot be told; add seeds")
