@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.scripted import VOCAB, Scripted
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
+from tests.helpers.scripted import VOCAB, Scripted, Sparse
+from transformer.attention import KeyValueCache
+from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -80,6 +81,23 @@ def test_cache_changes_nothing(model: Transformer, src: Tensor, beam_size: int) 
     assert [h.ids for h in greedy] == [h.ids for h in again]
 
 
+def test_a_sources_keys_are_copied_only_when_a_sentence_is_done(
+    model: Transformer, src: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[int] = []  # lengths of the keys
+    select = KeyValueCache.select
+
+    def counting(cache: KeyValueCache, rows: Tensor) -> None:
+        copied.append(0 if cache.key is None else cache.key.shape[2])
+        select(cache, rows)
+
+    monkeypatch.setattr(KeyValueCache, "select", counting)
+    beam_search(model, src[:1], beam_size=3, extra_length=17)
+    assert max(copied) == 30  # self-attention's keys grow by one a step, and are copied each time
+    own_and_last = 2 * model.config.num_layers  # the source's 13 when all is done
+    assert copied.count(src.shape[1]) == own_and_last
+
+
 @pytest.mark.parametrize("beam_size", [0, 1, 4])
 def test_neighbours_change_nothing(model: Transformer, src: Tensor, beam_size: int) -> None:
     def search(ids: Tensor) -> list[Any]:
@@ -139,6 +157,40 @@ def test_neither_padding_nor_bos_is_ever_generated(src: Tensor) -> None:
 
     for found in beam_search(Eager(), src, beam_size=2, use_cache=False):
         assert not {PAD_ID, BOS_ID} & {i for hypothesis in found for i in hypothesis.ids}
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 7, 40])
+def test_what_is_impossible_is_never_said(beam_size: int) -> None:
+    src = torch.tensor([[4, EOS_ID], [5, EOS_ID]])
+    for seed in range(20):
+        model = Sparse(seed)
+        for found in beam_search(model, src, beam_size=beam_size, alpha=0.0, use_cache=False):
+            assert 1 <= len(found) <= beam_size
+            for hypothesis in found:
+                assert not {PAD_ID, BOS_ID} & set(hypothesis.ids)
+                score = model.score([*hypothesis.ids, *[EOS_ID] * hypothesis.finished])
+                assert hypothesis.score == pytest.approx(score, rel=1e-4)
+
+
+def test_a_beam_wider_than_what_is_alive_finds_what_there_is() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    (found,) = beam_search(Scripted(), src, beam_size=5, alpha=0.0, max_len=1, use_cache=False)
+    assert [(h.ids, h.finished) for h in found] == [([4], False), ([5], False)]
+
+
+def test_a_prefix_that_nothing_can_follow_is_taken_as_it_stands() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    one_word = Sparse(2, dead=tuple(range(FIRST_ID, VOCAB)))
+    (greedy,) = greedy_search(one_word, src, use_cache=False)
+    (beam, *_) = beam_search(one_word, src, beam_size=3, alpha=0.0, use_cache=False)[0]
+    for hypothesis in (greedy, beam):
+        assert len(hypothesis.ids) == 1
+        assert not hypothesis.finished
+        assert hypothesis.score == pytest.approx(one_word.score(hypothesis.ids), rel=1e-4)
+    none = Sparse(2, dead=(BOS_ID,))
+    (greedy,) = greedy_search(none, src, use_cache=False)
+    ((beam,),) = beam_search(none, src, beam_size=3, use_cache=False)
+    assert greedy == beam == ([], 0.0, False)
 
 
 def test_a_beam_of_none_is_refused(model: Transformer, src: Tensor) -> None:

@@ -27,7 +27,7 @@ class EncoderDecoder(Protocol):
         """Give logits (batch, tgt_len, vocab_size) of the token after each of `tgt_in`."""
 
     def new_cache(self) -> Any:
-        """Make an empty cache that `decode` fills, with `select(rows)`."""
+        """Make an empty cache that `decode` fills, with `select(rows)` and `reorder(rows)`."""
 
 
 class Hypothesis(NamedTuple):
@@ -72,16 +72,56 @@ class _Decoder:
         return log_probs
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch."""
+        """Keep or repeat rows of the batch, (new_batch,): each prefix with its source."""
         self.memory, self.src_mask = self.memory[rows], self.src_mask[rows]
         if self.cache is not None:
             self.cache.select(rows)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Put other prefixes of the same sources in the rows' places, (batch,)."""
+        if self.cache is not None:
+            self.cache.reorder(rows)
 
 
 def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> Tensor:
     """Count each source's real tokens, eos included, and add what a target may have more."""
     limits = (src != PAD_ID).sum(dim=1) + extra_length
     return limits if max_len is None else limits.clamp(max=max_len)
+
+
+def _best_continuations(
+    scores: Tensor, log_probs: Tensor, number: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take each sentence's best prefixes that are a token longer.
+
+    Args:
+        scores: Sums of log probabilities, (sentences, beam_size).
+        log_probs: Of each prefix's next token, (sentences * beam_size, vocab_size).
+        number: How many.
+
+    Returns:
+        Their scores, the best first; the prefix that each continues, 0 to beam_size - 1; and its
+        new token: (sentences, number) each.
+    """
+    totals = scores[:, :, None] + log_probs.unflatten(0, scores.shape)
+    best, flat = totals.flatten(start_dim=1).topk(number)  # of beam_size * vocab_size
+    return best, flat // totals.shape[2], flat % totals.shape[2]
+
+
+def _as_they_stand(prefixes: Tensor, scores: Tensor, alpha: float) -> list[Hypothesis]:
+    """Make unfinished hypotheses of one sentence's prefixes that have a probability above 0.
+
+    Args:
+        prefixes: Ids with bos, (beam_size, tgt_len).
+        scores: Sums of log probabilities, (beam_size,).
+        alpha: Of the length penalty.
+    """
+    penalty = length_penalty(prefixes.shape[1] - 1, alpha)
+    return [
+        Hypothesis(ids, score / penalty, finished=False)
+        for ids, score in zip(prefixes[:, 1:].tolist(), scores.tolist(), strict=True)
+        if score != -torch.inf
+    ]
 
 
 @torch.inference_mode()
@@ -94,6 +134,8 @@ def greedy_search(
     use_cache: bool = True,
 ) -> list[Hypothesis]:
     """Take the most probable token at every step.
+
+    A sentence is done with eos, at its limit, or where no token has a probability above 0.
 
     Args:
         model: In evaluation mode.
@@ -113,18 +155,20 @@ def greedy_search(
     scores = torch.zeros(len(src), device=src.device)
     while sentence:
         best, token = decoder.next_log_probs(prefix).max(dim=-1)
-        scores = scores + best
-        prefix = torch.cat((prefix, token[:, None]), dim=1)
+        longer = torch.cat((prefix, token[:, None]), dim=1)  # (sentences, tgt_len + 1)
+        totals = scores + best
+        ends, stuck = (token == EOS_ID).tolist(), best.isneginf().tolist()
         alive = []
-        for row, (index, last) in enumerate(zip(sentence, token.tolist(), strict=True)):
-            if last == EOS_ID or prefix.shape[1] > limits[index]:
-                ids = prefix[row, 1:].tolist()
-                finished = last == EOS_ID
-                found[index] = Hypothesis(
-                    ids[:-1] if finished else ids, scores[row].item(), finished
-                )
+        for row, index in enumerate(sentence):
+            if stuck[row]:  # no token can follow
+                found[index] = Hypothesis(prefix[row, 1:].tolist(), scores[row].item(), False)
+            elif ends[row]:
+                found[index] = Hypothesis(prefix[row, 1:].tolist(), totals[row].item(), True)
+            elif longer.shape[1] > limits[index]:
+                found[index] = Hypothesis(longer[row, 1:].tolist(), totals[row].item(), False)
             else:
                 alive.append(row)
+        prefix, scores = longer, totals
         if len(alive) < len(sentence):
             rows = torch.tensor(alive, dtype=torch.long, device=src.device)
             prefix, scores = prefix[rows], scores[rows]
@@ -149,7 +193,8 @@ def beam_search(
     At each step the best 2 x beam_size continuations of a sentence are looked at: those
     among the first beam_size that end in eos are finished, and the best beam_size of the
     others live on. A sentence is done with beam_size finished ones, or at its limit, where
-    the living are taken as they stand, after the finished. With beam_size 1 this is greedy search.
+    the living are taken as they stand, after the finished; so they are where no token has a
+    probability above 0. With beam_size 1 this is greedy search.
 
     Args:
         model: In evaluation mode.
@@ -161,7 +206,7 @@ def beam_search(
         use_cache: Whether to keep keys and values from step to step.
 
     Returns:
-        For each sentence up to beam_size hypotheses, the best first.
+        For each sentence one to beam_size hypotheses, the best first.
 
     Raises:
         UserError: beam_size is below 1.
@@ -173,36 +218,36 @@ def beam_search(
     limits = _length_limits(src, extra_length, max_len).tolist()
     found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
     sentence = list(range(len(src)))  # which sentence each row of `scores` is
-    prefix = src.new_full((len(src) * beam_size, 1), BOS_ID)
+    prefix = src.new_full((len(src), beam_size, 1), BOS_ID)  # (sentences, beam_size, tgt_len)
     scores = torch.full((len(src), beam_size), -torch.inf, device=src.device)
     scores[:, 0] = 0.0  # all prefixes are the same at first: let one of them count
     while sentence:
-        log_probs = decoder.next_log_probs(prefix).unflatten(0, (-1, beam_size))
-        totals = scores[:, :, None] + log_probs  # (sentences, beam_size, vocab_size)
-        best, flat = totals.flatten(start_dim=1).topk(2 * beam_size)
-        origin, token = flat // totals.shape[2], flat % totals.shape[2]
-        rows = origin + torch.arange(len(sentence), device=src.device)[:, None] * beam_size
-        ends = token == EOS_ID
-        penalty = length_penalty(prefix.shape[1], alpha)  # of a target one token longer
+        log_probs = decoder.next_log_probs(prefix.flatten(end_dim=1))
+        best, origin, token = _best_continuations(scores, log_probs, 2 * beam_size)
+        ends = token == EOS_ID  # (sentences, 2 * beam_size)
+        penalty = length_penalty(prefix.shape[2], alpha)  # of a target one token longer
         for row, rank in (ends & best.isfinite())[:, :beam_size].nonzero().tolist():
-            ids = prefix[rows[row, rank], 1:].tolist()
-            score = best[row, rank].item() / penalty
-            found[sentence[row]].append(Hypothesis(ids, score, finished=True))
+            ids, score = prefix[row, origin[row, rank], 1:].tolist(), best[row, rank].item()
+            found[sentence[row]].append(Hypothesis(ids, score / penalty, finished=True))
+        for row in best[:, 0].isneginf().nonzero().flatten().tolist():  # no token can follow
+            found[sentence[row]] += _as_they_stand(prefix[row], scores[row], alpha)
         living = ends.int().argsort(dim=1, stable=True)[:, :beam_size]  # the best without eos
-        scores, rows = best.gather(1, living), rows.gather(1, living)
-        prefix = torch.cat((prefix[rows.flatten()], token.gather(1, living).view(-1, 1)), dim=1)
-        prefix = prefix.unflatten(0, (-1, beam_size))  # (sentences, beam_size, tgt_len)
+        scores, origin, token = (each.gather(1, living) for each in (best, origin, token))
+        rows = origin + torch.arange(len(sentence), device=src.device)[:, None] * beam_size
+        prefix = torch.cat((prefix.flatten(end_dim=1)[rows], token[:, :, None]), dim=2)
+        alive = (~scores[:, 0].isneginf()).tolist()
         going_on = []
         for row, index in enumerate(sentence):
-            if len(found[index]) >= beam_size:
-                continue
-            if prefix.shape[2] <= limits[index]:
-                going_on.append(row)
-                continue
-            for ids, score in zip(prefix[row, :, 1:].tolist(), scores[row].tolist(), strict=True):
-                found[index].append(Hypothesis(ids, score / penalty, finished=False))
-        kept = torch.tensor(going_on, dtype=torch.long, device=src.device)
-        decoder.select(rows[kept].flatten())
-        prefix, scores = prefix[kept].flatten(end_dim=1), scores[kept]
-        sentence = [sentence[row] for row in going_on]
+            if len(found[index]) < beam_size and alive[row]:
+                if prefix.shape[2] <= limits[index]:
+                    going_on.append(row)
+                else:
+                    found[index] += _as_they_stand(prefix[row], scores[row], alpha)
+        if len(going_on) == len(sentence):
+            decoder.reorder(rows.flatten())
+        else:
+            kept = torch.tensor(going_on, dtype=torch.long, device=src.device)
+            decoder.select(rows[kept].flatten())
+            prefix, scores = prefix[kept], scores[kept]
+            sentence = [sentence[row] for row in going_on]
     return [sorted(each, key=lambda h: (not h.finished, -h.score))[:beam_size] for each in found]

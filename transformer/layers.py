@@ -106,9 +106,13 @@ class LayerCache:
         self.cross_attention = KeyValueCache()
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        """Keep or repeat rows of the batch, (new_batch,)."""
         self.self_attention.select(rows)
         self.cross_attention.select(rows)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Move prefixes among the rows of one source, (batch,): its keys and values stay."""
+        self.self_attention.select(rows)
 
 
 class DecoderLayer(nn.Module):

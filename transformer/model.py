@@ -46,9 +46,14 @@ class DecoderCache:
         return 0 if key is None else key.shape[2]
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        """Keep or repeat rows of the batch, (new_batch,)."""
         for layer in self.layers:
             layer.select(rows)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Move prefixes among the rows of one source, (batch,), as beams split and die."""
+        for layer in self.layers:
+            layer.reorder(rows)
 
 
 class Decoder(nn.Module):

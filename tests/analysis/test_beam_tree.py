@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.scripted import VOCAB, Scripted
+from tests.helpers.scripted import VOCAB, Scripted, Sparse
 from transformer.analysis.beam_tree import BeamTree, Fate, grow_beam_tree
-from transformer.config import EOS_ID, ModelConfig
+from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.decoding import beam_search, length_penalty
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -43,6 +43,20 @@ def test_it_finds_what_the_beam_search_finds(
         assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
         scores = [h.score for h in tree.hypotheses]
         assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 7, 40])
+@pytest.mark.parametrize("dead", [(), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))])
+def test_with_probabilities_of_zero_too(beam_size: int, dead: tuple[int, ...]) -> None:
+    for seed in range(20):
+        options = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 3}
+        tree = grow_beam_tree(Sparse(seed, dead), sources()[1], **options)
+        (found,) = beam_search(Sparse(seed, dead), sources()[1], use_cache=False, **options)
+        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
+        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
+        scores = [h.score for h in tree.hypotheses]
+        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+        assert all(candidate.total > -math.inf for step in tree.steps for candidate in step)
 
 
 def hand_made() -> BeamTree:

@@ -135,6 +135,14 @@ def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -
     torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
 
 
+def test_a_search_projects_the_source_once(src: Tensor) -> None:
+    model, projected = make(attention=True), []
+    model.key_projection.register_forward_hook(lambda *_: projected.append(1))
+    greedy_search(model, src)
+    beam_search(model, src, beam_size=3)
+    assert len(projected) == 2
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @KINDS

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID
+from transformer.config import BOS_ID, PAD_ID
 
 VOCAB = 23
 
@@ -32,3 +32,31 @@ class Scripted:
 
     def new_cache(self) -> None:
         return None
+
+
+class Sparse(Scripted):
+    """A model most of whose next-token probabilities are 0; they depend on last token and place.
+
+    Args:
+        seed: Of the table.
+        dead: Tokens after which only padding and bos have a probability.
+    """
+
+    places = 7  # then they repeat
+
+    def __init__(self, seed: int, dead: tuple[int, ...] = ()) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        shape = (self.places, VOCAB, VOCAB)
+        impossible = torch.rand(shape, generator=generator) < 0.9
+        impossible[:, list(dead)] = True
+        impossible[:, :, [PAD_ID, BOS_ID]] = False
+        logits = torch.randn(shape, generator=generator, dtype=torch.float64)
+        self.table = logits.masked_fill(impossible, -torch.inf).log_softmax(dim=-1)
+
+    def decode(self, tgt_in: Tensor, *_: Any) -> Tensor:
+        return self.table[torch.arange(tgt_in.shape[1]) % self.places, tgt_in]
+
+    def score(self, ids: list[int]) -> float:
+        """Sum the log probabilities of ids after bos (nats)."""
+        log_probs = self.decode(torch.tensor([[BOS_ID, *ids[:-1]]]))[0]
+        return log_probs[range(len(ids)), ids].sum().item()

@@ -94,16 +94,20 @@ def grow_beam_tree(
     kept = [Candidate((), 0.0, 0.0, Fate.KEPT)]
     steps: list[list[Candidate]] = []
     found: list[Hypothesis] = []
-    while len(found) < beam_size and len(steps) < limit:
+    while kept and len(found) < beam_size and len(steps) < limit:
         prefixes = torch.tensor([[BOS_ID, *candidate.ids] for candidate in kept], device=src.device)
         many = (len(kept), *[-1] * (memory.dim() - 1))
         logits = model.decode(prefixes, memory.expand(many), src_mask.expand(len(kept), -1, -1, -1))
-        steps.append(_candidates(kept, logits[:, -1], beam_size))
+        candidates = _candidates(kept, logits[:, -1], beam_size)
+        if not candidates:  # no token can follow
+            break
+        steps.append(candidates)
         penalty = length_penalty(len(steps), alpha)
         kept = [candidate for candidate in steps[-1] if candidate.fate is Fate.KEPT]
         ended = [candidate for candidate in steps[-1] if candidate.fate is Fate.FINISHED]
         found += [Hypothesis(list(c.ids[:-1]), c.total / penalty, finished=True) for c in ended]
-    if len(found) < beam_size:  # at the limit the living are taken as they stand
+    if len(found) < beam_size:  # the living are taken as they stand
+        penalty = length_penalty(len(steps), alpha)
         found += [Hypothesis(list(c.ids), c.total / penalty, finished=False) for c in kept]
     found.sort(key=lambda h: (not h.finished, -h.score))
     return BeamTree(steps, found[:beam_size], alpha)

@@ -24,13 +24,23 @@ class State(NamedTuple):
 
 
 class RecurrentCache:
-    """What decoding remembers from step to step: one state, however long the prefix is."""
+    """What decoding remembers from step to step: one state, however long the prefix is.
+
+    With attention also the keys, the source as it is compared with each state: projected once.
+    """
 
     def __init__(self) -> None:
         self.state: State | None = None
+        self.keys: Tensor | None = None  # (batch, src_len, hidden_size)
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        """Keep or repeat rows of the batch, (new_batch,)."""
+        self.reorder(rows)
+        if self.keys is not None:
+            self.keys = self.keys[rows]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Move prefixes among the rows of one source, (batch,): its keys stay."""
         if self.state is not None:
             self.state = State(self.state.hidden[rows], self.state.cell[rows])
 
@@ -124,7 +134,7 @@ class Recurrent(nn.Module):
         """
         past = None if cache is None else cache.state
         state = self._first_state(memory) if past is None else past
-        keys = self.key_projection(memory) if self.config.attention else memory
+        keys = self._keys(memory, cache) if self.config.attention else memory
         hidden, collected = [], []
         for token in self.dropout(self.tgt_embedding(tgt_in)).unbind(dim=1):
             step_input = token
@@ -139,6 +149,15 @@ class Recurrent(nn.Module):
         if cache is not None:
             cache.state = state
         return torch.stack(hidden, dim=1), collected
+
+    def _keys(self, memory: Tensor, cache: RecurrentCache | None) -> Tensor:
+        """Project the source to keys, (batch, src_len, hidden_size); with a cache once."""
+        keys = None if cache is None else cache.keys
+        if keys is None:
+            keys = self.key_projection(memory)
+        if cache is not None:
+            cache.keys = keys
+        return keys
 
     def _first_state(self, memory: Tensor) -> State:
         """Begin where the encoder ended; with attention, at the state that has read backwards."""
