@@ -16,6 +16,21 @@ def checkout() -> Path | None:
     return root if (root / "pyproject.toml").is_file() else None
 
 
+def require_checkout() -> Path:
+    """Give the root of the checkout, where records, figures and shipped models are made.
+
+    Raises:
+        UserError: this is an installed package.
+    """
+    root = checkout()
+    if root is None:
+        raise UserError(
+            f"{PACKAGE} is an installed package, and what the course keeps is made in its "
+            "repository: clone the repository, and run this there"
+        )
+    return root
+
+
 def corpus_folder() -> Path:
     """Give the folder of the embedded corpus: its word lists and its sentences.
 
@@ -43,12 +58,9 @@ def figures_folder() -> Path:
     """Give the checkout's figures/.
 
     Raises:
-        UserError: this is no checkout; figures do not travel in the wheel.
+        UserError: this is an installed package; figures do not travel in the wheel.
     """
-    root = checkout()
-    if root is None:
-        raise UserError("the figures are in the repository only: clone it")
-    return root / "figures"
+    return require_checkout() / "figures"
 
 
 def cache_folder() -> Path:
