@@ -36,7 +36,7 @@ test: lint types unit lessons
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python tests/notebook_lint.py
+	$(BIN)/python -m tests.notebook_lint
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -57,7 +57,7 @@ notebooks: $(STAMP)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id notebooks/*.ipynb
 
 figures: $(STAMP)
-	$(BIN)/python -m transformer.charts.diagrams.figures
+	$(BIN)/python -m transformer record figures
 
 # Needs Chromium (Debian: apt install chromium); Playwright comes with the extra [browser].
 browser: $(STAMP)

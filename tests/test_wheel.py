@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT
+from transformer.experiments import results
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +42,28 @@ def run(site: Path, cwd: Path, *arguments: str, stdin: str = "") -> str:
     return result.stdout
 
 
-def test_the_corpus_travels_inside(site: Path) -> None:
-    here = {path.name for path in (ROOT / "data" / "corpus").iterdir()}
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["corpus", "models", "results"])
+def test_the_data_travels_inside(name: str, site: Path) -> None:
+    here = files(ROOT / "data" / name)
     assert here
-    assert {path.name for path in (site / "transformer" / "data" / "_corpus").iterdir()} == here
+    assert files(site / "transformer" / "_data" / name) == here
+
+
+def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
+    code = (
+        "from transformer.experiments.results import load_result, origin, table\n"
+        "from transformer.analysis.text_figures import recorded\n"
+        "recorded()\n"
+        "print(origin(load_result('demo')))\n"
+        "print(table())"
+    )
+    said, *rows = run(site, tmp_path, "-c", code).splitlines()
+    assert said == results.origin(results.load_result("demo"))
+    assert rows == results.table().splitlines()
 
 
 def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -> None:

@@ -1,16 +1,12 @@
 """Heads: what is measured of them, and that removing one takes away exactly that one."""
 
 import math
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from transformer.analysis import heads
 from transformer.analysis.heads import (
     STACKS,
     Head,
@@ -23,11 +19,9 @@ from transformer.analysis.heads import (
 )
 from transformer.config import ModelConfig
 from transformer.data import corpora
-from transformer.evaluation.evaluate import bleu
-from transformer.experiments import results
+from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
 from transformer.trained.translator import Translator
 
 LAYERS, HEADS = 2, 3
@@ -187,49 +181,3 @@ def test_what_each_head_is_worth() -> None:
     assert scores["heads"]["decoder 1.3"] == bleu(broken, wanted)["score"]
     assert scores["heads"]["decoder 1.3"] < scores["whole"] - 10
     assert scores["stacks"]["cross"] < 10
-
-
-def test_heads_from_the_command_line() -> None:
-    command = [sys.executable, "-m", "transformer.analysis.heads", "no-such-model", "record"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_the_record_is_made_on_the_gpu_if_there_is_one(
-    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured: list[torch.device] = []
-
-    def scores(translator: Translator, *texts: Any) -> dict[str, float]:
-        measured.append(translator.device)
-        return {"whole": 1.0}
-
-    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
-    monkeypatch.setattr(heads, "pick_device", lambda: picked)
-    monkeypatch.setattr(heads, "removal_scores", scores)
-    monkeypatch.setattr(heads, "results_folder", lambda: tmp_path)
-    monkeypatch.setattr(sys, "argv", ["heads", str(tiny_folder), "tiny"])
-    assert heads.main() == 0
-    assert measured == [picked]
-    record = read_json(tmp_path / "heads" / "tiny.json")
-    assert (record["figures"], record["sentences"]) == ({"whole": 1.0}, 500)
-
-
-def test_where_nothing_can_be_recorded_nothing_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*_: Any) -> Translator:
-        raise AssertionError("the model was loaded")
-
-    monkeypatch.setattr(Translator, "load", never)
-    monkeypatch.setattr(sys, "argv", ["heads", "de-en", "de-en"])
-    with monkeypatch.context() as installed:
-        installed.setattr(results, "__file__", str(tmp_path / "transformer" / "results.py"))
-        with pytest.raises(UserError, match="clone it"):
-            heads.main()
-    (tmp_path / "heads").touch()
-    monkeypatch.setattr(heads, "results_folder", lambda: tmp_path)
-    with pytest.raises(UserError, match="is not a folder"):
-        heads.main()

@@ -10,7 +10,6 @@ from transformer.analysis import text_figures
 from transformer.analysis.batching_rules import RULES
 from transformer.analysis.text_figures import (
     BUDGETS,
-    COMMAND,
     SIZES,
     recorded,
     unknown_share,
@@ -49,7 +48,7 @@ def test_unknown_share_refuses() -> None:
 
 def test_the_record_can_be_traced() -> None:
     record = recorded()
-    assert record["command"] == COMMAND
+    assert record["command"] == "python -m transformer record text"
     assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])
     assert record["hardware"]
@@ -61,8 +60,8 @@ def test_the_record_can_be_traced() -> None:
 
 
 def test_no_record_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_figures, "RECORD", tmp_path / "none.json")
-    with pytest.raises(UserError, match=COMMAND):
+    monkeypatch.setattr(text_figures, "results_folder", lambda: tmp_path)
+    with pytest.raises(UserError, match="make it with python -m transformer record text"):
         recorded()
 
 

@@ -64,7 +64,11 @@ def model(tiny_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "train", "translate", "evaluate", "corpora", "corpora fetch", "corpora verify"]
+    "command",
+    [
+        *("", "train", "translate", "evaluate", "corpora", "corpora fetch", "corpora verify"),
+        *("record", "ship"),
+    ],
 )
 def test_help_shows_an_example(command: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -103,7 +107,7 @@ def test_a_missing_and_a_corrupted_file(
 ) -> None:
     from transformer.data import download
 
-    monkeypatch.setattr(download, "default_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(download, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
     assert main(["corpora", "verify", "tatoeba"]) == 2
     out, err = capsys.readouterr()

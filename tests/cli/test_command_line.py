@@ -17,6 +17,7 @@ import torch
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.cli.commands import read_lines
+from transformer.cli.record import WHATS
 from transformer.data import corpora
 from transformer.data.parallel import tidy
 from transformer.support.errors import UserError
@@ -65,7 +66,7 @@ def refused(result: tuple[int, str, str], *said: str) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ((), ["corpora", "train", "translate", "evaluate"]),
+        ((), ["corpora", "train", "translate", "evaluate", "record", "ship"]),
         (("corpora",), ["list", "fetch", "verify"]),
         (("train",), ["--set", "--steps", "--out", "--resume", "demo", "multi30k-de-en"]),
         (("translate",), ["--beam", "--attention", "--refuse-long"]),
@@ -79,7 +80,15 @@ def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: lis
         assert word in out
 
 
-@pytest.mark.parametrize("command", [[], ["corpora"], ["train"], ["translate"], ["evaluate"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        *(["corpora"], ["train"], ["translate"], ["evaluate"], ["record"], ["ship"]),
+        *(["record", what.name] for what in WHATS),
+    ],
+    ids=" ".join,
+)
 def test_help_needs_no_heavy_library(command: list[str]) -> None:
     code = (
         "import sys\n"

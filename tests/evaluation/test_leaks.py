@@ -16,6 +16,7 @@ from transformer.evaluation.leaks import (
 )
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.support.paths import results_folder
 
 TRAIN: list[Pair] = [
     ("Go!", "Va !"),
@@ -83,13 +84,13 @@ def test_the_record_is_what_the_code_measures_today(
 ) -> None:
     monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
     pairs = all_pairs(CORPORA["tatoeba"])
-    record = read_json(leaks.RECORD)
+    record = read_json(results_folder() / leaks.RECORD)
     assert record["pairs"] == len(pairs)
     assert measure_splits(pairs) == record["figures"]
 
 
 def test_the_record_says_that_grouping_stops_the_leak() -> None:
-    figures = read_json(leaks.RECORD)["figures"]
+    figures = read_json(results_folder() / leaks.RECORD)["figures"]
     assert figures["grouped"]["leak"] == {"first": 0, "second": 0, "either": 0}
     assert figures["random"]["leak"]["either"] > 0.5
     assert figures["random"]["bleu"]["interval"][0] > figures["grouped"]["bleu"]["interval"][1]

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,10 @@ import pytest
 from tests.helpers import ROOT
 from transformer.config import Recipe
 from transformer.experiments import results
-from transformer.experiments.results import SYSTEM_HEADINGS
+from transformer.experiments.results import COLUMNS, SYSTEM_COLUMNS
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.recipes.reported import PUBLISHED
+from transformer.support import paths
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
@@ -78,7 +77,7 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     (folder / "b.json").write_text(json.dumps(sample()), encoding="utf-8")
     (folder / "a.json").write_text(json.dumps(quick), encoding="utf-8")
     heading, rule, first, second = results.table().splitlines()
-    assert heading.count("|") == rule.count("|") == first.count("|") == len(results.HEADINGS) + 1
+    assert heading.count("|") == rule.count("|") == first.count("|") == len(COLUMNS) + 1
     assert second == (
         "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
         "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
@@ -125,7 +124,7 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
     (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
     heading, rule, *rows = results.systems_table().splitlines()
-    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_HEADINGS) + 1}
+    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482
     assert rows[4] == (
         "| `multi30k` | BLEU 35.53 (cell) or 36.52 (prose), validation perplexity 5.06 | "
@@ -145,12 +144,13 @@ def test_load_result(folder: Path) -> None:
         results.load_result("demo-fr")
 
 
-def test_an_installed_package_has_no_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("table", [results.table, results.seeds_table, results.systems_table])
+def test_without_a_folder_of_records_there_is_no_table(
+    table: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "__file__", str(tmp_path / "transformer" / "results.py"))
-    with pytest.raises(UserError, match="clone it"):
-        results.table()
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
+    with pytest.raises(UserError, match="or install again"):
+        table()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_installed_package_has_no_records(
 def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", readme, re.M | re.S)
-    assert shown == [table()], "paste what `python -m transformer.experiments.results` prints"
+    assert shown == [table()], "paste what `python -m transformer record tables` prints"
 
 
 def test_readme_says_of_multi30k_what_is_recorded() -> None:
@@ -176,18 +176,6 @@ def test_readme_says_of_multi30k_what_is_recorded() -> None:
     assert ways["training"] == run["training"]
     assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
     assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
-
-
-def test_the_command_prints_the_table() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "transformer.experiments.results"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    tables = (results.table(), results.seeds_table(), results.systems_table())
-    assert done.stdout == "\n\n".join(tables) + "\n"
 
 
 def test_every_recorded_run_can_be_traced() -> None:

@@ -1,8 +1,6 @@
 """Experiments: what each run changes, what is recorded, and how a stopped one goes on."""
 
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
 from transformer.experiments import run as running
+from transformer.experiments.faults import FAULTS
 from transformer.experiments.plans import EXPERIMENTS, Experiment, find
 from transformer.experiments.run import add_run, run_experiment, scores
 from transformer.support.errors import UserError
@@ -234,10 +233,9 @@ def test_unknown_names(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_from_the_command_line() -> None:
-    command = [sys.executable, "-m", "transformer.experiments.run"]
-    helped = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
-    assert "captions" in helped.stdout
-    refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("error: unknown experiment 'nothing'")
+@pytest.mark.parametrize("name", ["homework", "faults"])
+def test_every_fault_is_a_variant_of_its_own_and_of_all_together(name: str) -> None:
+    faults = find(name).faults
+    assert list(faults) == [*FAULTS, "all four"]
+    assert [faults[fault] for fault in FAULTS] == [(fault,) for fault in FAULTS]
+    assert faults["all four"] == tuple(FAULTS)

@@ -68,8 +68,8 @@ def test_without_a_usable_repository_the_version_stands(
             "python -m transformer evaluate 'runs/a b'",
         ),
         (
-            ["/x/transformer/experiments/run.py", "captions", "--seeds", "2"],
-            "python -m transformer.experiments.run captions --seeds 2",
+            ["/x/transformer/__main__.py", "record", "experiment", "captions", "--seeds", "2"],
+            "python -m transformer record experiment captions --seeds 2",
         ),
         (["/x/bin/measure.py", "--all"], "measure.py --all"),
     ],

@@ -1,11 +1,9 @@
 """What single attention heads do, measured, and what is lost without them (§3.2.2, appendix).
 
-`python -m transformer.analysis.heads de-en` removes every head of a model in turn, and records what
-each was worth on validation text.
+`python -m transformer record heads de-en de-en` removes every head of a model in turn, and records
+what each was worth on validation text.
 """
 
-import argparse
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,18 +13,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from transformer.attention import AttentionMaps, MultiHeadAttention
-from transformer.data import corpora
-from transformer.evaluation.evaluate import bleu
+from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
-from transformer.support.errors import UserError, exit_status
-from transformer.support.files import check_file, write_json
-from transformer.support.machine import pick_device
-from transformer.support.paths import results_folder
-from transformer.support.provenance import provenance
+from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
 STACKS = AttentionMaps._fields
-SENTENCES = 500  # of the validation text, for the record
 
 
 class Head(NamedTuple):
@@ -72,13 +64,6 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
     Raises:
         UserError: the model has no such head.
     """
-    known = set(all_heads(model))
-    for head in removed:
-        if head not in known:
-            raise UserError(
-                f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
-                f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
-            )
     kept = [(columns, columns.clone()) for columns in (_columns(model, h) for h in set(removed))]
     try:
         for columns, _ in kept:
@@ -91,13 +76,23 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
 
 def _columns(model: Transformer, head: Head) -> Tensor:
     """Give the part of the output projection that reads a head, (d_model, d_v)."""
-    attention = _attention(model, head)
+    attention = attention_of(model, head)
     d_v = model.config.value_size
     weight = attention.output_projection.weight.detach()  # shares the model's memory
     return weight[:, (head.head - 1) * d_v : head.head * d_v]
 
 
-def _attention(model: Transformer, head: Head) -> MultiHeadAttention:
+def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
+    """Give the attention that a head is one of.
+
+    Raises:
+        UserError: the model has no such head.
+    """
+    if head not in all_heads(model):
+        raise UserError(
+            f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
+            f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
+        )
     if head.stack == "encoder":
         return model.encoder.layers[head.layer - 1].self_attention  # type: ignore[return-value]
     layer = model.decoder.layers[head.layer - 1]
@@ -216,28 +211,3 @@ def removal_scores(
         "heads": {str(head): score([head]) for head in tqdm(heads, unit="head")},
         "stacks": {stack: score(removed) for stack, removed in stacks.items()},
     }
-
-
-def main() -> int:
-    """Record the heads of the model named on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer.analysis.heads",
-        description="Remove every head of a model in turn; record the BLEU without each.",
-    )
-    parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
-    parser.add_argument("record", metavar="NAME", help="of data/results/heads/NAME.json")
-    options = parser.parse_args()
-    file = results_folder() / "heads" / f"{options.record}.json"
-    check_file(file)
-    translator = Translator.load(options.model, pick_device())
-    data = translator.recipe.data
-    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    scores = removal_scores(translator, text.src[:SENTENCES], text.tgt[:SENTENCES])
-    record = provenance(translator.device) | {"model": options.model, "split": "validation"}
-    record |= {"sentences": min(SENTENCES, len(text)), "figures": scores}
-    write_json(file, record)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

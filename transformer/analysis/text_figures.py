@@ -1,17 +1,13 @@
 """Figures of a text: how its vocabulary grows, what stays unknown, how much is padding.
 
-Not in the paper. `python -m transformer.analysis.text_figures` measures Multi30k and writes
+Not in the paper. `python -m transformer record text` measures Multi30k and writes
 `data/results/text/multi30k.json`, which lesson 01 shows.
 """
 
-import argparse
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-import torch
 
 from transformer.analysis.batching_rules import measure, plans
 from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
@@ -19,13 +15,11 @@ from transformer.data import corpora
 from transformer.data.batches import encode_pairs
 from transformer.data.tokenizers import train
 from transformer.data.words import split_words
-from transformer.support.errors import UserError, exit_status
-from transformer.support.files import read_json, write_json
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
 from transformer.support.paths import results_folder
-from transformer.support.provenance import provenance
 
-RECORD = results_folder() / "text" / "multi30k.json"
-COMMAND = "python -m transformer.analysis.text_figures"
+RECORD = "text/multi30k.json"  # in data/results
 SEED = 1
 SIZES = (500, 1000, 2000, 4000, 8000)  # types of a vocabulary, the special ones not counted
 BUDGETS = (1000, 2000, 4000, 8000, 25_000)  # positions of a batch on either side
@@ -172,24 +166,10 @@ def recorded() -> dict[str, Any]:
     """Read the figures of Multi30k that this repository keeps, with their origin.
 
     Raises:
-        UserError: the record is not there: an installed package has none.
+        UserError: the record is not there.
     """
-    if not RECORD.is_file():
-        raise UserError(f"no record {RECORD.name} here: clone the repository, or run `{COMMAND}`")
-    record: dict[str, Any] = read_json(RECORD)
+    file = results_folder() / RECORD
+    if not file.is_file():
+        raise UserError(f"no record {file}: make it with python -m transformer record text")
+    record: dict[str, Any] = read_json(file)
     return record
-
-
-def main() -> int:
-    """Measure Multi30k, and write the record."""
-    argparse.ArgumentParser(
-        prog=COMMAND,
-        description="Measure the text of Multi30k, its vocabularies and its padding; record it.",
-    ).parse_args()
-    origin = provenance(torch.device("cpu")) | {"command": COMMAND, "seed": SEED}
-    write_json(RECORD, origin | {"figures": multi30k_figures()})
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from transformer.cli.options import typed_again
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
@@ -71,8 +72,7 @@ def train_model(options: argparse.Namespace) -> int:
     from transformer.training.runner import train_recipe
 
     out: Path = options.out or Path("runs") / recipe.name
-    again = [*options.typed, *([] if options.resume else ["--resume"])]
-    command = shlex.join(["python", "-m", "transformer", *again])
+    command = typed_again([*options.typed, *([] if options.resume else ["--resume"])])
     try:
         result = train_recipe(recipe, out, resume=options.resume)
     except KeyboardInterrupt:
@@ -175,4 +175,12 @@ def evaluate_model(options: argparse.Namespace) -> int:
         alpha=options.alpha,
     )
     print(json.dumps(figures, indent=2, ensure_ascii=False))
+    return 0
+
+
+def ship_run(options: argparse.Namespace) -> int:
+    """Make a shipped model of a training run, and print where it is."""
+    from transformer.cli.ship import ship
+
+    print(ship(options.folder, options.name))
     return 0

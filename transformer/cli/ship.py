@@ -1,12 +1,10 @@
-"""Makes a shipped model of a training run: `python -m transformer.cli.ship RUN NAME`.
+"""Makes a shipped model of a training run: `python -m transformer ship RUN NAME`.
 
 Not in the paper. The weights go into half precision, and all that the card says was measured
-with them so. `tests/test_shipped.py` measures every card's slice again.
+with them so. `tests/trained/test_shipped.py` measures every card's slice again.
 """
 
-import argparse
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,15 @@ from typing import Any
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.evaluate import bleu, default_split, evaluate_folder
-from transformer.support.errors import UserError, exit_status
+from transformer.evaluation.evaluate import default_split, evaluate_folder
+from transformer.evaluation.scores import bleu
+from transformer.support.errors import UserError
 from transformer.support.files import check_folder, read_json, write_atomically, write_json
+from transformer.support.paths import models_folder, require_checkout
 from transformer.trained.checkpoint import load_tensors, save_tensors
 from transformer.trained.folder import RUN, RunFolder, read_description, write_description
 from transformer.trained.log import read_log
-from transformer.trained.shipped import CARD, models_folder, sha256
+from transformer.trained.shipped import CARD, sha256
 from transformer.trained.translator import Translator
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
@@ -66,8 +66,10 @@ def ship(run: Path, name: str) -> Path:
 
     Raises:
         UserError: the run has not ended or a file of it is missing, its weights are too many
-            to ship, its corpus cannot be had, or there is a model of this name; nothing is made.
+            to ship, its corpus cannot be had, there is a model of this name, or this is no
+            checkout; nothing is made.
     """
+    require_checkout()
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")
@@ -141,19 +143,3 @@ def _card(folder: Path) -> dict[str, Any]:
         "licence": corpus.licence,
         "citation": corpus.citation,
     }
-
-
-def main() -> int:
-    """Ship the run named on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer.cli.ship", description="Make a shipped model of a run."
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="a model folder")
-    parser.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
-    options = parser.parse_args()
-    print(ship(options.run, options.name))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

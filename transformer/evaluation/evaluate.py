@@ -1,7 +1,7 @@
-"""How good a model is: BLEU and chrF with interval, and perplexity (§6.1).
+"""How good a model is on a text: scores of its translations, and perplexity (§6.1).
 
-The scores are sacreBLEU's; each comes with its signature, which says how it was
-counted, and with a 95% interval by resampling the sentences (Koehn 2004).
+A model folder is measured on a split of a corpus, and the figures may be recorded with where
+they come from.
 """
 
 import math
@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sacrebleu.metrics import BLEU, CHRF
-
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
-from transformer.data.batches import TokenBudgetBatches, encode_pairs
+from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.words import TREE, split_words
+from transformer.data.words import TREE
 from transformer.evaluation.parse_f1 import parse_f1
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf
 from transformer.model import count_parameters
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
@@ -29,108 +28,7 @@ from transformer.trained.shipped import find_model
 from transformer.trained.translator import Translator
 from transformer.training.loss import validation_loss
 
-RESAMPLES = 1000
 CURVE_POINTS = 60  # enough for a picture's width
-
-
-def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
-
-    A word model leaves blanks around its punctuation. 13a cuts there anyway, but for
-    apostrophes: "l' homme" for "l'homme" costs such a model points.
-
-    Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation, one or more.
-
-    Returns:
-        score and interval (low, high) in points of 0 to 100, and signature.
-
-    Raises:
-        UserError: there are no translations, or the references do not fit them.
-    """
-    # Its only effect: no warning on standard error about the blanks of word models.
-    return _score(BLEU(force=True), hypotheses, references)
-
-
-def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
-    return _score(_ChrF(), hypotheses, references)
-
-
-class _ChrF(CHRF):
-    """sacreBLEU's chrF; the original (2.6) fails where only some samples share a character."""
-
-    def _compute_f_score(self, statistics: list[int]) -> float:
-        return float(super()._compute_f_score(statistics))
-
-
-def bleu_tokenised_lowercased(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str
-) -> float:
-    """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did.
-
-    It runs some points above or below `bleu`'s: compare it only with figures of its kind.
-
-    Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation.
-        lang: The language, for its tokeniser.
-
-    Returns:
-        Points of 0 to 100.
-
-    Raises:
-        UserError: there are no translations, the references do not fit them, or the
-            language is unknown.
-    """
-    _check(hypotheses, references)
-
-    def tokenised(text: str) -> str:
-        return " ".join(split_words(lang, text, lowercase=True))
-
-    metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    cut = [[tokenised(reference) for reference in group] for group in references]
-    score = metric.corpus_score([tokenised(text) for text in hypotheses], _streams(cut))
-    return round(score.score, 2)
-
-
-def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses)} translations and {len(references)} lists of references: "
-            "give one list for each translation"
-        )
-    if not hypotheses:
-        raise UserError("no translations to score: give at least one")
-    for number, group in enumerate(references, start=1):
-        if isinstance(group, str) or not group:
-            raise UserError(
-                f"translation {number} has {group!r} for references: give a list of one or more"
-            )
-
-
-def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
-    """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
-
-    None stands where a sentence has fewer; "" would count as a reference of no words and
-    spare short translations their penalty.
-    """
-    most = max(len(group) for group in references)
-    return [[group[i] if i < len(group) else None for group in references] for i in range(most)]
-
-
-def _score(
-    metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> dict[str, Any]:
-    _check(hypotheses, references)
-    score = metric.corpus_score(hypotheses, _streams(references), n_bootstrap=RESAMPLES)
-    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
-    return {
-        "score": round(score.score, 2),
-        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
-        "signature": str(metric.get_signature()),
-    }
 
 
 def evaluate_translator(
@@ -151,7 +49,7 @@ def evaluate_translator(
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included), loss (its logarithm, nats), sentences,
         sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
-        where the text's targets are trees (see `parsing.parse_f1`).
+        where the text's targets are trees (see `evaluation.parse_f1`).
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     started = time.perf_counter()
@@ -185,11 +83,19 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
     Raises:
         UserError: no pair is left.
     """
-    longest = translator.recipe.model.max_len  # with eos or bos
-    examples = encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest - 1)
-    budget = max(translator.recipe.training.batch_tokens, longest)
-    batches = TokenBudgetBatches(examples, budget)
+    budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
+    batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
     return validation_loss(translator.model, batches.epoch(0), device=translator.device, bf16=False)
+
+
+def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
+    """Encode a text as a model reads it, without the pairs that have a side too long for it.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    longest = translator.recipe.model.max_len - 1  # eos or bos is added
+    return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest)
 
 
 def evaluate_folder(

@@ -1,62 +1,65 @@
 """Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
 
-`python -m transformer.experiments.results` prints the tables that stand in README.md. A recipe's
-run with another seed is recorded as data/results/seeds/NAME-SEED.json, beside
+Not in the paper. `python -m transformer record tables` prints the tables that stand in README.md.
+A recipe's run with another seed is recorded as data/results/seeds/NAME-SEED.json, beside
 data/results/NAME.json; a run of an earlier system's recipe as data/results/systems/NAME.json.
 """
 
-import argparse
 import math
 import re
 import statistics
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.config import LENGTH_PENALTY
 from transformer.recipes.reported import PUBLISHED
-from transformer.support.errors import exit_status, unknown_name
+from transformer.support.errors import unknown_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
-HEADINGS = (
-    "recipe",
-    "test set",
-    "BLEU (sacreBLEU 13a)",
-    "BLEU (tokens, lower case)",
-    "chrF",
-    "perplexity",
-    "beam",
-    "parameters",
-    "minutes",
-    "hardware",
-    "date",
-)
-SEED_HEADINGS = (
-    "recipe",
-    "test set",
-    "seeds",
-    "mean BLEU (13a)",
-    "deviation",
-    "range",
-    "mean BLEU (tokens, lower case)",
-    "beam",
-)
-SYSTEM_HEADINGS = (
-    "recipe",
-    "published",
-    "on",
-    "ours: BLEU (13a)",
-    "BLEU (tokens, lower case)",
-    "loss",
-    "perplexity",
-    "validation perplexity",
-    "on",
-    "parameters",
-    "tokens/s",
-    "minutes",
-    "hardware",
-)
+Row = dict[str, str]  # what stands in a row's cells, by the name of the field
+
+# The columns of each table: a field's name, and its heading.
+COLUMNS = {
+    "recipe": "recipe",
+    "test_set": "test set",
+    "bleu": "BLEU (sacreBLEU 13a)",
+    "lowercased": "BLEU (tokens, lower case)",
+    "chrf": "chrF",
+    "perplexity": "perplexity",
+    "beam": "beam",
+    "parameters": "parameters",
+    "minutes": "minutes",
+    "hardware": "hardware",
+    "date": "date",
+}
+SEED_COLUMNS = {
+    "recipe": "recipe",
+    "test_set": "test set",
+    "seeds": "seeds",
+    "mean_bleu": "mean BLEU (13a)",
+    "deviation": "deviation",
+    "range": "range",
+    "mean_lowercased": "mean BLEU (tokens, lower case)",
+    "beam": "beam",
+}
+SYSTEM_COLUMNS = {
+    "recipe": "recipe",
+    "published": "published",
+    "published_on": "on",
+    "bleu": "ours: BLEU (13a)",
+    "lowercased": "BLEU (tokens, lower case)",
+    "loss": "loss",
+    "perplexity": "perplexity",
+    "validation_perplexity": "validation perplexity",
+    "ours_on": "on",
+    "parameters": "parameters",
+    "speed": "tokens/s",
+    "minutes": "minutes",
+    "hardware": "hardware",
+}
+# Fields of words: they stand at the left of their cells, numbers at the right.
+WORDS = {"recipe", "test_set", "hardware", "date", "published", "published_on", "ours_on"}
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -97,14 +100,12 @@ def table() -> str:
     """Give every recorded run as a row of a Markdown table, in the order of their names.
 
     Raises:
-        UserError: this is no checkout.
+        UserError: the folder of records is not there.
     """
     paths = sorted(results_folder().glob("*.json"))
     if not paths:
         return "No run is recorded yet."
-    rows = [HEADINGS, ["---", "---", *["---:"] * 7, "---", "---"]]
-    rows += [_row(read_json(path)) for path in paths]
-    return _markdown(rows)
+    return _markdown(COLUMNS, [_run(read_json(path)) for path in paths])
 
 
 def seeds_table() -> str:
@@ -113,36 +114,16 @@ def seeds_table() -> str:
     The range is from the lowest to the highest; the deviation is the sample's.
 
     Raises:
-        UserError: this is no checkout.
+        UserError: the folder of records is not there.
     """
-    rows: list[Sequence[str]] = [SEED_HEADINGS, ["---", "---", *["---:"] * 6]]
+    rows = []
     for first in sorted(results_folder().glob("*.json")):
         others = sorted(first.parent.glob(f"seeds/{first.stem}-[0-9]*.json"))
         if others:
-            rows.append(_seeds_row([read_json(path) for path in (first, *others)]))
-    if len(rows) == 2:
+            rows.append(_seeds([read_json(path) for path in (first, *others)]))
+    if not rows:
         return "No recipe is recorded with several seeds yet."
-    return _markdown(rows)
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _seeds_row(records: list[dict[str, Any]]) -> list[str]:
-    """Give the cells that stand under `SEED_HEADINGS`."""
-    first = records[0]
-    scores = [record["figures"]["bleu"]["score"] for record in records]
-    lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
-    return [
-        *_row(first)[:2],
-        ", ".join(str(record["training"]["seed"]) for record in records),
-        f"{statistics.mean(scores):.2f}",
-        f"{statistics.stdev(scores):.2f}",
-        f"{min(scores):.2f} to {max(scores):.2f}",
-        f"{statistics.mean(lowered):.2f}",
-        str(first["figures"]["beam_size"]),
-    ]
+    return _markdown(SEED_COLUMNS, rows)
 
 
 def systems_table() -> str:
@@ -151,34 +132,71 @@ def systems_table() -> str:
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
 
     Raises:
-        UserError: this is no checkout.
+        UserError: the folder of records is not there.
     """
-    rule = [*["---"] * 3, *["---:"] * 5, "---", *["---:"] * 3, "---"]
-    rows: list[Sequence[str]] = [SYSTEM_HEADINGS, rule]
+    rows = []
     for name, report in PUBLISHED.items():
         path = results_folder() / "systems" / f"{name}.json"
-        ours = _system_cells(read_json(path)) if path.exists() else ["not run yet", *[""] * 9]
-        rows.append([f"`{name}`", report.figures, report.conditions, *ours])
-    return _markdown(rows)
+        theirs = {"published": report.figures, "published_on": report.conditions}
+        ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
+        rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
+    return _markdown(SYSTEM_COLUMNS, rows)
 
 
-def _system_cells(record: dict[str, Any]) -> list[str]:
-    """Give the cells that stand under `SYSTEM_HEADINGS`, from the fourth on."""
+def _markdown(columns: Mapping[str, str], rows: Sequence[Row]) -> str:
+    rule = ["---" if field in WORDS else "---:" for field in columns]
+    cells = [[row[field] for field in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ([*columns.values()], rule, *cells))
+
+
+def _run(record: dict[str, Any]) -> Row:
+    """Give the cells of a recorded run."""
     run, figures = record["training"], record["figures"]
-    _, where, score, lowered, _, perplexity, beam, parameters, minutes, hardware, _ = _row(record)
+    low, high = figures["bleu"]["interval"]
+    src_lang, tgt_lang = figures["src_lang"], figures["tgt_lang"]
+    return {
+        "recipe": f"`{record['recipe']['name']}`",
+        "test_set": f"{figures['corpus']} {figures['split']}, {src_lang}-{tgt_lang}",
+        "bleu": f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
+        "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
+        "chrf": f"{figures['chrf']['score']:.2f}",
+        "perplexity": f"{figures['perplexity']:.2f}",
+        "beam": search(figures),
+        "parameters": f"{figures['parameters']:,}",
+        "minutes": f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
+        "hardware": run["hardware"],
+        "date": run["date"],
+    }
+
+
+def _seeds(records: list[dict[str, Any]]) -> Row:
+    """Give the cells of one recipe's runs with several seeds."""
+    scores = [record["figures"]["bleu"]["score"] for record in records]
+    lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
+    first = _run(records[0])
+    return {
+        "recipe": first["recipe"],
+        "test_set": first["test_set"],
+        "seeds": ", ".join(str(record["training"]["seed"]) for record in records),
+        "mean_bleu": f"{statistics.mean(scores):.2f}",
+        "deviation": f"{statistics.stdev(scores):.2f}",
+        "range": f"{min(scores):.2f} to {max(scores):.2f}",
+        "mean_lowercased": f"{statistics.mean(lowered):.2f}",
+        "beam": first["beam"],
+    }
+
+
+def _system(record: dict[str, Any]) -> Row:
+    """Give the cells of our run of an earlier system's recipe."""
+    run, cells = record["training"], _run(record)
     speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
-    return [
-        score,
-        lowered,
-        f"{figures['loss']:.2f}",
-        perplexity,
-        f"{math.exp(run['validation_loss']):.2f}",
-        f"{where}, {run['steps']:,} steps, beam {beam}",
-        parameters,
-        f"{statistics.median(speeds):,.0f}",
-        minutes,
-        hardware,
-    ]
+    return {
+        **cells,
+        "loss": f"{record['figures']['loss']:.2f}",
+        "validation_perplexity": f"{math.exp(run['validation_loss']):.2f}",
+        "ours_on": f"{cells['test_set']}, {run['steps']:,} steps, beam {cells['beam']}",
+        "speed": f"{statistics.median(speeds):,.0f}",
+    }
 
 
 def search(figures: dict[str, Any]) -> str:
@@ -190,36 +208,3 @@ def search(figures: dict[str, Any]) -> str:
     alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
     beam = str(figures["beam_size"])
     return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"
-
-
-def _row(record: dict[str, Any]) -> list[str]:
-    """Give the cells that stand under `HEADINGS`."""
-    run, figures = record["training"], record["figures"]
-    low, high = figures["bleu"]["interval"]
-    return [
-        f"`{record['recipe']['name']}`",
-        f"{figures['corpus']} {figures['split']}, {figures['src_lang']}-{figures['tgt_lang']}",
-        f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
-        f"{figures['bleu_tokenised_lowercased']:.2f}",
-        f"{figures['chrf']['score']:.2f}",
-        f"{figures['perplexity']:.2f}",
-        search(figures),
-        f"{figures['parameters']:,}",
-        f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
-        run["hardware"],
-        run["date"],
-    ]
-
-
-def main() -> int:
-    """Print the tables of README.md."""
-    argparse.ArgumentParser(
-        prog="python -m transformer.experiments.results",
-        description="Print the tables of recorded runs, in Markdown.",
-    ).parse_args()
-    print(table(), seeds_table(), systems_table(), sep="\n\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

@@ -1,23 +1,21 @@
 """Experiments: one recipe, one thing changed at a time, over some seeds (as in §6.2, Table 3).
 
-`python -m transformer.experiments.run captions` trains what is missing and writes the record
+`python -m transformer record experiment captions` trains what is missing and writes the record
 after each run. Stopped at any point, the same command goes on. What a change does is told by
 the *validation* text; the test text is for the recipe that is chosen in the end.
 """
 
-import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
-from transformer.experiments.plans import EXPERIMENTS, Experiment, find
-from transformer.support.errors import INTERRUPTED, UserError, exit_status, unknown_name
+from transformer.experiments.faults import build_with
+from transformer.experiments.plans import Experiment
+from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.machine import pick_device
-from transformer.support.paths import results_folder
 from transformer.trained.folder import RUN, Description, Network, RunFolder, holds_run, read_recipe
 from transformer.trained.log import read_log
 from transformer.trained.translator import Translator
@@ -66,6 +64,7 @@ def run_experiment(
         check_run(folder, experiment, name, seed)
     for number, ((name, seed), folder) in enumerate(zip(plan, folders, strict=True), start=1):
         on_line(f"run {number} of {len(plan)}: {name}, seed {seed}")
+        build = build_with(*experiment.switched_on(name))
         if not (folder / RUN).exists():
             begun = holds_run(folder)
             if not begun:
@@ -76,12 +75,12 @@ def run_experiment(
                 resume=begun,
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
-                build=experiment.build(name),
+                build=build,
             )
             if result.interrupted:
                 return False
         if not (folder / FIGURES).exists():
-            write_json(folder / FIGURES, measure(folder, experiment.build(name)))
+            write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, name, folder))
     return True
 
@@ -203,33 +202,3 @@ def scores(record: Mapping[str, Any], reading: str = "greedy") -> dict[str, list
     for run in record["runs"]:
         found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
     return found
-
-
-def main() -> int:
-    """Carry out the experiment named on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer.experiments.run",
-        description="Train a recipe with one thing changed at a time, and record what each costs.",
-    )
-    parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="N", help="(1)")
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="VARIANT", help="of these variants alone"
-    )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="(runs/NAME)")
-    parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="(data/results/experiments/NAME.json)"
-    )
-    options = parser.parse_args()
-    experiment = find(options.name)
-    out = options.out or Path("runs") / experiment.name
-    record = options.record or results_folder() / "experiments" / f"{experiment.name}.json"
-    done = run_experiment(experiment, out, record, seeds=options.seeds, only=options.only)
-    if not done:
-        print("stopped, all is kept; the same command goes on")
-        return INTERRUPTED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

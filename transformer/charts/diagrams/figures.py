@@ -1,11 +1,10 @@
-"""Our own drawings, made by `python -m transformer.charts.diagrams.figures`.
+"""Our own drawings, made by `python -m transformer record figures`.
 
-It draws every figure anew into figures/, and writes figures/README.md, which shows each one with
-its alt text, a paragraph for readers who do not see it. A test draws them again and compares.
+Not in the paper. That draws every figure anew into figures/, and writes figures/README.md, which
+shows each one with its alt text, a paragraph for readers who do not see it. A test draws them
+again and compares.
 """
 
-import argparse
-import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -18,11 +17,8 @@ from matplotlib.figure import Figure
 from transformer.charts.diagrams import architecture, attention, batch
 from transformer.charts.diagrams.diagram import Point
 from transformer.charts.pictures import shrink
-from transformer.support.errors import exit_status
 from transformer.support.files import write_atomically
-from transformer.support.paths import figures_folder
 
-COMMAND = "python -m transformer.charts.diagrams.figures"
 DPI = 150
 POINTS = 72  # an inch
 
@@ -85,8 +81,8 @@ def render(drawing: Drawing) -> bytes:
 def page() -> str:
     """Write figures/README.md: every picture, and under it what it shows in words."""
     parts = [
-        "# Figures\n\nOur own drawings, made from code: "
-        f"`{COMMAND}` (`make figures`). A test draws them again and compares.\n"
+        "# Figures\n\nOur own drawings, made from code: `python -m transformer record figures` "
+        "(`make figures`). A test draws them again and compares.\n"
     ]
     for name, drawing in DRAWINGS.items():
         text = drawing.describe().replace("<", "&lt;").replace(">", "&gt;")
@@ -102,17 +98,3 @@ def write_all(folder: Path) -> None:
     for name, drawing in DRAWINGS.items():
         write_atomically(folder / f"{name}.png", render(drawing))
     write_atomically(folder / "README.md", page().encode())
-
-
-def main() -> int:
-    """Draw every figure of the checkout anew."""
-    argparse.ArgumentParser(
-        prog=COMMAND,
-        description="Draw every figure anew into figures/, with the page that shows them.",
-    ).parse_args()
-    write_all(figures_folder())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))

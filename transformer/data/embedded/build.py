@@ -1,14 +1,13 @@
 """Draws the sentences of the embedded corpus from its word lists, and writes them to a file.
 
-`python -m transformer.data.embedded.build` writes `data/corpus/sentences.tsv.gz` again: do so
-after a change of the word lists or of the grammar. Drawing takes some 5 s, reading 0.3 s.
+Not in the paper. `python -m transformer record corpus` writes `data/corpus/sentences.tsv.gz` again:
+do so after a change of the word lists or of the grammar. Drawing takes some 5 s, reading 0.3 s.
 """
 
-import argparse
 import gzip
-import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from zlib import crc32
 
@@ -18,12 +17,10 @@ from transformer.data.embedded.german import german
 from transformer.data.embedded.parse import parse
 from transformer.data.embedded.periods import PeriodSampler
 from transformer.data.embedded.phenomena import combinations, phenomena
-from transformer.data.embedded.reader import FILE, LANGUAGES, SIZES, Sentence
+from transformer.data.embedded.reader import LANGUAGES, SIZES, Sentence
 from transformer.data.embedded.tables import lexicon
 from transformer.data.embedded.tree import Tree, Word
-from transformer.support.errors import exit_status
 from transformer.support.files import write_atomically
-from transformer.support.paths import corpus_folder
 
 SEED = 2017
 LENGTHS = ((4, 16), (17, 25))  # fewest and most tokens: ordinary, long
@@ -119,16 +116,16 @@ def line(split: str, said: Sentence) -> str:
     return "\t".join((split, *texts, *said.links.values(), shown, said.parse)) + "\n"
 
 
-def main() -> int:
-    """Draw the corpus, and write its file."""
-    argparse.ArgumentParser(
-        prog="python -m transformer.data.embedded.build",
-        description="Draw the sentences of the embedded corpus again, and write them.",
-    ).parse_args()
+def write(file: Path) -> None:
+    """Draw the corpus, and write its file whole or not at all.
+
+    Not in the paper: the course's own corpus.
+
+    Args:
+        file: Gzip; the same sentences give the same bytes.
+
+    Raises:
+        UserError: it cannot be written.
+    """
     content = "".join(line(split, sentence) for split, sentence in build()).encode()
-    write_atomically(corpus_folder() / FILE, gzip.compress(content, mtime=0))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(main))
+    write_atomically(file, gzip.compress(content, mtime=0))

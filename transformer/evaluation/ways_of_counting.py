@@ -1,11 +1,11 @@
-"""One model's output scored in five ways, to show what a bare "BLEU" may mean (§6.1, Table 2).
+"""One figure counted in several ways: a BLEU in five, a mean loss in two (§6.1, Table 2).
 
-`python -m transformer.evaluation.bleu_ways MODEL --record FILE` measures a model on its test set.
+Systems that report the same figure did not always count the same thing: system 4's perplexity is
+of the mean over batches. `python -m transformer record bleu MODEL --record FILE` measures a model
+on its test set, `python -m transformer record loss ...` on its validation text.
 """
 
-import argparse
-import json
-import sys
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,29 @@ from typing import Any
 import torch
 from sacrebleu.metrics import BLEU
 
-from transformer.config import BEAM_SIZE, EOS_ID, PAD_ID
-from transformer.data.batches import TokenBudgetBatches, encode_pairs
+from transformer.config import EOS_ID, PAD_ID
+from transformer.data.batches import TokenBudgetBatches, collate
 from transformer.data.parallel import ParallelText
 from transformer.data.words import split_words
-from transformer.evaluation.evaluate import bleu, bleu_tokenised_lowercased, record_measure
-from transformer.support.errors import exit_status
+from transformer.evaluation.evaluate import fitting_pairs, record_measure
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
+from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
+from transformer.training.loss import validation_loss
 
-WAYS = (
+BLEU_WAYS = (
     "teacher-forced",
     "begin and end tokens",
     "lower-cased tokens",
     "mean of sentences",
     "sacreBLEU 13a",
 )
+LOSS_WAYS = ("mean over tokens", "mean over batches")
+BATCH_SENTENCES = 128  # of system 4
 
 
 def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) -> dict[str, Any]:
-    """Score one model on one text by the five counts of `WAYS`, in points of 0 to 100.
+    """Score one model on one text by the five counts of `BLEU_WAYS` (§6.1, Table 2).
 
     Args:
         translator: The model.
@@ -39,7 +43,7 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
         beam_size: Of the search; the teacher-forced output needs none.
 
     Returns:
-        points by the name of the way; and interval and signature of the last one.
+        points (0 to 100) by the name of the way; and interval and signature of the last one.
     """
     hypotheses = translator.translate(text.src, beam_size)
     references = [[sentence] for sentence in text.tgt]
@@ -52,9 +56,8 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
         "mean of sentences": mean_of_sentences(hypotheses, text.tgt),
         "sacreBLEU 13a": standard["score"],
     }
-    return {"points": {way: points[way] for way in WAYS}} | {
-        key: standard[key] for key in ("interval", "signature")
-    }
+    assert tuple(points) == BLEU_WAYS
+    return {"points": points} | {key: standard[key] for key in ("interval", "signature")}
 
 
 @torch.inference_mode()
@@ -67,11 +70,9 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
         The guesses, each cut at its first eos, and the references in the same order.
     """
     tokenizer = translator.tgt_tokenizer
-    longest = translator.recipe.model.max_len
-    examples = encode_pairs(translator.src_tokenizer, tokenizer, text, longest - 1)
-    budget = max(translator.recipe.training.batch_tokens, longest)
+    budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     guesses, references = [], []
-    for batch in TokenBudgetBatches(examples, budget).epoch(0):
+    for batch in TokenBudgetBatches(fitting_pairs(translator, text), budget).epoch(0):
         batch = batch.to(translator.device)
         best = translator.model(batch.src, batch.tgt_in).argmax(dim=-1)
         for guess, wanted in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):
@@ -79,6 +80,10 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
             guesses.append(tokenizer.decode(_until_eos(guess[:length])))
             references.append(tokenizer.decode(_until_eos(wanted)))
     return guesses, references
+
+
+def _until_eos(ids: list[int]) -> list[int]:
+    return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
 
 
 def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lang: str) -> float:
@@ -113,24 +118,49 @@ def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
     return record_measure(model, file, None, measure)
 
 
-def _until_eos(ids: list[int]) -> list[int]:
-    return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
+def loss_two_ways(
+    translator: Translator, text: ParallelText, batch_sentences: int = BATCH_SENTENCES
+) -> dict[str, float]:
+    """Measure the loss, and average it in the two `LOSS_WAYS`.
+
+    Not in the paper: system 4 reports the second. The sentences are sorted by length and cut into
+    batches. Short sentences fill a batch with fewer tokens: in the second mean each of their
+    tokens weighs more.
+
+    Args:
+        translator: The model.
+        text: Sources and references. Pairs with a side longer than the model takes are left out.
+        batch_sentences: Of a batch.
+
+    Returns:
+        Nats per token, by the name of the way.
+
+    Raises:
+        UserError: no pair is left, or a batch would be empty.
+    """
+    if batch_sentences < 1:
+        raise UserError(f"batch_sentences is {batch_sentences}: a batch has one or more")
+    examples = fitting_pairs(translator, text)
+    examples = sorted(examples, key=lambda pair: (len(pair.src), len(pair.tgt)))
+    losses, tokens = [], []
+    for first in range(0, len(examples), batch_sentences):
+        batch = examples[first : first + batch_sentences]
+        losses.append(validation_loss(translator.model, [collate(batch)], device=translator.device))
+        tokens.append(sum(len(pair.tgt) + 1 for pair in batch))  # with eos
+    total = sum(loss * count for loss, count in zip(losses, tokens, strict=True))
+    return dict(zip(LOSS_WAYS, (total / sum(tokens), sum(losses) / len(losses)), strict=True))
 
 
-def main() -> int:
-    """Score the model named on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer.evaluation.bleu_ways",
-        description="Score one model's output on its test set in five ways.",
-    )
-    parser.add_argument("model", metavar="MODEL", help="a model folder, or a shipped model")
-    parser.add_argument("--record", type=Path, required=True, metavar="FILE", help="JSON to write")
-    parser.add_argument("--beam", type=int, default=BEAM_SIZE, metavar="K")
-    options = parser.parse_args()
-    record = record_five_ways(options.model, options.record, options.beam)
-    print(json.dumps(record["points"], indent=2))
-    return 0
+def record_two_ways(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model on its corpus's validation text, and write the figures with their origin.
 
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
 
-if __name__ == "__main__":
-    sys.exit(exit_status(main))
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        losses = loss_two_ways(translator, text)
+        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
+        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
+
+    return record_measure(model, file, "validation", measure)

@@ -1,0 +1,180 @@
+"""Scores against sacreBLEU, torchtext and paper and pencil."""
+
+import json
+import logging
+import math
+
+import pytest
+import sacrebleu
+from torchtext.data.metrics import bleu_score
+
+from transformer.data.words import split_words
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf
+from transformer.support.errors import UserError
+
+REFERENCES = [
+    ["The old man is reading a book.", "An old man reads a book."],
+    ["A dog runs through the high grass."],
+    ["Two children are playing in the snow.", "Two kids play in the snow.", "Kids in the snow."],
+    ["The woman with the red hat sings."],
+    ["Nobody knows where the cat sleeps at night."],
+]
+HYPOTHESES = [
+    "The old man is reading the book.",
+    "A dog runs through high grass.",
+    "Two kids are playing in the snow.",
+    "The woman sings.",
+    "Where does the cat sleep?",
+]
+
+
+def test_one_reference_each_scores_as_sacrebleu_does() -> None:
+    first = [group[0] for group in REFERENCES]
+    single = [[sentence] for sentence in first]
+    assert bleu(HYPOTHESES, single)["score"] == pytest.approx(
+        sacrebleu.corpus_bleu(HYPOTHESES, [first]).score, abs=0.005
+    )
+    assert chrf(HYPOTHESES, single)["score"] == pytest.approx(
+        sacrebleu.corpus_chrf(HYPOTHESES, [first]).score, abs=0.005
+    )
+
+
+def test_one_sentence_with_several_references_scores_as_sacrebleu_does() -> None:
+    hypothesis, group = HYPOTHESES[2], REFERENCES[2]
+    assert bleu([hypothesis], [group])["score"] == pytest.approx(
+        sacrebleu.sentence_bleu(hypothesis, group, use_effective_order=False).score, abs=0.005
+    )
+
+
+def test_sentences_may_have_different_numbers_of_references() -> None:
+    """The counts of BLEU are sums over sentences, so each sentence can be counted alone."""
+    metric = sacrebleu.BLEU(effective_order=True)
+    alone = [metric.sentence_score(h, g) for h, g in zip(HYPOTHESES, REFERENCES, strict=True)]
+    summed = sacrebleu.BLEU.compute_bleu(
+        correct=[sum(score.counts[n] for score in alone) for n in range(4)],
+        total=[sum(score.totals[n] for score in alone) for n in range(4)],
+        sys_len=sum(score.sys_len for score in alone),
+        ref_len=sum(score.ref_len for score in alone),
+        smooth_method="exp",
+    )
+    assert bleu(HYPOTHESES, REFERENCES)["score"] == pytest.approx(summed.score, abs=0.005)
+
+
+def test_nearly_nothing_right_is_measured_too() -> None:
+    """Some samples hold the one right sentence and some do not: the range begins at 0."""
+    hypotheses = ["xx", "abcdefg", "zz"]
+    references = [["1234567"], ["abcdefg"], ["8901234"]]
+    assert chrf(hypotheses, references)["interval"][0] == 0
+
+
+def test_a_missing_reference_is_not_an_empty_one() -> None:
+    """A translation of one word is penalised for shortness, whatever its neighbour has."""
+    references = [["one two three four five six seven"], ["a b c d e", "f g h i j"]]
+    hypotheses = ["one", "a b c d e"]
+    ratio = (7 + 5) / (1 + 5)
+    precisions = (6 / 6, 4 / 4, 3 / 3, 2 / 2)
+    expected = 100 * math.exp(1 - ratio) * math.prod(precisions) ** 0.25
+    assert bleu(hypotheses, references)["score"] == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_perfect_translations_score_100_with_no_doubt(score) -> None:  # type: ignore[no-untyped-def]
+    figures = score([group[-1] for group in REFERENCES], REFERENCES)
+    assert figures["score"] == 100
+    assert figures["interval"] == [100, 100]
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_interval_contains_the_score_and_comes_out_the_same_again(score) -> None:  # type: ignore[no-untyped-def]
+    figures = score(HYPOTHESES, REFERENCES)
+    low, high = figures["interval"]
+    assert 0 < low < figures["score"] < high < 100
+    assert figures == score(HYPOTHESES, REFERENCES)
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_interval_stays_within_0_and_100(score) -> None:  # type: ignore[no-untyped-def]
+    references = [[group[0]] for group in REFERENCES]
+    low, high = score([*[r[0] for r in references[:4]], HYPOTHESES[4]], references)["interval"]
+    assert low < high == 100
+
+
+def test_figures_are_plain_numbers_for_json() -> None:
+    for figures in (bleu(HYPOTHESES, REFERENCES), chrf(HYPOTHESES, REFERENCES)):
+        assert json.loads(json.dumps(figures)) == figures
+
+
+def test_signatures_say_how_it_was_counted() -> None:
+    assert "tok:13a" in bleu(HYPOTHESES, REFERENCES)["signature"]
+    assert "nrefs:var" in bleu(HYPOTHESES, REFERENCES)["signature"]
+    assert "bs:1000" in bleu(HYPOTHESES, REFERENCES)["signature"]
+    assert "nw:0" in chrf(HYPOTHESES, REFERENCES)["signature"]
+
+
+def test_nothing_right_scores_0() -> None:
+    figures = bleu(["x y z", "q r"], [["a b c"], ["d e"]])
+    assert figures["score"] == 0
+    assert figures["interval"] == [0, 0]
+
+
+def test_13a_cuts_word_models_blanks_and_sacrebleu_stays_silent(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plain = ["A dog runs, a cat sleeps."] * 101
+    spaced = ["A dog runs , a cat sleeps ."] * 101
+    with caplog.at_level(logging.WARNING):
+        assert bleu(spaced, [[sentence] for sentence in plain])["score"] == 100
+        chrf(spaced, [[sentence] for sentence in plain])
+        bleu_tokenised_lowercased(spaced, [[sentence] for sentence in plain], "en")
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")
+
+
+def test_tokenised_bleu_by_hand() -> None:
+    """6 of 7 words, 4 of 6 pairs, 2 of 5 threes, 1 of 4 fours; 7 words for 8."""
+    hypothesis = "A Dog runs through the grass."  # a dog runs through the grass .
+    reference = "a dog runs through high green grass."  # a dog runs through high green grass .
+    precisions = (6 / 7, 4 / 6, 2 / 5, 1 / 4)
+    expected = 100 * math.exp(1 - 8 / 7) * math.prod(precisions) ** 0.25
+    score = bleu_tokenised_lowercased([hypothesis], [[reference]], "en")
+    assert score == pytest.approx(expected, abs=0.005)
+
+
+def test_tokenised_bleu_is_that_of_system_4s_torchtext() -> None:
+    def words(text: str) -> list[str]:
+        return split_words("en", text, lowercase=True)
+
+    theirs = bleu_score(
+        [words(text) for text in HYPOTHESES], [[words(r) for r in group] for group in REFERENCES]
+    )
+    ours = bleu_tokenised_lowercased(HYPOTHESES, REFERENCES, "en")
+    assert ours == pytest.approx(100 * theirs, abs=0.005)
+    assert 0 < ours < 100
+
+
+def test_tokenised_bleu_is_not_smoothed() -> None:
+    assert bleu_tokenised_lowercased(["a b c d e"], [["a b x d e"]], "en") == 0
+
+
+def score_english(hypotheses: list[str], references: list[list[str]]) -> float:
+    return bleu_tokenised_lowercased(hypotheses, references, "en")
+
+
+@pytest.mark.parametrize("score", [bleu, chrf, score_english])
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        ([], [], "no translations to score: give at least one"),
+        (["a"], [["a"], ["b"]], "1 translations and 2 lists of references"),
+        (["a", "b"], [["a"], []], r"translation 2 has \[\] for references: give a list"),
+        (["a"], ["a"], "translation 1 has 'a' for references: give a list"),
+    ],
+)
+def test_what_cannot_be_scored(score, hypotheses, references, message) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match=message):
+        score(hypotheses, references)
+
+
+def test_tokenised_bleu_needs_a_known_language() -> None:
+    with pytest.raises(UserError, match="unknown language 'fa'"):
+        bleu_tokenised_lowercased(["a"], [["a"]], "fa")

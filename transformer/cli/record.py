@@ -1,0 +1,277 @@
+"""`record WHAT`: measures or draws again what this repository keeps.
+
+Not in the paper. Only what a WHAT needs is imported, when it runs: help answers at once.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from transformer.cli.options import Parser, add_beam, add_model, typed_again
+from transformer.experiments.plans import EXPERIMENTS, find
+from transformer.support.errors import INTERRUPTED
+from transformer.support.files import check_file, write_json
+from transformer.support.paths import (
+    corpus_folder,
+    figures_folder,
+    require_checkout,
+    results_folder,
+)
+
+HEADS_SENTENCES = 500  # of the validation text
+
+
+class What(NamedTuple):
+    """Something that can be recorded.
+
+    Attributes:
+        name: As typed after `record`.
+        about: What is done and where it is written, in a line.
+        run: Does it, given the options, and gives the exit status.
+        example: What may be typed after the name.
+        add_options: Adds its arguments to the parser.
+    """
+
+    name: str
+    about: str
+    run: Callable[[argparse.Namespace], int]
+    example: str = ""
+    add_options: Callable[[Parser], None] = lambda parser: None
+
+
+def add_record(program: "argparse._SubParsersAction[Parser]") -> None:
+    """Give the command line the command `record` with every WHAT."""
+    record = program.add_parser(
+        "record",
+        help="measure or draw again what the repository keeps",
+        description="Measure or draw again what the repository keeps: its corpus, its figures,\n"
+        "and the records in data/results.",
+        epilog="example: python -m transformer record experiment captions\n"
+        "--help after a WHAT says more: python -m transformer record heads --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whats = record.add_subparsers(title="what", required=True, metavar="WHAT")
+    for what in WHATS:
+        typed = f"python -m transformer record {what.name} {what.example}".rstrip()
+        parser = whats.add_parser(
+            what.name,
+            help=what.about,
+            description=f"{what.about[0].upper()}{what.about[1:]}.",
+            epilog=f"example: {typed}",
+        )
+        what.add_options(parser)
+        parser.set_defaults(run=what.run)
+
+
+def _kept(name: str) -> Path:
+    """Give a file of data/results that can be written.
+
+    Raises:
+        UserError: this is an installed package, or the file cannot be written.
+    """
+    require_checkout()
+    file = results_folder() / name
+    check_file(file)
+    return file
+
+
+def _origin() -> dict[str, Any]:
+    """Say where figures come from that need no model and no GPU."""
+    import torch
+
+    from transformer.support.provenance import provenance
+
+    return provenance(torch.device("cpu"))
+
+
+def record_corpus(options: argparse.Namespace) -> int:
+    """Draw the embedded corpus again."""
+    require_checkout()
+    from transformer.data.embedded import build, reader
+
+    file = corpus_folder() / reader.FILE
+    build.write(file)
+    print(file)
+    return 0
+
+
+def record_figures(options: argparse.Namespace) -> int:
+    """Draw every figure again."""
+    folder = figures_folder()
+    from transformer.charts.diagrams import figures
+
+    figures.write_all(folder)
+    print(folder)
+    return 0
+
+
+def record_text(options: argparse.Namespace) -> int:
+    """Measure the text of Multi30k, and write the record."""
+    from transformer.analysis import text_figures
+
+    file = _kept(text_figures.RECORD)
+    origin = _origin() | {"seed": text_figures.SEED}
+    write_json(file, origin | {"figures": text_figures.multi30k_figures()})
+    print(file)
+    return 0
+
+
+def record_leaks(options: argparse.Namespace) -> int:
+    """Measure Tatoeba's splits, and write the record."""
+    from transformer.data import tatoeba
+    from transformer.data.corpora import CORPORA
+    from transformer.evaluation import leaks
+
+    file = _kept(leaks.RECORD)
+    pairs = tatoeba.all_pairs(CORPORA["tatoeba"])
+    figures = leaks.measure_splits(pairs)
+    origin = _origin() | {"seed": leaks.SEED}
+    write_json(file, origin | {"pairs": len(pairs), "figures": figures})
+    for name, split in figures.items():
+        print(
+            f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
+            f"training; memory alone scores {split['bleu']['score']:.2f} BLEU"
+        )
+    return 0
+
+
+def _add_heads(parser: Parser) -> None:
+    add_model(parser)
+    parser.add_argument("name", metavar="NAME", help="of data/results/heads/NAME.json")
+
+
+def record_heads(options: argparse.Namespace) -> int:
+    """Remove every head of a model in turn, and write what each was worth."""
+    file = _kept(f"heads/{options.name}.json")
+    from transformer.analysis import heads
+    from transformer.data import corpora
+    from transformer.support import machine
+    from transformer.support.provenance import provenance
+    from transformer.trained.translator import Translator
+
+    translator = Translator.load(options.model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    src, tgt = text.src[:HEADS_SENTENCES], text.tgt[:HEADS_SENTENCES]
+    scores = heads.removal_scores(translator, src, tgt)
+    origin = provenance(translator.device) | {"model": options.model, "split": "validation"}
+    write_json(file, origin | {"sentences": len(src), "figures": scores})
+    print(file)
+    return 0
+
+
+def _add_loss(parser: Parser) -> None:
+    add_model(parser)
+    parser.add_argument("--record", type=Path, required=True, metavar="FILE", help="JSON to write")
+
+
+def _add_bleu(parser: Parser) -> None:
+    _add_loss(parser)
+    add_beam(parser)
+
+
+def record_bleu(options: argparse.Namespace) -> int:
+    """Score a model's output on its test set in five ways, and write and print the figures."""
+    from transformer.evaluation import ways_of_counting
+
+    record = ways_of_counting.record_five_ways(options.model, options.record, options.beam)
+    print(json.dumps(record["points"], indent=2))
+    return 0
+
+
+def record_loss(options: argparse.Namespace) -> int:
+    """Average a model's loss on its validation text in two ways; write and print the figures."""
+    from transformer.evaluation import ways_of_counting
+
+    record = ways_of_counting.record_two_ways(options.model, options.record)
+    print(json.dumps({name: record[name] for name in ("loss", "perplexity")}, indent=2))
+    return 0
+
+
+def _add_experiment(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[1], metavar="N", help="of the runs (1)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="VARIANT", help="of these variants alone"
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="of the runs (runs/NAME)")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="(data/results/experiments/NAME.json)"
+    )
+
+
+def record_experiment(options: argparse.Namespace) -> int:
+    """Train and measure what is missing of an experiment; Ctrl-C keeps everything."""
+    experiment = find(options.name)
+    record = options.record or _kept(f"experiments/{experiment.name}.json")
+    from transformer.experiments import run
+
+    out = options.out or Path("runs") / experiment.name
+    again = typed_again(options.typed)
+    try:
+        done = run.run_experiment(experiment, out, record, seeds=options.seeds, only=options.only)
+    except KeyboardInterrupt:
+        print(f"stopped at once; go on from what was last saved with: {again}", file=sys.stderr)
+        return INTERRUPTED
+    if not done:
+        print(f"stopped, all is kept; go on with: {again}")
+        return INTERRUPTED
+    return 0
+
+
+def print_tables(options: argparse.Namespace) -> int:
+    """Print the tables of recorded runs that stand in README.md."""
+    from transformer.experiments.results import seeds_table, systems_table, table
+
+    print(table(), seeds_table(), systems_table(), sep="\n\n")
+    return 0
+
+
+WHATS = (
+    What("corpus", "draw the embedded corpus into data/corpus", record_corpus),
+    What("figures", "draw every figure into figures/, with its page", record_figures),
+    What(
+        "text",
+        "measure Multi30k's vocabularies and padding for data/results/text",
+        record_text,
+    ),
+    What(
+        "leaks",
+        "measure what of Tatoeba's test pairs stands in training for data/results/leaks",
+        record_leaks,
+    ),
+    What(
+        "heads",
+        "remove every head of a model in turn, and record the BLEU without each",
+        record_heads,
+        "de-en de-en",
+        _add_heads,
+    ),
+    What(
+        "bleu",
+        "score one model's output on its test set in five ways",
+        record_bleu,
+        "de-en --record five_ways.json",
+        _add_bleu,
+    ),
+    What(
+        "loss",
+        "average one model's loss on its validation text in two ways",
+        record_loss,
+        "de-en --record two_ways.json",
+        _add_loss,
+    ),
+    What(
+        "experiment",
+        "train a recipe with one thing changed at a time, and record what each costs",
+        record_experiment,
+        "captions --seeds 1 2",
+        _add_experiment,
+    ),
+    What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
+)
