@@ -1,4 +1,8 @@
-"""An explorer drawn by Vega as the browser draws it: controls moved, numbers and texts read."""
+"""An explorer drawn by Vega as the browser draws it: controls moved, numbers and texts read.
+
+A mark is exchanged for its numbers as text, the controls are set, the chart is drawn, and the
+numbers are read out of the drawing.
+"""
 
 import copy
 import math

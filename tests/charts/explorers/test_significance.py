@@ -29,14 +29,18 @@ def test_curves_are_the_two_distributions(difference: float, deviation: float, r
 
 
 @pytest.mark.parametrize(("difference", "deviation", "runs"), SETTINGS)
-def test_lines_stand_at_the_margin(difference: float, deviation: float, runs: int) -> None:
+def test_lines_stand_two_standard_errors_off(
+    difference: float, deviation: float, runs: int
+) -> None:
     spec = with_controls(
         chance_explorer().to_dict(), difference=difference, deviation=deviation, runs=runs
     )
-    two_runs = {"a": [0.0, deviation * math.sqrt(2)]}  # whose deviation is just this
-    wanted = margin(two_runs, runs)
+    wanted = 2 * deviation * math.sqrt(2 / runs)
     drawn = [x for x, _ in points(spec, 0, "measured", "side")]
     assert drawn == pytest.approx([-wanted, wanted])
+    # Where the deviation is known from very many runs, this is the package's margin, nearly.
+    pairs = {str(i): [0.0, deviation * math.sqrt(2)] for i in range(2000)}
+    assert margin(pairs, runs) == pytest.approx(wanted, rel=0.03)
 
 
 def test_the_title_says_how_often_a_drawn_difference_shows() -> None:

@@ -1,16 +1,13 @@
 """A table of heads: layers down, heads across, each with its number."""
 
-import pytest
 import torch
-from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from transformer.charts.plots.head_grid import draw_head_grid
-from transformer.support.errors import UserError
 
 
-def test_layers_go_down_and_heads_across() -> None:
+def test_layers_go_down_and_heads_across(ax: Axes) -> None:
     values = torch.tensor([[0.1, 0.25, 1.0], [2.0, 0.04, 3.96]])
-    _, ax = plt.subplots()
     assert draw_head_grid(values, ax, "cross (nats)", highest=4.0, decimals=2) is ax
     written = {(t.get_position()[0], t.get_position()[1]): t.get_text() for t in ax.texts}
     assert written[(2, 0)] == "1.00"
@@ -21,18 +18,8 @@ def test_layers_go_down_and_heads_across() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["1", "2"]
     assert ax.images[0].get_clim() == (0, 4.0)
-    plt.close()
 
 
-def test_numbers_can_be_read_on_dark_and_bright() -> None:
-    _, ax = plt.subplots()
+def test_numbers_can_be_read_on_dark_and_bright(ax: Axes) -> None:
     draw_head_grid(torch.tensor([[0.1, 0.9]]), ax, "share", highest=1.0)
     assert [text.get_color() for text in ax.texts] == ["white", "black"]
-    plt.close()
-
-
-def test_a_list_is_no_table() -> None:
-    _, ax = plt.subplots()
-    with pytest.raises(UserError, match=r"shape \(3,\) are no table"):
-        draw_head_grid(torch.ones(3), ax, "", highest=1.0)
-    plt.close()

@@ -1,15 +1,8 @@
 """Masks on axes: queries down, keys across, two colours that differ in lightness."""
 
-from collections.abc import Iterator
-
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
@@ -22,13 +15,6 @@ KEYS = ["▁the", "▁black", "▁cat", ".", "<eos>"]
 MASK = torch.tensor(
     [[True, False, False, False, True], [True, True, False, False, False], [True] * 5]
 )
-
-
-@pytest.fixture
-def ax() -> Iterator[Axes]:
-    _, ax = plt.subplots()
-    yield ax
-    plt.close("all")
 
 
 def test_queries_go_down_and_keys_across(ax: Axes) -> None:

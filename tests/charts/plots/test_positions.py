@@ -1,15 +1,10 @@
 """Charts of positions: the curves and colours are the numbers that were given."""
 
-from collections.abc import Callable, Iterator
-
-import matplotlib
-
-matplotlib.use("Agg")
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
@@ -19,13 +14,6 @@ from transformer.embeddings import sinusoidal_positions
 from transformer.support.errors import UserError
 
 TABLE = sinusoidal_positions(13, 6)
-
-
-@pytest.fixture
-def ax() -> Iterator[Axes]:
-    plt.close("all")
-    yield plt.subplots()[1]
-    plt.close("all")
 
 
 def labelled(ax: Axes) -> bool:
@@ -116,21 +104,11 @@ def test_accuracy_has_a_line_for_each_run_and_a_name_for_each_kind(ax: Axes) -> 
 
 
 BAD: dict[str, tuple[Callable[[Axes], object], str]] = {
-    "a vector": (lambda ax: positions.draw_table(torch.ones(3), ax), r"not \(3,\)"),
-    "empty": (lambda ax: positions.draw_table(torch.ones(0, 2), ax), r"not \(0, 2\)"),
     "no such wave": (lambda ax: positions.draw_waves(TABLE, [6], ax), "dimension 6 .* 0 to 5"),
     "negative": (lambda ax: positions.draw_waves(TABLE, [-1], ax), "dimension -1 "),
     "no such position": (
         lambda ax: positions.draw_similarity(TABLE, 13, ax),
         "position 13 .* 0 to 12",
-    ),
-    "short run": (
-        lambda ax: positions.draw_accuracy_by_length({"one": [[1.0]]}, [1, 2], 1, ax),
-        "one: 1 shares for 2 lengths",
-    ),
-    "four kinds": (
-        lambda ax: positions.draw_accuracy_by_length({kind: [] for kind in "abcd"}, [1], 1, ax),
-        "4 kinds of model are too many",
     ),
 }
 

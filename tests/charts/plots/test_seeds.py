@@ -1,25 +1,8 @@
 """Runs side by side: a dot for each, a bar at the mean, the first variant's mean across."""
 
-from collections.abc import Iterator
-from typing import Any
-
-import matplotlib
-
-matplotlib.use("Agg")
-
-import pytest
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from transformer.charts.plots.seeds import draw_seeds
-from transformer.support.errors import UserError
-
-
-@pytest.fixture
-def ax() -> Iterator[Axes]:
-    _, ax = plt.subplots()
-    yield ax
-    plt.close("all")
 
 
 def test_dots_means_and_names(ax: Axes) -> None:
@@ -43,9 +26,3 @@ def test_what_may_be_chance_is_shaded(ax: Axes) -> None:
     draw_seeds({"a": [10.0, 12.0], "b": [20.0]}, ax, "BLEU", margin=1.5)
     (band,) = ax.patches
     assert (band.get_x(), band.get_width()) == (9.5, 3.0)
-
-
-@pytest.mark.parametrize("scores", [{}, {"as it is": [1.0], "none": []}])
-def test_nothing_to_compare(ax: Axes, scores: Any) -> None:
-    with pytest.raises(UserError, match="give each variant one figure or more"):
-        draw_seeds(scores, ax, "BLEU")

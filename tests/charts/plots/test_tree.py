@@ -1,7 +1,6 @@
 """The picture of a tree: what stands where."""
 
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from transformer.charts.plots.tree import draw_tree
@@ -10,11 +9,6 @@ from transformer.support.errors import UserError
 
 TREE = "(S (NP DT NN )NP (VP VB )VP . )S"
 WORDS = ["The", "cat", "sleeps", "."]
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return plt.subplots()[1]
 
 
 def test_everything_has_its_place(ax: Axes) -> None:

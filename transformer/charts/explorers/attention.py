@@ -1,14 +1,12 @@
 """Every attention weight of one translation, one head at a time (§3.2.2, §3.2.3)."""
 
 import altair as alt
-from torch import Tensor
 
 from transformer.attention import AttentionMaps
 from transformer.charts.cells import View, cell_chart, check_size, pack, view
 from transformer.charts.controls import slider
 from transformer.charts.export import require_attention
 from transformer.config import BOS_ID, SPECIAL_TOKENS
-from transformer.support.errors import UserError
 from transformer.trained.translator import Attention
 
 WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colors of attention weights
@@ -24,14 +22,11 @@ def attention_explorer(attention: Attention) -> alt.Chart:
         attention: From `Translator.attention`.
 
     Raises:
-        UserError: the model has no attention, the tokens do not fit the weights, or the
-            sentence is too long for a chart.
+        UserError: the model has no attention, or the sentence is too long for a chart.
     """
     require_attention(attention)
     maps = attention.maps._asdict()
     views = _views(attention)
-    for name, weights in maps.items():
-        _check_fit(name, weights, views[name])
     check_size(tuple(weights.shape) for weights in maps.values())
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     controls = [
@@ -87,14 +82,3 @@ def _views(attention: Attention) -> dict[str, View]:
         "decoder": view("Decoder self-attention", said, read),
         "cross": view("Cross-attention", said, src),
     }
-
-
-def _check_fit(name: str, weights: Tensor, shown: View) -> None:
-    queries, keys = shown["queries"], shown["keys"]
-    assert isinstance(queries, list)
-    assert isinstance(keys, list)
-    if weights.dim() != 5 or tuple(weights.shape[3:]) != (len(queries), len(keys)):
-        raise UserError(
-            f"{name} weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries "
-            f"and {len(keys)} keys: give (num_layers, batch, num_heads, q_len, k_len)"
-        )

@@ -33,7 +33,8 @@ def heads_explorer(attention: Attention, query: int = 1) -> alt.VConcatChart:
         query: The row to begin with.
 
     Raises:
-        UserError: the tokens do not fit the weights, or the sentence is too long for a chart.
+        UserError: the model has no attention, the sentence is too long for a chart, or it has
+            no such row.
     """
     large = attention_explorer(attention)
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures

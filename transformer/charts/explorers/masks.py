@@ -10,7 +10,6 @@ from transformer.charts.cells import cell_chart, check_size, pack, view
 from transformer.charts.plots.masks import ALLOWED, BLOCKED
 from transformer.config import PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.masks import causal_mask, decoder_mask, padding_mask
-from transformer.support.errors import UserError
 
 PAD = SPECIAL_TOKENS[PAD_ID]
 TITLES = {
@@ -32,9 +31,10 @@ def mask_explorer(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> alt.C
         tgt_tokens: What the decoder reads: "<bos>" first, filled up with "<pad>".
 
     Raises:
-        UserError: a list is empty, or the sentences are too long for a chart.
+        UserError: the sentences are too long for a chart.
     """
-    _check(src_tokens, tgt_tokens)
+    src_len, tgt_len = len(src_tokens), len(tgt_tokens)
+    check_size([(src_len, src_len), (2, tgt_len, tgt_len), (tgt_len, src_len)])
     masks = _masks(src_tokens, tgt_tokens)
     control = alt.param(
         name="mask",
@@ -65,14 +65,6 @@ def mask_explorer(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> alt.C
             description=_description(masks),
         )
     )
-
-
-def _check(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> None:
-    for name, tokens in (("src_tokens", src_tokens), ("tgt_tokens", tgt_tokens)):
-        if not tokens or isinstance(tokens, str):
-            raise UserError(f"{name} is {tokens!r}: give a list of one or more tokens")
-    src_len, tgt_len = len(src_tokens), len(tgt_tokens)
-    check_size([(src_len, src_len), (2, tgt_len, tgt_len), (tgt_len, src_len)])
 
 
 def _masks(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> dict[str, Tensor]:

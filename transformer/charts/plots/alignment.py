@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from matplotlib.axes import Axes
 
 from transformer.charts.style import PAPER, SOURCE, TARGET
-from transformer.support.errors import UserError
 
 GAP = 2.5  # letters between two words
 
@@ -27,16 +26,7 @@ def draw_alignment(
         links: Pairs (source word, target word), counted from 0.
         ax: Where to draw.
         title: Above the sentences.
-
-    Raises:
-        UserError: a link names a word that is not there.
     """
-    for src, tgt in links:
-        if not (0 <= src < len(src_tokens) and 0 <= tgt < len(tgt_tokens)):
-            raise UserError(
-                f"link {(src, tgt)} does not fit {len(src_tokens)} source and {len(tgt_tokens)} "
-                "target words: count from 0"
-            )
     places = _places(src_tokens), _places(tgt_tokens)
     for src, tgt in sorted(links):
         ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER, linewidth=1.2)

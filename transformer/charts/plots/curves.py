@@ -1,27 +1,25 @@
-"""How a training went: the loss over the steps."""
+"""Curves: the loss over the steps of a training, and named lines over a quantity that doubles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 
-from transformer.charts.style import OURS, PAPER
-from transformer.support.errors import UserError
+from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
+
+LOOKS = ((SOURCE, "o-"), (TARGET, "s-"), (OURS, "^-"), (CROSS, "D-"), (PAPER, "v-"))
+MOST_TICKS = 8  # points that each get a label of their own
+Line = Sequence[tuple[float, float]]  # (x, y) from left to right
 
 
 def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
-    """Draw the training and the validation loss of one run.
+    """Draw the training and the validation loss of one run (§5).
 
     Args:
         log: The records of a run's log.jsonl, from `transformer.trained.log.read_log`.
         ax: Where to draw.
         title: Above the picture.
-
-    Raises:
-        UserError: the log is empty.
     """
-    if not log:
-        raise UserError("an empty log has no curve: train for a step or more")
     for kind, colour, style in (("training", PAPER, "-"), ("validation", OURS, "o-")):
         records = [record for record in log if record["kind"] == kind]
         if not records:
@@ -34,5 +32,31 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     ax.set_ylim(bottom=0)
     ax.set_title(title)
     ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def draw_lines(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
+    """Draw lines over a logarithmic x, each with its own colour and mark.
+
+    Not in the paper: vocabulary sizes, budgets, tokens read. Where the lines have few points,
+    these are what the x axis names.
+
+    Args:
+        lines: The points of each line, by name, at most five.
+        ax: Where to draw.
+        title: Above the picture.
+    """
+    looks = LOOKS[: len(lines)]
+    for (name, points), (colour, style) in zip(lines.items(), looks, strict=True):
+        x, y = zip(*points, strict=True)
+        ax.plot(x, y, style, color=colour, label=name, markersize=4)
+    ax.set_xscale("log")
+    ticks = sorted({x for points in lines.values() for x, _ in points})
+    if len(ticks) <= MOST_TICKS:
+        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        ax.minorticks_off()
+    ax.set_title(title, fontsize=10)
+    ax.legend(frameon=False, fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

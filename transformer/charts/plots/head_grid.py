@@ -3,8 +3,6 @@
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from transformer.support.errors import UserError
-
 
 def draw_head_grid(values: Tensor, ax: Axes, title: str, highest: float, decimals: int = 1) -> Axes:
     """Draw a figure of every head: a row for each layer, a column for each head.
@@ -15,14 +13,7 @@ def draw_head_grid(values: Tensor, ax: Axes, title: str, highest: float, decimal
         title: Above the table, with the unit.
         highest: The value of the brightest color, the same for pictures to be compared.
         decimals: Of the numbers in the cells.
-
-    Raises:
-        UserError: the values are no table.
     """
-    if values.dim() != 2:
-        raise UserError(
-            f"values of shape {tuple(values.shape)} are no table: give (num_layers, num_heads)"
-        )
     table = values.detach().float().cpu().numpy()
     ax.imshow(table, cmap="viridis", vmin=0, vmax=highest)
     for layer, row in enumerate(table):

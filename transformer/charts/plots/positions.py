@@ -10,14 +10,6 @@ from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
 
 
-def _check_table(table: Tensor) -> None:
-    if table.dim() != 2 or 0 in table.shape:
-        raise UserError(
-            f"a table of positions has shape (length, d_model), not {tuple(table.shape)}: "
-            "give one like that of sinusoidal_positions(length, d_model)"
-        )
-
-
 def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = "") -> Axes:
     """Draw some columns of the table as curves over the positions (§3.5).
 
@@ -28,9 +20,8 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
         title: Above the picture.
 
     Raises:
-        UserError: the table is not one, or has no such dimension.
+        UserError: the table has no such dimension.
     """
-    _check_table(table)
     width = table.shape[1]
     colours = colormaps["viridis"]
     for rank, dimension in enumerate(dimensions):
@@ -54,11 +45,7 @@ def draw_table(table: Tensor, ax: Axes, title: str = "") -> Axes:
         table: (length, d_model); the first position is drawn on top.
         ax: Where to draw.
         title: Above the picture.
-
-    Raises:
-        UserError: the table is not one.
     """
-    _check_table(table)
     values = table.detach().float().cpu().numpy()
     limit = float(abs(values).max()) or 1.0
     image = ax.imshow(
@@ -83,9 +70,8 @@ def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> 
         title: Above the picture.
 
     Raises:
-        UserError: the table is not one, or has no such position.
+        UserError: the table has no such position.
     """
-    _check_table(table)
     length = len(table)
     if not 0 <= position < length:
         raise UserError(f"position {position} is not in the table: give 0 to {length - 1}")
@@ -117,20 +103,11 @@ def draw_accuracy_by_length(
         trained_to: The longest length in training, marked.
         ax: Where to draw.
         title: Above the picture.
-
-    Raises:
-        UserError: a run has not one share for each length, or there are over three kinds.
     """
-    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))
-    if len(accuracies) > len(styles):
-        raise UserError(f"{len(accuracies)} kinds of model are too many: give three at the most")
+    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))[: len(accuracies)]
     ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
-    for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=False):
+    for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=True):
         for index, run in enumerate(runs):
-            if len(run) != len(lengths):
-                raise UserError(
-                    f"{kind}: {len(run)} shares for {len(lengths)} lengths: give one for each"
-                )
             label = "_" if index else kind
             ax.plot(lengths, run, style, color=colour, label=label, markersize=4)
     ax.set_ylim(-0.02, 1.04)

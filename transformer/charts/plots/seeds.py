@@ -6,7 +6,6 @@ from statistics import mean
 from matplotlib.axes import Axes
 
 from transformer.charts.style import OURS, PAPER
-from transformer.support.errors import UserError
 
 
 def draw_seeds(
@@ -27,12 +26,7 @@ def draw_seeds(
         title: Above the picture.
         margin: Shade so much to both sides of the line: means in there may be equal to the
             first (see `transformer.evaluation.significance.margin`).
-
-    Raises:
-        UserError: there is no variant, or one has no run.
     """
-    if not scores or not all(scores.values()):
-        raise UserError("nothing to compare: give each variant one figure or more")
     for row, runs in enumerate(scores.values()):
         ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
         ax.plot([mean(runs)] * 2, [row - 0.3, row + 0.3], color=OURS, linewidth=2)

@@ -1,0 +1,20 @@
+"""Charts leave matplotlib's settings alone."""
+
+import pkgutil
+import subprocess
+import sys
+
+import transformer.charts
+
+
+def test_importing_changes_no_setting_of_matplotlib() -> None:
+    modules = pkgutil.walk_packages(transformer.charts.__path__, "transformer.charts.")
+    code = (
+        "import importlib, matplotlib\n"
+        "show = lambda: repr({k: matplotlib.rcParams._get(k) for k in matplotlib.rcParams})\n"
+        "before = show()\n"
+        f"for name in {[module.name for module in modules]}:\n"
+        "    importlib.import_module(name)\n"
+        "    assert show() == before, name\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
