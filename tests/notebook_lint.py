@@ -1,4 +1,4 @@
-"""The lint of the lessons: `python tests/notebook_lint.py [FILE ...]`, every lesson by default.
+"""The lint of the lessons: `python -m tests.notebook_lint [FILE ...]`, every lesson by default.
 
 A finding names the notebook, the cell (counted from 0), the rule, and the remedy.
 """
@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+from tests.helpers import ROOT
+from tests.helpers.names import missing, missing_imports
+
+NOTEBOOKS = ROOT / "notebooks"
 EXECUTE = "run `make notebooks`"
 
 MAX_BYTES = 600_000
@@ -196,6 +199,17 @@ def callouts(cells: list[Cell]) -> Iterator[Finding]:
                 yield index, f"unknown callout {name!r}", f"use one of {', '.join(CALLOUTS)}"
 
 
+def named_things(cells: list[Cell]) -> Iterator[Finding]:
+    """What a lesson names of the package and its tests is there."""
+    for index, cell in enumerate(cells):
+        if cell["cell_type"] == "code":
+            found = missing_imports(ast.parse(_without_magics(cell)))
+        else:
+            found = missing(source(cell))
+        for name in found:
+            yield index, f"names {name!r}", "that is not there: has it moved?"
+
+
 RULES: tuple[Rule, ...] = (
     executed,
     clean_outputs,
@@ -205,6 +219,7 @@ RULES: tuple[Rule, ...] = (
     explained_pictures,
     compared,
     callouts,
+    named_things,
 )
 
 

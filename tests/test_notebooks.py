@@ -41,7 +41,10 @@ def printed(text: str, name: str = "stdout") -> dict:
 
 
 def good_notebook() -> dict:
-    header = "# A lesson\n\nPaper §1 · modules: masks · tests: test_masks.py · 3 minutes CPU, 1 GPU"
+    header = (
+        "# A lesson\n\nPaper §1 · modules: `transformer.data` (`bpe`, `words`), "
+        "`transformer.masks` · tests: `tests/test_masks.py` · 3 minutes CPU, 1 GPU"
+    )
     passage = "> **Paper §3.2.1.** Ours ([§3.2.1](https://arxiv.org/abs/1706.03762))."
     return {
         "nbformat": 4,
@@ -122,6 +125,27 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
         "cell 2: callout 'Paper' names no section",
     ),
     "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
+    "test": (change(5, source="See `tests/test_no.py`."), "cell 5: names 'tests/test_no.py'"),
+    "file": (change(5, source="`transformer/no.py` is §9."), "cell 5: names 'transformer/no.py'"),
+    "module": (change(5, source="`transformer.no`"), "cell 5: names 'transformer.no'"),
+    "member": (
+        change(5, source="`transformer.data` (`no`, `bpe`)"),
+        "cell 5: names 'transformer.data.no'",
+    ),
+    "method": (
+        change(
+            5, source="`transformer.model.Transformer.encode`, `transformer.model.Transformer.no`"
+        ),
+        "cell 5: names 'transformer.model.Transformer.no'",
+    ),
+    "import": (
+        change(3, source="from transformer.masks import no"),
+        "cell 3: names 'transformer.masks.no'",
+    ),
+    "command": (
+        change(5, source="`python -m transformer.masks`"),
+        "cell 5: names 'python -m transformer.masks'",
+    ),
 }
 
 
