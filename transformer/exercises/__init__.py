@@ -1,4 +1,4 @@
-"""Exercises that judge themselves: one module for each lesson.
+"""Exercises that judge themselves: one subpackage for each lesson.
 
 Not in the paper. In a lesson:
 
@@ -14,10 +14,11 @@ Not in the paper. In a lesson:
 
 To add exercises for a lesson:
 
-1. Make a module here, named for the lesson in one word, and in it one `Exercise` for each
-   (see `check.Exercise`): a module-level name, and a reference called `my_` and that name. The
-   reference needs only its arguments and modules that the module imports (`math`, `torch`), for
-   it is shown as the solution. Its parameters become the blank's.
+1. Make a subpackage here, named for the lesson in one word. Its files are named for what they
+   are about, and in them is one `Exercise` for each (see `check.Exercise`): a module-level name,
+   and a reference called `my_` and that name. Its `__init__` lists them in the lesson's order.
+   The reference needs only its arguments and modules that its file imports (`math`, `torch`),
+   for it is shown as the solution. Its parameters become the blank's.
 2. Give three *named* wrong answers or more, each a small function with the mistake that
    people make, and its own hint. A learner's answer is recognised by what it does, so any two
    of them must differ in some case, and each must be wrong in one.
@@ -28,7 +29,6 @@ To add exercises for a lesson:
 4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
    into the heading above: "Perplexity (5 minutes, easy)").
 
-`tests/test_exercises.py` finds every module and lesson by itself and holds them to this;
-`tests/test_exercise_lessons.py` fills the solutions in and runs the lessons to their end.
-What a lesson imports from a second module of exercises, it imports through its first.
+`tests/exercises` finds every exercise and lesson by itself and holds them to this: it tries the
+reference, the blank and every wrong answer, and runs the solutions with the lesson's imports.
 """

@@ -1,0 +1,166 @@
+"""Two exercises of lesson 10: a step of an LSTM, and the state after the last real token."""
+
+import torch
+from torch import Tensor, nn
+
+from transformer.exercises.check import Exercise, Wrong
+
+
+def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Give the hidden state and the cell after one step."""
+    enters, stays, new, leaves = gates.chunk(4)
+    kept = stays.sigmoid() * cell
+    cell = kept + enters.sigmoid() * new.tanh()
+    return [leaves.sigmoid() * cell.tanh(), cell]
+
+
+def _step(gates: Tensor, cell: Tensor, order: str = "isno", squash: bool = True) -> list[Tensor]:
+    """Make the step with the four parts in another order, or the cell let out as it is."""
+    part = dict(zip(order, gates.chunk(4), strict=True))
+    cell = part["s"].sigmoid() * cell + part["i"].sigmoid() * part["n"].tanh()
+    return [part["o"].sigmoid() * (cell.tanh() if squash else cell), cell]
+
+
+def output_third(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Take the third part for the gate of the output."""
+    return _step(gates, cell, order="ison")
+
+
+def stay_first(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Take the first part for what stays."""
+    return _step(gates, cell, order="sino")
+
+
+def not_squashed(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Let the cell out as it is."""
+    return _step(gates, cell, squash=False)
+
+
+def nothing_stays(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Forget what the cell held."""
+    return _step(gates, torch.zeros_like(cell))
+
+
+def swapped_results(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """Give the cell first."""
+    return my_lstm_step(gates, cell)[::-1]
+
+
+def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
+    """An LSTM cell of PyTorch that takes the gates' values as its input, unchanged."""
+    size = len(cell)
+    made = nn.LSTMCell(4 * size, size, bias=False)
+    with torch.no_grad():
+        made.weight_ih.copy_(torch.eye(4 * size))
+        made.weight_hh.zero_()
+        return list(made(gates, (torch.zeros(size), cell)))
+
+
+def _steps() -> list[tuple[Tensor, Tensor]]:
+    chance = torch.Generator().manual_seed(3)
+    sizes = (1, 1, 1, 2, 2, 3)
+    return [
+        (
+            (2 * torch.randn(4 * size, generator=chance)).round(decimals=1),
+            torch.randn(size, generator=chance).round(decimals=1),
+        )
+        for size in sizes
+    ]
+
+
+lstm_step = Exercise(
+    my_lstm_step,
+    minutes=15,
+    difficulty="medium",
+    hints=(
+        "gates.chunk(4) gives four parts: what enters, what stays, the new value, what leaves.",
+        "The new cell is sigmoid(stays) * cell + sigmoid(enters) * tanh(new).",
+        "The hidden state is sigmoid(leaves) * tanh(new cell). Give [hidden, cell].",
+    ),
+    worked=[
+        ((torch.zeros(4), torch.tensor([0.0])), [torch.tensor([0.0]), torch.tensor([0.0])]),
+        (
+            (torch.zeros(4), torch.tensor([2.0])),
+            [torch.tensor([0.380797]), torch.tensor([1.0])],  # 1/2 tanh(1), 1/2 of 2
+        ),
+    ],
+    cases=_steps(),
+    expected=_by_torch,
+    wrong=[
+        Wrong(output_third, "The third part is the new value, the fourth lets the state out."),
+        Wrong(stay_first, "The first part says what enters, the second what stays."),
+        Wrong(not_squashed, "The cell may grow large; tanh squashes it before it is let out."),
+        Wrong(nothing_stays, "The old cell is lost: what stays of it is added."),
+        Wrong(swapped_results, "Both are right, and in the wrong order: hidden first, then cell."),
+    ],
+)
+
+
+def my_last_state(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Give each sentence's state after its last real token, (batch, size)."""
+    rows = torch.arange(len(outputs))
+    return outputs[rows, lengths - 1]
+
+
+def after_padding(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Take the last position, padding or not."""
+    return outputs[:, -1]
+
+
+def one_too_far(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Count from 1 where positions count from 0."""
+    last = lengths.clamp(max=outputs.shape[1] - 1)
+    return outputs[torch.arange(len(outputs)), last]
+
+
+def of_the_longest(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Take the same place in every sentence."""
+    return outputs[:, int(lengths.min()) - 1]
+
+
+def the_mean(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Average the real states."""
+    return torch.stack([row[:n].mean(0) for row, n in zip(outputs, lengths, strict=True)])
+
+
+def _row_by_row(outputs: Tensor, lengths: Tensor) -> Tensor:
+    real = [row[: int(length)] for row, length in zip(outputs, lengths, strict=True)]
+    return torch.stack([states[-1] for states in real])
+
+
+def _padded() -> list[tuple[Tensor, Tensor]]:
+    chance = torch.Generator().manual_seed(4)
+    all_lengths = ([1, 2], [2, 1], [3, 1], [2, 3], [3, 2, 1], [1, 4, 2])
+    return [
+        (
+            torch.randn(len(lengths), max(lengths), 1, generator=chance).round(decimals=1),
+            torch.tensor(lengths),
+        )
+        for lengths in all_lengths
+    ]
+
+
+last_state = Exercise(
+    my_last_state,
+    minutes=10,
+    difficulty="medium",
+    hints=(
+        "A sentence of length 3 has its states at positions 0, 1 and 2; padding follows.",
+        "Index with two tensors at once: the row's number, and the position in that row.",
+        "outputs[torch.arange(len(outputs)), lengths - 1].",
+    ),
+    worked=[
+        (
+            (torch.tensor([[[1.0], [2.0]], [[3.0], [9.0]]]), torch.tensor([2, 1])),
+            torch.tensor([[2.0], [3.0]]),
+        ),
+    ],
+    cases=_padded(),
+    expected=_row_by_row,
+    wrong=[
+        Wrong(after_padding, "Short sentences end before the last position: this is padding."),
+        Wrong(one_too_far, "This is one position too far: the first has the number 0."),
+        Wrong(of_the_longest, "Each sentence ends in a place of its own."),
+        Wrong(the_mean, "Asked for is one state, the last real one, and not the mean of all."),
+    ],
+)

@@ -1,0 +1,15 @@
+"""The exercises of lesson 06, in its order. `Table` is its toy."""
+
+from transformer.exercises.decoding.bleu import brevity, matches
+from transformer.exercises.decoding.ranking import penalised
+from transformer.exercises.decoding.search import beam, step
+from transformer.exercises.toys import Table
+
+__all__ = [
+    "penalised",
+    "brevity",
+    "step",
+    "matches",
+    "beam",
+    "Table",
+]

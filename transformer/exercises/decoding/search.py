@@ -1,0 +1,302 @@
+"""Two exercises of lesson 06: one step of a beam, and a whole beam search over a toy model."""
+
+import heapq
+import itertools
+import random
+from typing import Any
+
+from transformer.config import BOS_ID, EOS_ID
+from transformer.exercises.check import Exercise, Wrong
+from transformer.exercises.toys import Table
+
+
+def my_step(
+    totals: list[float], log_probs: list[list[float]], beam_size: int
+) -> list[tuple[int, int]]:
+    """Choose the best of all continuations, as pairs (row, token)."""
+    candidates = []
+    for row, scores in enumerate(log_probs):
+        for token, score in enumerate(scores):
+            candidates.append((totals[row] + score, row, token))
+    candidates.sort(key=lambda candidate: -candidate[0])
+    return [(row, token) for _, row, token in candidates[:beam_size]]
+
+
+Rows = list[list[float]]
+Chosen = list[tuple[int, int]]
+
+
+def rows_each_their_best(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Let every prefix keep its own best continuation."""
+    best = [(row, scores.index(max(scores))) for row, scores in enumerate(log_probs)]
+    best.sort(key=lambda pair: -(totals[pair[0]] + log_probs[pair[0]][pair[1]]))
+    return best[:beam_size]
+
+
+def forgets_totals(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Compare the last tokens alone."""
+    return my_step([0.0] * len(totals), log_probs, beam_size)
+
+
+def worst_first(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Sort upwards, and take the beginning."""
+    return my_step([-t for t in totals], [[-p for p in row] for row in log_probs], beam_size)
+
+
+def token_then_row(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Give the pair the wrong way round."""
+    return [(token, row) for row, token in my_step(totals, log_probs, beam_size)]
+
+
+def multiplies(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Multiply logarithms, as if they were probabilities."""
+    products = [[-totals[i] * p for p in row] for i, row in enumerate(log_probs)]
+    return my_step([0.0] * len(totals), products, beam_size)
+
+
+def _steps() -> list[tuple[list[float], Rows, int]]:
+    """Small beams without ties."""
+    small = [
+        ([-1.0], [[-0.5, -2.0, -3.0]], 2),
+        ([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2),
+        ([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
+        ([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
+        ([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
+    ]
+    large = [
+        (
+            [-0.31 * (row + 1) ** 1.3 for row in range(rows)],
+            [
+                [-0.17 * ((7 * row + 5 * token) % 11 + 1) ** 1.1 for token in range(5)]
+                for row in range(rows)
+            ],
+            rows,
+        )
+        for rows in (2, 3)
+    ]
+    return small + large
+
+
+def _by_ranking(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Choose a pair where fewer than beam_size others are better: no sorting of candidates."""
+    pairs = list(itertools.product(range(len(totals)), range(len(log_probs[0]))))
+    sums = {(row, token): totals[row] + log_probs[row][token] for row, token in pairs}
+    ranks = {pair: sum(other > sums[pair] for other in sums.values()) for pair in pairs}
+    return sorted((p for p in pairs if ranks[p] < beam_size), key=ranks.__getitem__)
+
+
+step = Exercise(
+    my_step,
+    minutes=10,
+    difficulty="medium",
+    hints=(
+        "Make a list of all candidates first: every row with every token, and their sums.",
+        "The sum of a candidate is totals[row] + log_probs[row][token].",
+        "Sort all candidates of all rows together, the largest sum first, and cut the list at "
+        "beam_size.",
+    ),
+    worked=[
+        (([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
+        (([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
+    ],
+    cases=_steps(),
+    expected=_by_ranking,
+    wrong=[
+        Wrong(
+            rows_each_their_best,
+            "Each prefix keeps its best continuation here: greedy searches side by side. "
+            "All candidates compete, and one prefix may fill the whole beam.",
+        ),
+        Wrong(
+            forgets_totals,
+            "You compare the new tokens alone. What has the prefix cost so far? Add its total.",
+        ),
+        Wrong(
+            worst_first,
+            "These are the least probable ones. Log probabilities are negative, and the best are "
+            "nearest to 0.",
+        ),
+        Wrong(token_then_row, "The pairs stand the wrong way round: give (row, token)."),
+        Wrong(
+            multiplies,
+            "Probabilities are multiplied; their logarithms are added.",
+        ),
+    ],
+)
+
+
+WORDS = (4, 5, 6)
+
+
+def my_beam(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Find the best finished sentence with beam_size prefixes side by side."""
+    bos_id, eos_id = 2, 3
+    best, best_prob = [], 0.0
+    living = [([bos_id], 1.0)]
+    for _ in range(limit):
+        longer = []
+        for written, prob in living:
+            for token, next_prob in next_probs(written).items():
+                if token != eos_id:
+                    longer.append(([*written, token], prob * next_prob))
+                elif prob * next_prob > best_prob:
+                    best, best_prob = written[1:], prob * next_prob
+        longer.sort(key=lambda candidate: -candidate[1])
+        living = longer[:beam_size]
+    return best
+
+
+def beam_of_one(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Follow one prefix only."""
+    return my_beam(next_probs, limit, 1)
+
+
+def cuts_nothing(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Keep every prefix."""
+    return my_beam(next_probs, limit, len(WORDS) ** limit)
+
+
+def each_its_best(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Let each prefix keep its best continuation, and no second one, after the first step."""
+    finished: dict[tuple[int, ...], float] = {}
+    probs = next_probs([BOS_ID])
+    finished[()] = probs[EOS_ID]
+    firsts = heapq.nlargest(beam_size, WORDS, key=probs.__getitem__)
+    living = [([BOS_ID, word], probs[word]) for word in firsts]
+    for _ in range(limit - 1):
+        longer = []
+        for written, prob in living:
+            probs = next_probs(written)
+            finished[tuple(written[1:])] = prob * probs[EOS_ID]
+            word = max(WORDS, key=probs.__getitem__)
+            longer.append(([*written, word], prob * probs[word]))
+        living = longer
+    return _best(finished)
+
+
+def first_finished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Stop at the first round in which a sentence is finished."""
+    return _by_levels(next_probs, min(limit, 2), beam_size)
+
+
+def best_unfinished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Give the best prefix after the last round, finished or not."""
+    living = [([BOS_ID], 1.0)]
+    for _ in range(limit):
+        longer = []
+        for written, prob in living:
+            shares = next_probs(written)
+            longer += [([*written, word], prob * shares[word]) for word in WORDS]
+        living = heapq.nlargest(beam_size, longer, key=lambda candidate: candidate[1])
+    return living[0][0][1:]
+
+
+def _by_levels(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Search with a table of all prefixes of a level and their probabilities."""
+    level: dict[tuple[int, ...], float] = {(): 1.0}
+    finished: dict[tuple[int, ...], float] = {}
+    for _ in range(limit):
+        extended: dict[tuple[int, ...], float] = {}
+        for words, prob in level.items():
+            for token, share in next_probs([BOS_ID, *words]).items():
+                extended[(*words, token)] = prob * share
+        ends = {words for words in extended if words[-1] == EOS_ID}
+        finished |= {words[:-1]: extended[words] for words in ends}
+        kept = heapq.nlargest(beam_size, extended.keys() - ends, key=extended.__getitem__)
+        level = {words: extended[words] for words in kept}
+    return _best(finished)
+
+
+def _best(finished: dict[tuple[int, ...], float]) -> list[int]:
+    return list(max(finished.items(), key=lambda item: item[1])[0])
+
+
+Shares = dict[int, dict[int, float]]
+
+
+def _tables() -> list[tuple[Table, int, int]]:
+    """Toy models drawn by chance, but for those where two candidates are nearly equal."""
+    chance = random.Random(7)
+    cases = []
+    for _ in range(80):
+        rows: Shares = {}
+        for last in (BOS_ID, *WORDS):
+            shares = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
+            if last == BOS_ID:
+                shares[0] = 0  # a sentence without words is no sentence
+            shown = [round(share / sum(shares), 2) for share in shares]
+            rows[last] = dict(zip((EOS_ID, *WORDS), shown, strict=True))
+        cases += [(Table(rows), limit, 2) for limit in (2, 3, 4) if _clear(rows, limit, chance)]
+    return cases
+
+
+def _clear(rows: Shares, limit: int, chance: random.Random) -> bool:
+    """Whether small changes of all shares leave the answer as it is."""
+    answers = set()
+    for _ in range(9):
+        moved = {
+            last: {token: share * chance.uniform(0.97, 1.03) for token, share in row.items()}
+            for last, row in rows.items()
+        }
+        answers.add(tuple(_by_levels(Table(moved), limit, 2)))
+    return len(answers) == 1
+
+
+beam = Exercise(
+    my_beam,
+    minutes=30,
+    difficulty="hard",
+    hints=(
+        "Your search for the most probable sentence in lesson 00 is nearly this one. It kept all "
+        "beginnings; which line would keep only the best?",
+        "In each round: extend every living prefix by every token. One that takes the eos is "
+        "finished: compare it with the best so far. Put all others into one list.",
+        "At the end of the round sort that list by probability, the largest first, and go on "
+        "with its first beam_size entries.",
+    ),
+    worked=[
+        (
+            (
+                Table(
+                    {
+                        2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
+                        4: {3: 0.1, 4: 0.45, 5: 0.45, 6: 0.0},
+                        5: {3: 0.9, 4: 0.05, 5: 0.05, 6: 0.0},
+                        6: {3: 1.0, 4: 0.0, 5: 0.0, 6: 0.0},
+                    }
+                ),
+                3,
+                2,
+            ),
+            [5],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
+        )
+    ],
+    cases=_tables(),
+    expected=_by_levels,
+    wrong=[
+        Wrong(
+            beam_of_one,
+            "Only one prefix is followed here, whatever beam_size is: that is the greedy path.",
+        ),
+        Wrong(
+            cuts_nothing,
+            "You keep every prefix. The result is the best of all, and the time grows without "
+            "bound; a beam keeps beam_size of them after each round.",
+        ),
+        Wrong(
+            each_its_best,
+            "Each prefix keeps its own best continuation here. Let the continuations of all "
+            "prefixes compete in one list: one prefix may have two good ones.",
+        ),
+        Wrong(
+            first_finished,
+            "You stop as soon as a sentence is finished. A longer one may still turn out more "
+            "probable: search on until `limit`.",
+        ),
+        Wrong(
+            best_unfinished,
+            "This is the best prefix at the end, and it has no eos. Only finished sentences "
+            "count: compare each with the best so far when it takes the eos.",
+        ),
+    ],
+)

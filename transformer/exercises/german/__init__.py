@@ -1,0 +1,12 @@
+"""The exercises of lesson 07, in its order."""
+
+from transformer.exercises.german.bleu import brevity_penalty, clipped_precision
+from transformer.exercises.german.checkpoints import average
+from transformer.exercises.german.ranking import best_hypothesis
+
+__all__ = [
+    "average",
+    "best_hypothesis",
+    "brevity_penalty",
+    "clipped_precision",
+]

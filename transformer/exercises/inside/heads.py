@@ -1,0 +1,97 @@
+"""An exercise of lesson 09: a head without its columns."""
+
+import torch
+from torch import Tensor
+
+from transformer.exercises.check import Exercise, Wrong
+
+
+def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Give the weight with one head's columns at 0; heads count from 1."""
+    pruned = weight.clone()
+    pruned[:, (head - 1) * d_v : head * d_v] = 0
+    return pruned
+
+
+def counted_from_zero(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Take the first head for number 0."""
+    pruned = weight.clone()
+    pruned[:, head * d_v : (head + 1) * d_v] = 0
+    return pruned
+
+
+def rows_instead(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Cut the model's dimensions, not the head's."""
+    pruned = weight.clone()
+    pruned[(head - 1) * d_v : head * d_v] = 0
+    return pruned
+
+
+def one_column(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Take a head for one column."""
+    pruned = weight.clone()
+    pruned[:, head - 1] = 0
+    return pruned
+
+
+def interleaved(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Take every n-th column, as if the heads took turns."""
+    pruned = weight.clone()
+    pruned[:, head - 1 :: weight.shape[1] // d_v] = 0
+    return pruned
+
+
+def all_but_this(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Keep only the head that was to go."""
+    return weight - my_prune(weight, head, d_v)
+
+
+def _cut(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Mask the heads' axis after unfolding it."""
+    heads = weight.unflatten(1, (-1, d_v))
+    keep = torch.arange(heads.shape[1]) != head - 1
+    return (heads * keep[:, None]).flatten(1)
+
+
+def _projections() -> list[tuple[Tensor, int, int]]:
+    cases = []
+    for num_heads, d_v in ((2, 1), (2, 2), (3, 2), (2, 3)):
+        size = num_heads * d_v
+        weight = torch.arange(1.0, 1 + size * size).reshape(size, size)
+        cases += [(weight, head, d_v) for head in range(1, num_heads + 1)]
+    return cases
+
+
+prune = Exercise(
+    my_prune,
+    minutes=10,
+    difficulty="medium",
+    hints=(
+        "A linear layer multiplies its input by the columns of its weight: which columns meet "
+        "what head number `head` gives?",
+        "The heads stand side by side, each d_v wide; the first has the columns 0 to d_v - 1.",
+        "Change a copy: pruned = weight.clone(); then pruned[:, start:end] = 0 and return it.",
+    ),
+    worked=[
+        (
+            (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1),
+            torch.tensor([[1.0, 0.0], [3.0, 0.0]]),
+        ),
+    ],
+    cases=_projections(),
+    expected=_cut,
+    wrong=[
+        Wrong(counted_from_zero, "Heads count from 1 here: head 1 has the first d_v columns."),
+        Wrong(
+            rows_instead,
+            "These are rows, and a row makes one dimension of the output. What the head gives "
+            "comes in through columns.",
+        ),
+        Wrong(one_column, "A head is d_v columns wide, not one."),
+        Wrong(
+            interleaved,
+            "The heads do not take turns: each has its d_v columns side by side.",
+        ),
+        Wrong(all_but_this, "You kept the head that was to go, and removed the others."),
+    ],
+)

@@ -1,0 +1,15 @@
+"""The exercises of lesson 00, in its order. `Script` and `Table` are its toys."""
+
+from transformer.exercises.start.averages import weighted_average
+from transformer.exercises.start.losses import perplexity
+from transformer.exercises.start.searches import greedy, most_probable
+from transformer.exercises.toys import Script, Table
+
+__all__ = [
+    "perplexity",
+    "weighted_average",
+    "greedy",
+    "most_probable",
+    "Script",
+    "Table",
+]

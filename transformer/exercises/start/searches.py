@@ -1,0 +1,229 @@
+"""Two exercises of lesson 00: the greedy search, and the best of all sentences.
+
+They ask toy models, so that every right answer is known without a network.
+"""
+
+import itertools
+import math
+from typing import Any
+
+from transformer.config import BOS_ID, EOS_ID
+from transformer.exercises.check import Exercise, Wrong
+from transformer.exercises.toys import Script, Table
+
+
+def my_greedy(next_scores: Any, limit: int) -> list[int]:
+    """Write the best token again and again, until eos or for `limit` tokens."""
+    bos_id, eos_id = 2, 3
+    written = [bos_id]
+    while len(written) <= limit:
+        scores = next_scores(written)
+        best = scores.index(max(scores))
+        if best == eos_id:
+            break
+        written.append(best)
+    return written[1:]
+
+
+def keeps_eos(next_scores: Any, limit: int) -> list[int]:
+    """Write the eos down before looking at it."""
+    written = [BOS_ID]
+    while len(written) <= limit and written[-1] != EOS_ID:
+        scores = next_scores(written)
+        written.append(scores.index(max(scores)))
+    return written[1:]
+
+
+def keeps_bos(next_scores: Any, limit: int) -> list[int]:
+    """Hand over the bos with the translation."""
+    return [BOS_ID, *my_greedy(next_scores, limit)]
+
+
+def runs_past_eos(next_scores: Any, limit: int) -> list[int]:
+    """Know no end but the limit."""
+    written = [BOS_ID]
+    for _ in range(limit):
+        scores = next_scores(written)
+        written.append(scores.index(max(scores)))
+    return written[1:]
+
+
+def counts_bos(next_scores: Any, limit: int) -> list[int]:
+    """Let the bos use up one of the tokens."""
+    return my_greedy(next_scores, limit - 1)
+
+
+def _cut_script(next_scores: Script, limit: int) -> list[int]:
+    """Read the answer off the script, with no search."""
+    return list(itertools.takewhile(lambda token: token != EOS_ID, next_scores.writes(limit)))
+
+
+greedy = Exercise(
+    my_greedy,
+    minutes=15,
+    difficulty="medium",
+    hints=(
+        "The loop of `translate_by_hand` has all the parts, and one thing more to do at its end.",
+        "Begin with [2], the bos. Ask for the scores, find the index of the largest, and look "
+        "whether it is 3, the eos, before you write it down.",
+        "The bos is not among the `limit` tokens: go on while len(written) <= limit, and give "
+        "back written[1:].",
+    ),
+    worked=[((Script([4, 5, 3]), 9), [4, 5]), ((Script([5]), 3), [5, 5, 5])],
+    cases=[
+        (Script(list(tokens)), limit)
+        for length in (1, 2, 3)
+        for tokens in itertools.product((EOS_ID, 4, 5), repeat=length)
+        for limit in (1, 2, 4)
+    ],
+    expected=_cut_script,
+    wrong=[
+        Wrong(
+            keeps_eos,
+            "The eos (3) says that the sentence is over; it is no part of it. Look at the "
+            "token before you keep it, or drop it afterwards.",
+        ),
+        Wrong(
+            keeps_bos,
+            "The bos (2) is only there to give the model something to begin with. "
+            "Leave it out of what you give back.",
+        ),
+        Wrong(
+            runs_past_eos,
+            "Your loop ends at the limit alone. What should happen when the best token is "
+            "the eos (3)?",
+        ),
+        Wrong(
+            counts_bos,
+            "You stop one token early: the bos is in your list, but it is not one of the "
+            "`limit` tokens.",
+        ),
+    ],
+)
+
+
+def my_most_probable(next_probs: Any, limit: int) -> list[int]:
+    """Find the most probable sentence of `limit` tokens, eos included."""
+    bos_id, eos_id = 2, 3
+    best, best_prob = [], 0.0
+    open_ones = [([bos_id], 1.0)]
+    for _ in range(limit):
+        longer = []
+        for written, prob in open_ones:
+            for token, next_prob in next_probs(written).items():
+                if token != eos_id:
+                    longer.append(([*written, token], prob * next_prob))
+                elif prob * next_prob > best_prob:
+                    best, best_prob = written[1:], prob * next_prob
+        open_ones = longer
+    return best
+
+
+def takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
+    """Follow the best token, as the exercise before did."""
+    written = [BOS_ID]
+    while len(written) <= limit:
+        probs = next_probs(written)
+        best = max(probs, key=lambda token: probs[token])
+        if best == EOS_ID:
+            break
+        written.append(best)
+    return written[1:]
+
+
+def _finished(next_probs: Any, limit: int) -> list[tuple[list[int], list[float]]]:
+    """List every finished sentence with its factors, by trying all strings of two words."""
+    found = []
+    for length in range(limit):
+        for words in itertools.product((4, 5), repeat=length):
+            path = [BOS_ID, *words, EOS_ID]
+            rows = [next_probs(path[: i + 1]) for i in range(length + 1)]
+            found.append((list(words), [row[t] for row, t in zip(rows, path[1:], strict=True)]))
+    return found
+
+
+def leaves_out_eos(next_probs: Any, limit: int) -> list[int]:
+    """Score the words and not the end."""
+    return max(_finished(next_probs, limit), key=lambda each: math.prod(each[1][:-1]))[0]
+
+
+def adds_probabilities(next_probs: Any, limit: int) -> list[int]:
+    """Take the sum where the product belongs."""
+    return max(_finished(next_probs, limit), key=lambda each: sum(each[1]))[0]
+
+
+def forgets_eos_in_limit(next_probs: Any, limit: int) -> list[int]:
+    """Allow so many words, and the eos on top."""
+    return _by_trying_all(next_probs, limit + 1)
+
+
+def _by_trying_all(next_probs: Any, limit: int) -> list[int]:
+    return max(_finished(next_probs, limit), key=lambda each: math.prod(each[1]))[0]
+
+
+def _tables() -> list[tuple[Table, int]]:
+    """Every combination of three rows, with the limits at which one sentence is clearly best."""
+    rows = [dict(zip((EOS_ID, 4, 5), p, strict=True)) for p in itertools.permutations((7, 2, 1))]
+    rows += [{EOS_ID: 5, 4: 4, 5: 1}, {EOS_ID: 1, 4: 5, 5: 4}]
+    cases = []
+    for chosen in itertools.product(rows, repeat=3):
+        shares = [{token: share / 10 for token, share in row.items()} for row in chosen]
+        table = Table(dict(zip((BOS_ID, 4, 5), shares, strict=True)))
+        for limit in (1, 2, 3):
+            probs = sorted(math.prod(each[1]) for each in _finished(Table(table.rows), limit))
+            if len(probs) == 1 or probs[-1] > 1.05 * probs[-2]:
+                cases.append((Table(table.rows), limit))
+    return cases[::7]
+
+
+most_probable = Exercise(
+    my_most_probable,
+    minutes=25,
+    difficulty="hard",
+    hints=(
+        "The best first token may lead nowhere good: no token can be left out until "
+        "the end. Keep all the beginnings.",
+        "Keep a list of (written, probability). In each round, make every one longer by every "
+        "token; one that takes the eos is finished and is compared with the best so far.",
+        "A probability is multiplied by next_probs(written)[token], for the eos too; after "
+        "`limit` rounds the best finished sentence is the answer.",
+    ),
+    worked=[
+        (
+            (
+                Table(
+                    {
+                        2: {3: 0.1, 4: 0.5, 5: 0.4},
+                        4: {3: 0.2, 4: 0.4, 5: 0.4},
+                        5: {3: 0.9, 4: 0.05, 5: 0.05},
+                    }
+                ),
+                2,
+            ),
+            [5],  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
+        )
+    ],
+    cases=_tables(),
+    expected=_by_trying_all,
+    wrong=[
+        Wrong(
+            takes_greedy_path,
+            "This is the greedy search: it takes the best token each time, and cannot go "
+            "back when that leads to a worse end.",
+        ),
+        Wrong(
+            leaves_out_eos,
+            "The eos has a probability too, and it counts: without it, a sentence that "
+            "hardly ever ends there looks as good as one that must.",
+        ),
+        Wrong(
+            adds_probabilities,
+            "Probabilities of steps that must all happen are multiplied. A sum rewards "
+            "a sentence for every further step.",
+        ),
+        Wrong(
+            forgets_eos_in_limit,
+            "Your sentence is one token too long: the eos is one of the `limit` tokens.",
+        ),
+    ],
+)

@@ -1,0 +1,13 @@
+"""The exercises of lesson 01, in its order."""
+
+from transformer.exercises.text.batches import pad_and_shift, token_batches
+from transformer.exercises.text.pieces import best_pair
+from transformer.exercises.text.vocabularies import kept_types, unknown_share
+
+__all__ = [
+    "kept_types",
+    "unknown_share",
+    "best_pair",
+    "pad_and_shift",
+    "token_batches",
+]

@@ -1,0 +1,11 @@
+"""The exercises of lesson 11, in its order."""
+
+from transformer.exercises.variations.chance import false_alarms, standard_error
+from transformer.exercises.variations.trees import closing, shared
+
+__all__ = [
+    "false_alarms",
+    "standard_error",
+    "closing",
+    "shared",
+]

@@ -1,0 +1,141 @@
+"""Two exercises of lesson 11: false alarms, and the error of a difference."""
+
+import math
+import statistics
+
+from transformer.exercises.check import Exercise, Wrong
+
+
+def my_false_alarms(comparisons: int, level: float) -> float:
+    """Give the probability of at least one false alarm."""
+    return 1 - (1 - level) ** comparisons
+
+
+def expected_alarms(comparisons: int, level: float) -> float:
+    """Give how many false alarms there are on average."""
+    return comparisons * level
+
+
+def none_at_all(comparisons: int, level: float) -> float:
+    """Give the probability that there is none."""
+    return (1 - level) ** comparisons
+
+
+def every_one(comparisons: int, level: float) -> float:
+    """Give the probability that every comparison is a false alarm."""
+    return level**comparisons
+
+
+def a_single_one(comparisons: int, level: float) -> float:
+    """Give the probability of exactly one."""
+    return comparisons * level * (1 - level) ** (comparisons - 1)
+
+
+def _by_cases(comparisons: int, level: float) -> float:
+    """Add up the probabilities of 1, 2, ... alarms."""
+    return math.fsum(
+        math.comb(comparisons, alarms) * level**alarms * (1 - level) ** (comparisons - alarms)
+        for alarms in range(1, comparisons + 1)
+    )
+
+
+false_alarms = Exercise(
+    my_false_alarms,
+    minutes=5,
+    difficulty="easy",
+    hints=(
+        "First: with what probability does one comparison give no alarm? And all of them?",
+        "At least one is the opposite of none at all.",
+        "1 - (1 - level) ** comparisons.",
+    ),
+    worked=[((1, 0.05), 0.05), ((2, 0.5), 0.75)],
+    cases=[(n, level) for n in (1, 2, 3, 5, 17, 20) for level in (0.01, 0.05, 0.2)],
+    expected=_by_cases,
+    wrong=[
+        Wrong(expected_alarms, "This is how many to expect; with 30 it would be over 1."),
+        Wrong(none_at_all, "This is the probability that there is none."),
+        Wrong(every_one, "This is the probability that all are false alarms."),
+        Wrong(a_single_one, "This is exactly one. Two or three are alarms too."),
+    ],
+)
+
+
+def my_standard_error(first: list[float], second: list[float]) -> float:
+    """Give the standard error of the difference of two means."""
+    squared = 0.0
+    for runs in (first, second):
+        squared += statistics.variance(runs) / len(runs)
+    return math.sqrt(squared)
+
+
+def of_one_run(first: list[float], second: list[float]) -> float:
+    """Give the spread of a single run's difference."""
+    return math.sqrt(statistics.variance(first) + statistics.variance(second))
+
+
+def added(first: list[float], second: list[float]) -> float:
+    """Add the two standard errors."""
+    return math.sqrt(statistics.variance(first) / len(first)) + math.sqrt(
+        statistics.variance(second) / len(second)
+    )
+
+
+def no_root(first: list[float], second: list[float]) -> float:
+    """Give the variance of the difference."""
+    return statistics.variance(first) / len(first) + statistics.variance(second) / len(second)
+
+
+def of_the_population(first: list[float], second: list[float]) -> float:
+    """Divide the squares by n, as if the mean were known."""
+    total = 0.0
+    for runs in (first, second):
+        squares = sum((run - statistics.fmean(runs)) ** 2 for run in runs)
+        total += squares / len(runs) ** 2
+    return math.sqrt(total)
+
+
+def subtracted(first: list[float], second: list[float]) -> float:
+    """Subtract the variances, as the means are subtracted."""
+    return math.sqrt(
+        abs(statistics.variance(first) / len(first) - statistics.variance(second) / len(second))
+    )
+
+
+def _by_sums(first: list[float], second: list[float]) -> float:
+    """The same from sums and sums of squares."""
+    squared = 0.0
+    for runs in (first, second):
+        n, total = len(runs), math.fsum(runs)
+        spread = math.fsum(run * run for run in runs) - total * total / n
+        squared += spread / (n - 1) / n
+    return math.sqrt(squared)
+
+
+standard_error = Exercise(
+    my_standard_error,
+    minutes=10,
+    difficulty="medium",
+    hints=(
+        "statistics.variance(runs) is the variance of a single run. A mean of n runs has an nth.",
+        "Of a difference of two independent means the variances add up.",
+        "The square root of variance(first) / len(first) + variance(second) / len(second).",
+    ),
+    worked=[
+        (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
+        (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
+    ],
+    cases=[
+        ([1.0, 2.0], [1.0, 3.0]),
+        ([25.8, 25.1, 26.3], [24.9, 25.5, 24.0]),
+        ([3.0, 7.0, 5.0, 9.0], [1.0, 2.0]),
+        ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
+    ],
+    expected=_by_sums,
+    wrong=[
+        Wrong(of_one_run, "This is the spread of single runs. Each mean is of several."),
+        Wrong(added, "Variances add up, standard errors do not."),
+        Wrong(no_root, "This is the square of what was asked for."),
+        Wrong(of_the_population, "The mean is estimated from the same runs: divide by n - 1."),
+        Wrong(subtracted, "The means are subtracted, but their uncertainties add up."),
+    ],
+)
