@@ -5,11 +5,9 @@ that runs for ever without asking anything of the exercise (interrupt the kernel
 """
 
 import ast
-import contextlib
 import copy
 import dis
 import inspect
-import io
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +15,21 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal
 
-from transformer.exercises.compare import VALUES_DIFFER, difference, show
-
-Answer = Callable[..., Any]
-Args = tuple[Any, ...]
+from transformer.exercises.compare import VALUES_DIFFER, show
+from transformer.exercises.outcome import (
+    Answer,
+    Args,
+    Outcome,
+    Rule,
+    alike,
+    article,
+    run,
+    shown,
+    try_difference,
+)
 
 PREFIX = "my_"  # of the function that a learner fills in
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
-MAX_SHOWN = 300  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -70,15 +75,6 @@ class Property:
     holds: Callable[..., bool]
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What an answer did with one case."""
-
-    value: Any = None
-    error: str = ""  # in one line
-    changed: bool = False  # whether it changed an argument
-
-
 class Exercise:
     """A function to fill in, with all that is needed to judge and to help.
 
@@ -94,6 +90,8 @@ class Exercise:
             several values are right and the properties decide alone.
         wrong: The mistakes that have a hint of their own, three or more.
         properties: What every right answer has.
+        rules: What the text forbids, where the value alone does not tell: each gives a context
+            that watches an answer and raises `BrokenRuleError`.
     """
 
     def __init__(
@@ -108,11 +106,13 @@ class Exercise:
         worked: Sequence[tuple[Args, Any]] = (),
         expected: Answer | None = None,
         properties: Sequence[Property] = (),
+        rules: Sequence[Rule] = (),
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
         self.reference, self.minutes, self.difficulty = reference, minutes, difficulty
         self.hints, self.wrong, self.worked = tuple(hints), tuple(wrong), tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, tuple(properties)
+        self.rules = tuple(rules)
         self._hints_given = 0
 
     def __repr__(self) -> str:
@@ -147,7 +147,8 @@ class Exercise:
         """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
 
         Args:
-            answer: The learner's function. What it prints is not shown.
+            answer: The learner's function. What it prints in the case shown is shown with it;
+                where it has passed, what it prints in the smallest case.
 
         Returns:
             The verdict; at the end of a cell it is shown.
@@ -156,14 +157,16 @@ class Exercise:
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
         if not callable(answer):
-            what = f"{self.name}: wrong. It was given {_article(answer)}, not a function."
+            what = f"{self.name}: wrong. It was given {article(answer)}, not a function."
             how = f"Write .check({PREFIX}{self.name}), with no brackets after the name."
             return Text(f"{what}\n{how}", "wrong")
+        outcomes: list[Outcome] = []
         for args, right in self.judged_cases:
-            outcome = _run(answer, args)
-            if complaint := self._complaint(outcome, args, right):
-                return self._refuse(answer, outcome, complaint, args, right)
-        return Text(f"{self.name}: passed, {len(self.judged_cases)} cases.", "passed")
+            outcomes.append(run(answer, args, self.rules))
+            if complaint := self._complaint(outcomes[-1], args, right):
+                return self._refuse(answer, outcomes[-1], complaint, args, right)
+        passed = f"{self.name}: passed, {len(outcomes)} cases."
+        return Text("\n".join([passed, *outcomes[0].printed_rows()]), "passed")
 
     def hint(self) -> Text:
         """Give the next hint, a plainer one each time; the last one again at the end."""
@@ -193,14 +196,16 @@ class Exercise:
     def _expect(self, args: Args) -> Any:
         return None if self.expected is None else self.expected(*copy.deepcopy(args))
 
-    def _complaint(self, outcome: _Outcome, args: Args, right: Any) -> str:
+    def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
         """Say in a clause what is wrong with an outcome; "" where nothing is."""
+        if outcome.broken:
+            return outcome.broken
         if outcome.error:
             return f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
         if self.expected is not None:
-            differs = _difference(outcome.value, right)
+            differs = try_difference(outcome.value, right)
             if differs != VALUES_DIFFER:
                 return differs
         for each in self.properties:
@@ -209,48 +214,33 @@ class Exercise:
         return "" if self.expected is None else VALUES_DIFFER
 
     def _refuse(
-        self, answer: Answer, outcome: _Outcome, complaint: str, args: Args, right: Any
+        self, answer: Answer, outcome: Outcome, complaint: str, args: Args, right: Any
     ) -> Text:
-        yours = outcome.error or _shown(outcome.value)
         lines = [
             f"{self.name}: wrong; {complaint}.",
             "The smallest case that shows it:",
             f"    call      {PREFIX}{self.name}({', '.join(map(show, args))})",
-            f"    yours     {yours}",
+            *outcome.rows(),
         ]
         if self.expected is not None:
-            lines.append(f"    expected  {_shown(right)}")
-        mistake = self._recognise(answer)
-        advice = mistake.hint if mistake else f"ex.{self.name}.hint() gives a hint."
-        return Text("\n".join([*lines, _fill(advice)]), "wrong")
+            lines.append(f"    expected  {shown(right)}")
+        return Text("\n".join([*lines, *map(_fill, self._advice(answer))]), "wrong")
 
-    def _recognise(self, answer: Answer) -> Wrong | None:
-        """Find the named mistake that does the same as the answer in every case."""
-        outcomes = [_run(answer, args) for args, _ in self.judged_cases]
-        for mistake in self.wrong:
-            pairs = zip(outcomes, self.judged_cases, strict=True)
-            if all(_same(outcome, _run(mistake.answer, args)) for outcome, (args, _) in pairs):
-                return mistake
-        return None
+    def _advice(self, answer: Answer) -> list[str]:
+        """Say what the mistake is, where an answer does the same as one that has a name."""
+        outcomes = [run(answer, args, self.rules) for args, _ in self.judged_cases]
+        for mistake, made in self._mistakes:
+            if all(map(alike, outcomes, made)):
+                return [mistake.hint]
+        return [f"ex.{self.name}.hint() gives a hint."]
 
-
-def _run(answer: Answer, args: Args) -> _Outcome:
-    """Call an answer with a copy of the arguments, and see what comes of it."""
-    given = copy.deepcopy(args)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            value = answer(*given)
-    except (Exception, SystemExit) as error:
-        return _Outcome(error=_one_line(error))
-    return _Outcome(value, changed=show(given) != show(args))
-
-
-def _one_line(error: BaseException) -> str:
-    try:
-        words = " ".join(str(error).split())
-    except Exception:  # its __str__ is the learner's too
-        words = ""
-    return _cut(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+    @cached_property
+    def _mistakes(self) -> list[tuple[Wrong, list[Outcome]]]:
+        """Every named mistake with what it does in each case."""
+        return [
+            (wrong, [run(wrong.answer, args, self.rules) for args, _ in self.judged_cases])
+            for wrong in self.wrong
+        ]
 
 
 def _is_blank(answer: Any) -> bool:
@@ -268,39 +258,11 @@ def _is_blank(answer: Any) -> bool:
     return True
 
 
-def _difference(yours: Any, expected: Any) -> str:
-    try:
-        return difference(yours, expected)
-    except Exception:  # the learner's value may be of any kind
-        return f"it gives {_article(yours)} that cannot be compared"
-
-
-def _same(one: _Outcome, other: _Outcome) -> bool:
-    if one.error or other.error:
-        return one.error.split(":")[0] == other.error.split(":")[0]
-    return one.changed == other.changed and not _difference(one.value, other.value)
-
-
 def _holds(each: Property, value: Any, args: Args) -> bool:
     try:
         return bool(each.holds(value, *args))
     except Exception:  # the value is not even of the right kind
         return False
-
-
-def _shown(value: Any) -> str:
-    try:
-        return _cut(show(value))
-    except Exception:  # a list that holds itself, say
-        return f"<{type(value).__name__}>"
-
-
-def _article(value: Any) -> str:
-    return f"a value of type {type(value).__name__}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 4] + " ..."
 
 
 def _fill(text: str) -> str:

@@ -10,13 +10,16 @@ from torch import Tensor
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # float32 sums in another order stay well below
 DIGITS = 6  # enough to see a difference that counts
 VALUES_DIFFER = "the values differ"
+WHOLE = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 KINDS = {int: "a whole number", str: "a string", bool: "True or False", type(None): "None"}
 
 
 def difference(yours: Any, expected: Any) -> str:
     """Say what is different, the kind or shape before the values; "" where nothing is.
 
-    A list may stand for a tuple, and a tensor or array without axes for the number.
+    A list may stand for a tuple, and a tensor or array without axes for the number. Floats may
+    be of any precision and may differ by a rounding; whole numbers and masks may not, and no
+    kind stands for another: a network takes neither float ids nor float masks.
 
     Args:
         yours: Anything at all.
@@ -59,6 +62,8 @@ def show(value: Any) -> str:
         return repr(float(f"{value:.{DIGITS}g}"))
     if isinstance(value, Tensor):
         return f"torch.tensor({show(value.tolist())})"
+    if isinstance(value, np.ndarray):
+        return f"np.array({show(value.tolist())})"
     if isinstance(value, list):
         return f"[{', '.join(map(show, value))}]"
     if isinstance(value, tuple):
@@ -68,6 +73,26 @@ def show(value: Any) -> str:
     if type(value).__module__.startswith("transformer."):
         return repr(value)
     return f"<{type(value).__name__}>"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two values are the same to the last digit, and a dict's names in one order.
+
+    What is neither a plain value nor made of them counts as the same if it is shown alike.
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Tensor):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        return bool(((one == other) | ((one != one) & (other != other))).all())
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return same(list(one.items()), list(other.items()))
+    if isinstance(one, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return show(one) == show(other)
 
 
 def _plain(value: Any) -> Any:
@@ -94,6 +119,11 @@ def _tensor_difference(yours: Any, expected: Tensor) -> str:
         return _not_a("a tensor", yours)
     if yours.shape != expected.shape:
         return f"its shape is {tuple(yours.shape)}, not {tuple(expected.shape)}"
+    is_float = yours.is_floating_point() or yours.dtype in WHOLE
+    if not (expected.is_floating_point() and is_float) and yours.dtype != expected.dtype:
+        return f"its numbers are {yours.dtype}, not {expected.dtype}"
+    if not expected.is_floating_point():
+        return "" if torch.equal(yours.cpu(), expected) else VALUES_DIFFER
     one, other = (each.detach().cpu().double() for each in (yours, expected))
     close = torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
     return "" if close else VALUES_DIFFER  # a mistake may be known by its NaN
