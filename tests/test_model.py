@@ -125,6 +125,20 @@ def test_decoding_with_a_cache_equals_decoding_whole(sentences: tuple[Tensor, Te
     assert cache.length == TGT_LEN
 
 
+def test_attention_maps_know_no_dropout(sentences: tuple[Tensor, Tensor]) -> None:
+    model = make(dropout=0.5, attention_dropout=0.5)
+    quiet = model.attention_maps(*sentences)
+    model.train()
+    model.decoder.eval()
+    for maps, expected in zip(model.attention_maps(*sentences), quiet, strict=True):
+        torch.testing.assert_close(maps, expected)
+    assert model.encoder.training
+    assert not model.decoder.training  # every part is in the mode it was in
+    with pytest.raises(UserError, match="44 tokens"):
+        model.attention_maps(torch.full((1, 44), 5), sentences[1][:1])
+    assert model.encoder.training
+
+
 def test_attention_maps(sentences: tuple[Tensor, Tensor]) -> None:
     model, (src, tgt) = make(), sentences
     maps = model.attention_maps(src, tgt)

@@ -6,7 +6,8 @@ faster and never forms them. The fused path serves whenever no weights are asked
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -172,3 +173,18 @@ class AttentionMaps(NamedTuple):
     encoder: Tensor
     decoder: Tensor
     cross: Tensor
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Run a model without dropout; afterwards every part of it is in the mode it was in.
+
+    Not in the paper.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.attention import AttentionMaps
+from transformer.attention import AttentionMaps, evaluating
 from transformer.config import ModelConfig, Positions
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
@@ -179,16 +179,19 @@ class Transformer(nn.Module):
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Give every attention weight for these sentences (the paper's appendix figures).
 
+        Without dropout, in training too.
+
         Args:
             src: Source ids, (batch, src_len).
             tgt_in: Target ids that begin with bos, (batch, tgt_len).
         """
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
-        memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
-        hidden = self.tgt_embedding(tgt_in)
-        _, decoder, cross = self.decoder(hidden, memory, tgt_mask, src_mask, return_weights=True)
-        return AttentionMaps(torch.stack(encoder), torch.stack(decoder), torch.stack(cross))
+        with evaluating(self):
+            memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
+            hidden = self.tgt_embedding(tgt_in)
+            maps = self.decoder(hidden, memory, tgt_mask, src_mask, return_weights=True)[1:]
+        return AttentionMaps(torch.stack(encoder), *map(torch.stack, maps))
 
     def _initialise(self) -> None:
         """Draw the weights: Xavier uniform for matrices, biases 0.

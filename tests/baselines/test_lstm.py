@@ -135,6 +135,15 @@ def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -
     torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
 
 
+def test_attention_maps_know_no_dropout(src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention=True)
+    quiet = model.attention_maps(src, tgt_in).cross
+    model.dropout.p = 0.5
+    model.train()
+    torch.testing.assert_close(model.attention_maps(src, tgt_in).cross, quiet)
+    assert model.training
+
+
 def test_a_search_projects_the_source_once(src: Tensor) -> None:
     model, projected = make(attention=True), []
     model.key_projection.register_forward_hook(lambda *_: projected.append(1))

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from transformer.analysis.heads import all_heads, without_heads
 from transformer.config import ModelConfig, Positions
 from transformer.decoding import greedy_search
 from transformer.experiments.faults import FAULTS, build_with
@@ -56,6 +57,15 @@ def test_own_input_is_the_homeworks_product() -> None:
     summed = torch.einsum("bhqk,bhqd->bhqd", weights, values)  # k is in the weights alone
     expected = attention.output_projection(summed.transpose(1, 2).flatten(2))
     torch.testing.assert_close(broken(hidden)[0], expected)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_heads_can_be_removed_from_a_faulted_model_too(fault: str) -> None:
+    model = built(fault)
+    encoder = [head for head in all_heads(model) if head.stack == "encoder"]
+    with without_heads(model, encoder), torch.no_grad():
+        layer = model.encoder.layers[0]
+        assert (layer.self_attention(torch.randn(2, 5, 24))[0] == 0).all()
 
 
 def test_a_lost_self_attention_leaves_one_word_of_the_target() -> None:

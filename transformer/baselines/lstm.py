@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from transformer.attention import AttentionMaps, scaled_dot_product_attention
+from transformer.attention import AttentionMaps, evaluating, scaled_dot_product_attention
 from transformer.config import RecurrentConfig
 from transformer.masks import padding_mask
 
@@ -175,6 +175,8 @@ class Recurrent(nn.Module):
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Give every attention weight for these sentences: at most one head, from target to source.
 
+        Without dropout, in training too.
+
         Args:
             src: Source ids, (batch, src_len).
             tgt_in: Target ids that begin with bos, (batch, tgt_len).
@@ -184,7 +186,8 @@ class Recurrent(nn.Module):
             without attention.
         """
         src_mask = padding_mask(src)
-        weights = self._steps(tgt_in, self.encode(src, src_mask), src_mask, None)[1]
+        with evaluating(self):
+            weights = self._steps(tgt_in, self.encode(src, src_mask), src_mask, None)[1]
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
 
         def no_layer(q_len: int, k_len: int) -> Tensor:

@@ -24,6 +24,11 @@ class _Altered(nn.Module):
         super().__init__()
         self.attention = attention
 
+    @property
+    def output_projection(self) -> nn.Linear:
+        """The attention's own, which adds up its heads."""
+        return self.attention.output_projection
+
     def forward(
         self,
         query: Tensor,
