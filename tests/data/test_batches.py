@@ -49,16 +49,6 @@ def test_tokens_are_counted_with_end_marks_and_without_padding() -> None:
     assert batch.num_tgt_tokens == 3 + 4
 
 
-def test_masks_by_hand() -> None:
-    batch = collate(PAIRS)
-    assert batch.src_mask.shape == (2, 1, 1, 4)
-    assert batch.src_mask[:, 0, 0].tolist() == [[True] * 4, [True, True, False, False]]
-    assert batch.tgt_mask.shape == (2, 1, 4, 4)
-    assert batch.tgt_mask[1, 0].tolist() == torch.ones(4, 4).tril().bool().tolist()
-    assert batch.tgt_mask[0, 0, 2].tolist() == [True, True, True, False]
-    assert not batch.tgt_mask[0, 0, :, 3].any()
-
-
 def test_to_moves_every_tensor() -> None:
     moved = collate(PAIRS).to("meta")
     assert {t.device.type for t in (moved.src, moved.tgt_in, moved.tgt_out)} == {"meta"}
@@ -198,6 +188,14 @@ def test_larger_pools_pad_less() -> None:
         for size in (1, 53)
     )
     assert large < 0.8 * small
+
+
+@pytest.mark.parametrize("sentences", [None, 4])
+def test_a_pool_holds_about_its_number_of_batches(sentences: int | None) -> None:
+    examples = examples_of([(6, 6)] * 900)
+    batches = TokenBudgetBatches(examples, 7 * 16, sentences, pool_batches=9)
+    pools = [*batches._pools(range(len(examples)))][:-1]
+    assert {len([*batches._pack(pool)]) for pool in pools} == {9}
 
 
 def test_a_sentence_over_the_budget_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Sentences to tensors: padding, masks, and batches of about equal size (§5.1)."""
+"""Sentences to tensors: padding, and batches of about equal size (§5.1)."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,6 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.masks import decoder_mask, padding_mask
 from transformer.support.errors import UserError
 
 
@@ -46,16 +45,6 @@ class Batch:
     def num_tgt_tokens(self) -> int:
         """Target tokens without padding, end marks included: the terms of the loss."""
         return int((self.tgt_out != PAD_ID).sum())
-
-    @property
-    def src_mask(self) -> Tensor:
-        """Where the source is no padding: (batch, 1, 1, src_len), True = may attend."""
-        return padding_mask(self.src, PAD_ID)
-
-    @property
-    def tgt_mask(self) -> Tensor:
-        """No padding and no later token: (batch, 1, tgt_len, tgt_len), True = may attend."""
-        return decoder_mask(self.tgt_in, PAD_ID)
 
     def to(self, device: torch.device | str) -> Self:
         """Give the batch on another device."""
@@ -204,13 +193,15 @@ class TokenBudgetBatches:
             yield collate([self.examples[index] for index in batch])
 
     def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
-        """Cut the order where a pool has `pool_batches` x `batch_tokens` tokens."""
+        """Cut the order where a pool has the tokens, or the sentences, of `pool_batches` batches."""
+        most_tokens = self.pool_batches * self.batch_tokens
+        most_sentences = self.pool_batches * self.batch_sentences
         pool: list[int] = []
         tokens = 0
         for index in order:
             pool.append(index)
             tokens += _length(self.examples[index])
-            if tokens >= self.pool_batches * self.batch_tokens:
+            if tokens >= most_tokens or len(pool) >= most_sentences:
                 yield pool
                 pool, tokens = [], 0
         if pool:
