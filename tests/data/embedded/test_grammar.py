@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+from dataclasses import fields
 from itertools import islice, pairwise, permutations
 from pathlib import Path
 from zlib import crc32
@@ -11,7 +12,7 @@ import pytest
 
 from transformer.data.embedded import build as building
 from transformer.data.embedded.build import build, line, sentence_of
-from transformer.data.embedded.lexicon import Adjective, Noun, Time
+from transformer.data.embedded.lexicon import Adjective, Lexicon, Noun, Time
 from transformer.data.embedded.reader import (
     FILE,
     LANGUAGES,
@@ -285,9 +286,10 @@ def test_the_file_is_written_whole_or_not_at_all(
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_sizes_and_lemmas() -> None:
+def test_sizes_and_entries() -> None:
     assert {split: len(split_of(split)) for split in SIZES} == SIZES
-    assert lexicon().lemmas >= 200
+    tables = {one.name: len(getattr(lexicon(), one.name)) for one in fields(Lexicon)}
+    assert sum(tables.values()) - tables["names"] >= 200
     nouns = [each.en for each in lexicon().nouns]
     adjectives = [each.en for each in lexicon().adjectives]
     assert len(set(nouns)) == len(nouns)

@@ -134,9 +134,3 @@ class Lexicon:
     modals: dict[str, Modal]
     places: tuple[Place, ...]
     times: tuple[Time, ...]
-
-    @property
-    def lemmas(self) -> int:
-        """How many words have an entry, proper names not counted."""
-        tables = (self.nouns, self.adjectives, self.verbs, self.modals, self.places, self.times)
-        return sum(len(table) for table in tables)

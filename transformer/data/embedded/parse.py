@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from transformer.data.embedded.tree import Clause, Key, Phrase, Tree, Word
 
-BLOCK = 32  # keys of one phrase or clause, see `grammar_tree`
+BLOCK = 32  # keys of one phrase or clause, see `tree`
 _PLACE = range(Key.TIME + 6, Key.TIME + 9)  # preposition, article, noun of a place
 _TIME = range(Key.TIME, Key.TIME + 6)
 
@@ -68,7 +68,7 @@ def parse(tree: Tree, words: list[Word]) -> str:
 
     Args:
         tree: What the sentence means.
-        words: The sentence, as `grammar_english.english` says it.
+        words: The sentence, as `english.english` says it.
     """
     tags = _tags(tree, words)
     waiting = sorted(_spans(tree, words), key=lambda span: (span.start, -span.end))

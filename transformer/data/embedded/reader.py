@@ -45,7 +45,7 @@ class Sentence:
         en, fr, de: Its text; blanks separate the tokens, punctuation included.
         links: For "en-fr", "en-de", "fr-de" the tokens (from 0) that mean the same: "0-0 1-2".
         phenomena: What it shows of grammar.
-        parse: The tree of its English phrases, as `grammar_parse` writes it.
+        parse: The tree of its English phrases, as `parse` writes it.
     """
 
     en: str
@@ -70,7 +70,7 @@ class Sentence:
 
 @cache
 def _corpus() -> dict[str, tuple[Sentence, ...]]:
-    """Read every split from the file that `grammar_build` writes."""
+    """Read every split from the file that `build` writes."""
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
     with gzip.open(corpus_folder() / FILE, "rt", encoding="utf-8") as file:
         for line in file:

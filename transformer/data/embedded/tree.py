@@ -47,9 +47,8 @@ class Phenomenon(StrEnum):
 class Key:
     """Offsets of a part's meanings from its own key; links arise where two words share one."""
 
-    DET, NOUN, COUNT, PREP, JOIN, PARTITIVE, ADJECTIVE = 0, 1, 2, 3, 4, 5, 6
-    TENSE, VERB, NOT, MODAL, VERB_PREP, SELF, RELATIVE, ASK, PLACE, FRONT, COPULA = range(11)
-    TIME = 12
+    DET, NOUN, COUNT, PREP, JOIN, ADJECTIVE = range(6)  # of a phrase; adjectives count on
+    TENSE, VERB, NOT, MODAL, VERB_PREP, SELF, RELATIVE, ASK, FRONT, COPULA, TIME = range(11)
 
 
 @dataclass(eq=False, slots=True)
