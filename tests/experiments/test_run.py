@@ -191,8 +191,8 @@ def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     for one in (run("with dropout", 1, 30.0), run("as it is", 3, 2.0), run("as it is", 1, 1.0)):
         add_run(record, SMALL, one)
     add_run(record, SMALL, run("with dropout", 1, 31.0))
-    assert scores(read_json(record)) == {"as it is": [1.0, 2.0], "with dropout": [31.0]}
-    assert scores(read_json(record), "beam") == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
+    assert scores(read_json(record), "greedy") == {"as it is": [1.0, 2.0], "with dropout": [31.0]}
+    assert scores(read_json(record)) == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
 
 
 @pytest.mark.parametrize(
