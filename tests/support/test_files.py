@@ -1,6 +1,8 @@
 import json
 import os
 import resource
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from transformer.support.files import (
     check_file,
     check_folder,
     read_json,
+    remove_unfinished,
     write_atomically,
     write_json,
 )
@@ -52,6 +55,63 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
         write_json(path, {"new": 2})
         assert json.load(old) == {"old": 1}
     assert read_json(path) == {"new": 2}
+
+
+def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path, length = tmp_path / "a.json", 200_000
+    write_atomically(path, b"0" * length)
+
+    def write(digit: bytes) -> list[bytes]:
+        """Write one digit again and again; give what was read in between and was not whole."""
+        torn = []
+        for _ in range(25):
+            write_atomically(path, digit * length)
+            content = path.read_bytes()
+            if content != content[:1] * length:
+                torn.append(content)
+        return torn
+
+    with ThreadPoolExecutor(4) as threads:
+        torn = [part for parts in threads.map(write, (b"1", b"2", b"3", b"4")) for part in parts]
+    assert not torn
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, error: BaseException
+) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+    monkeypatch.setattr(os, where, _fail_with(error))
+    with pytest.raises((UserError, KeyboardInterrupt)):
+        write_json(path, {"new": 2})
+    assert os.listdir(tmp_path) == ["a.json"]
+    assert read_json(path) == {"old": 1}
+
+
+def _fail_with(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_what_a_killed_writer_left_is_removed_and_no_more(tmp_path: Path) -> None:
+    kept = [tmp_path / name for name in ("a.json", "notes.tmp", ".hidden")]
+    for path in (*kept, tmp_path / ".a.json.5f1c.tmp"):
+        path.write_bytes(b"")
+    (tmp_path / ".folder.tmp").mkdir()
+    remove_unfinished(tmp_path)
+    remove_unfinished(tmp_path / "nowhere")
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / ".folder.tmp"])
+
+
+def test_others_may_read_a_new_file_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    write_atomically(tmp_path / "ours", b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_folder_that_is_a_file(tmp_path: Path) -> None:

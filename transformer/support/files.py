@@ -3,34 +3,50 @@
 import contextlib
 import json
 import os
+import uuid
 from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
 
+TEMPORARY = ".tmp"  # ends the name of a file that is being written
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file by new content: after a crash it holds the old or the new, whole.
 
+    Several threads or processes may write the same file: the last one to end has its way.
+
     Raises:
         UserError: no space, no permission ...; the file of before is unharmed.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY}")  # this call's alone
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         before = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
             f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "
             f"make room or choose another folder{before}"
         ) from error
+    finally:
+        with contextlib.suppress(OSError):  # after a success it has its new name
+            temporary.unlink()
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete what `write_atomically` left in a folder when its process was killed.
+
+    Only where no other process writes: its unfinished files would go too.
+    """
+    for path in folder.glob(f".*{TEMPORARY}"):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:
