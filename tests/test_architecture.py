@@ -20,7 +20,7 @@ NETWORK = ("masks", "attention", "embeddings", "layers", "model", "baselines")
 FORBIDDEN = {
     **{part: {"data", "training", "charts"} for part in NETWORK},
     "decoding": {"data", "model", "baselines"},
-    "training.loop": {"model", "baselines"},
+    **{f"training.{name}": {"model", "baselines"} for name in ("loop", "run", "updates", "loss")},
 }
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 250, 40  # docstrings, comments and blank lines not counted
 

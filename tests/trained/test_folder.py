@@ -133,3 +133,69 @@ def test_two_vocabularies_make_two_embeddings(tiny_folder: Path) -> None:
     free = model_folder.Description(apart, tokenizer, tokenizer).build()
     one_table = tokenizer.vocab_size * recipe.model.d_model
     assert count_parameters(free) == count_parameters(tied) + 2 * one_table
+
+
+def folder_with(tmp_path: Path, *steps: int) -> RunFolder:
+    folder = RunFolder(tmp_path)
+    for step in steps:
+        save_tensors(folder.step_file(step), {"a": torch.ones(1)})
+    return folder
+
+
+def test_step_files_come_in_the_order_of_their_steps(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, 500, 1_000_000, 20, 999_999)
+    names = ["step_000020", "step_000500", "step_999999", "step_1000000"]
+    assert [path.stem for path in folder.step_files()] == names
+
+
+@pytest.mark.parametrize(
+    ("newest", "up_to", "left"),
+    [(2, 13, [11, 13]), (2, 12, [7, 11]), (5, 13, [5, 7, 11, 13]), (1, 4, []), (3, 0, [])],
+)
+def test_only_the_newest_before_a_step_are_left(
+    tmp_path: Path, newest: int, up_to: int, left: list[int]
+) -> None:
+    folder = folder_with(tmp_path, 5, 7, 11, 13)
+    folder.drop_step_files(newest=newest, up_to=up_to)
+    assert folder.step_files() == [folder.step_file(step) for step in left]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["step_000020 (1).safetensors", "step_.safetensors", "step_best.safetensors", "notes.txt"],
+)
+def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+    folder = folder_with(tmp_path, 5, 20)
+    foreign = folder.last.with_name(name)
+    foreign.write_text("mine")
+    assert folder.step_files() == [folder.step_file(5), folder.step_file(20)]
+    folder.drop_step_files(newest=0, up_to=0)
+    assert folder.step_files() == []
+    assert not folder.holds_weights()
+    assert foreign.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["last", "best", "model", "step"])
+def test_any_weights_are_seen(tmp_path: Path, name: str) -> None:
+    folder = RunFolder(tmp_path)
+    assert not folder.holds_weights()
+    path = folder.step_file(3) if name == "step" else getattr(folder, name)
+    save_tensors(path, {"a": torch.ones(1)})
+    assert folder.holds_weights()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_no_weights_are_overwritten(tmp_path: Path, resume: bool) -> None:
+    folder = RunFolder(tmp_path)
+    folder.check(resume)  # nothing is here
+    save_tensors(folder.model, {"a": torch.ones(1)})
+    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from: choose"):
+        folder.check(resume)
+
+
+def test_a_run_is_gone_on_with_only_if_asked_for(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    save_tensors(folder.last, {"a": torch.ones(1)})
+    folder.check(resume=True)
+    with pytest.raises(UserError, match="already holds a run: resume it"):
+        folder.check(resume=False)

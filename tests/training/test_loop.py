@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.helpers import ROOT
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
@@ -23,7 +25,7 @@ from transformer.support.errors import UserError
 from transformer.trained.checkpoint import load_tensors, save_tensors
 from transformer.trained.folder import RunFolder
 from transformer.trained.log import Report, TrainingResult, read_log
-from transformer.training import loop
+from transformer.training import run as run_module
 from transformer.training.loop import train
 from transformer.training.loss import validation_loss
 from transformer.training.schedule import learning_rate
@@ -93,6 +95,24 @@ def go(
 def same_weights(one: nn.Module, two: nn.Module) -> bool:
     pairs = zip(one.state_dict().values(), two.state_dict().values(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)
+
+
+def all_are_finite(out: Path) -> None:
+    """Hold every number that a run has saved to be one."""
+    for path in out.rglob("*.safetensors"):
+        tensors, _ = load_tensors(path)
+        assert all(torch.isfinite(tensor).all() for tensor in tensors.values()), path
+
+
+def same_files(one: Path, two: Path) -> None:
+    """Hold the weights and states of two runs to be the same, file by file."""
+    names = [sorted(p.relative_to(out) for p in out.rglob("*.safetensors")) for out in (one, two)]
+    assert names[0] == names[1]
+    for name in names[0]:
+        (first, about), (second, about_too) = load_tensors(one / name), load_tensors(two / name)
+        assert first.keys() == second.keys(), name
+        assert all(torch.equal(first[key], second[key]) for key in first), name
+        assert about.get("loss") == about_too.get("loss"), name
 
 
 def told(out: Path) -> list[dict[str, Any]]:
@@ -259,11 +279,48 @@ def test_a_step_that_is_not_finite_stops_the_run(tmp_path: Path, where: str) -> 
         UserError, match=r"step 8: the loss .*last\.safetensors of step 6, is unharmed"
     ):
         go(tmp_path, model)
-    assert all(torch.isfinite(tensor).all() for tensor in model.state_dict().values())
+    all_are_finite(tmp_path)
     resumed, straight = Tiny(), Tiny()
     go(tmp_path, resumed, resume=True)  # the fault was in the machine, say
     go(tmp_path / "straight", straight)
     assert same_weights(resumed, straight)
+
+
+@pytest.mark.parametrize("stop_after", [None, 8])
+def test_a_step_that_is_not_finite_is_named_before_anything_is_saved(
+    tmp_path: Path, stop_after: int | None
+) -> None:
+    # Seen only when something is due: the next report would come at step 100.
+    model, passes = Tiny(), 0
+
+    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
+        nonlocal passes
+        passes += module.training
+        return logits * float("nan") if passes == 7 and module.training else logits
+
+    model.register_forward_hook(spoil)
+    with pytest.raises(UserError, match=r"step 7: the loss .* of step 6, is unharmed"):
+        go(tmp_path, model, replace(CONFIG, report_every=100), stop_after=stop_after)
+    all_are_finite(tmp_path)
+    assert [line["step"] for line in told(tmp_path)] == [3, 6]
+
+
+def test_a_step_waits_for_no_number_from_the_device(tmp_path: Path) -> None:
+    class Reads(TorchDispatchMode):
+        """Counts how often a tensor's number is read."""
+
+        count = 0
+
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            self.count += function is torch.ops.aten._local_scalar_dense.default
+            return function(*args, **(kwargs or {}))
+
+    config = replace(CONFIG, report_every=100, validate_every=100)
+    with Reads() as reads:
+        go(tmp_path, Tiny(), config, stop_after=7)
+    assert reads.count == 7  # each batch counts its tokens, before it goes to the device
 
 
 def test_not_finite_before_the_first_checkpoint(tmp_path: Path) -> None:
@@ -391,6 +448,76 @@ def test_more_steps_may_be_asked_for_later(tmp_path: Path) -> None:
     assert same_weights(straight, extended)
 
 
+@pytest.mark.parametrize("first", [10, 11])
+@pytest.mark.parametrize("longer", [12, 13, 15])
+@pytest.mark.parametrize("average_last", [1, 3])
+def test_an_end_between_validations_leaves_no_trace_in_a_longer_run(
+    tmp_path: Path, first: int, longer: int, average_last: int
+) -> None:
+    # The first run validates at 3, 6, 9 and at its end, which the longer run passes by.
+    config = replace(CONFIG, average_last=average_last, patience=100)
+    straight, extended = Tiny(), Tiny()
+    whole = go(tmp_path / "1", straight, replace(config, steps=longer))
+    go(tmp_path / "2", Tiny(), replace(config, steps=first))
+    result = go(tmp_path / "2", extended, replace(config, steps=longer), resume=True)
+    assert same_weights(straight, extended)
+    assert (result.final_loss, result.final_from) == (whole.final_loss, whole.final_from)
+    assert result.best_loss == whole.best_loss
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+    same_files(tmp_path / "1", tmp_path / "2")
+
+
+def test_an_end_between_validations_that_is_the_best_is_forgotten_in_a_longer_run(
+    tmp_path: Path,
+) -> None:
+    # After step 4 all is unlearned: it has the lowest loss of all.
+    config = replace(CONFIG, steps=4, learning_rate_factor=2.0, patience=2)
+    model = Tiny()
+    short = go(tmp_path / "2", model, config)
+    losses = {line["step"]: line["loss"] for line in told(tmp_path / "2")}
+    assert short.best_loss == losses[4] < losses[3]
+    assert validation_loss(model, HELD_OUT) == pytest.approx(short.final_loss, abs=1e-9)
+
+    class Worse:
+        """The data, with targets from the fifth batch on that are never right."""
+
+        def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+            for place, batch in enumerate(DATA.epoch(number, start), start):
+                wrong = batch.tgt_out.where(batch.tgt_out == PAD_ID, 1)
+                yield Batch(batch.src, batch.tgt_in, wrong if place > 3 else batch.tgt_out)
+
+    longer, straight, extended = replace(config, steps=12), Tiny(), Tiny()
+    whole = go(tmp_path / "1", straight, longer, batches=Worse())
+    result = go(tmp_path / "2", extended, longer, batches=Worse(), resume=True)
+    assert (result.step, result.best_loss) == (whole.step, whole.best_loss)
+    assert same_weights(straight, extended)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+    same_files(tmp_path / "1", tmp_path / "2")
+
+
+def test_resuming_what_ended_between_validations_changes_nothing(tmp_path: Path) -> None:
+    config = replace(CONFIG, steps=10, average_last=3)
+    first, second = Tiny(), Tiny()
+    result = go(tmp_path, first, config)
+    before = told(tmp_path)
+    again = go(tmp_path, second, config, resume=True)
+    assert same_weights(first, second)
+    assert (again.step, again.final_loss, again.final_from, again.best_loss) == (
+        result.step, result.final_loss, result.final_from, result.best_loss,
+    )  # fmt: skip
+    assert told(tmp_path) == before
+
+
+def test_a_compiled_model_leaves_what_a_plain_one_does(tmp_path: Path) -> None:
+    plain, resumed = Tiny(), Tiny()
+    compiled = torch.compile(Tiny(), backend="eager")
+    go(tmp_path / "1", plain)
+    go(tmp_path / "2", compiled, stop_after=5)
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(plain, resumed)
+    same_files(tmp_path / "1", tmp_path / "2")
+
+
 def test_resuming_what_never_saved_begins(tmp_path: Path) -> None:
     straight, resumed = Tiny(), Tiny()
     go(tmp_path / "1", straight)
@@ -424,11 +551,11 @@ def test_killed_while_the_first_checkpoint_is_made(
             raise KeyboardInterrupt
         save_state(*arguments, **options)
 
-    save_state = RunFolder.save_state
+    save_state = run_module.save_state
     straight, resumed = Tiny(), Tiny()
     go(tmp_path / "1", straight)
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "save_state", die_at)
+        patch.setattr(run_module, "save_state", die_at)
         with pytest.raises(KeyboardInterrupt):
             go(tmp_path / "2", Tiny())
     go(tmp_path / "2", resumed, resume=True)
@@ -462,7 +589,7 @@ def test_a_validation_that_was_not_saved_leaves_no_trace(
     go(tmp_path / "1", straight)
     go(tmp_path / "2", Tiny(), stop_after=5)
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "save_state", die)
+        patch.setattr(run_module, "save_state", die)
         with pytest.raises(KeyboardInterrupt):
             go(tmp_path / "2", Tiny(), replace(CONFIG, steps=5), resume=True)
     assert told(tmp_path / "2")[-1]["step"] == 5
@@ -514,14 +641,32 @@ def test_damaged_checkpoint(tmp_path: Path, damage: str) -> None:
         go(tmp_path, Tiny(), resume=True)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+def test_what_a_killed_run_had_begun_to_write_is_removed(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), stop_after=4)
+    unfinished = [
+        tmp_path / "checkpoints" / ".last.safetensors.5f1c.tmp",
+        tmp_path / ".log.jsonl.93ab.tmp",
+    ]
+    for path in unfinished:
+        path.write_bytes(b"half")
+    go(tmp_path, Tiny(), resume=True)
+    assert not any(path.exists() for path in unfinished)
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: Path, target: Path) -> None:
+        if target.name == "last.safetensors":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace_file(source, target)
+
+    replace_file = os.replace
     straight, resumed = Tiny(), Tiny()
     go(tmp_path / "1", straight)
     go(tmp_path / "2", Tiny(), stop_after=4)
-    (tmp_path / "2" / "checkpoints" / ".last.safetensors.tmp").symlink_to("/dev/full")
-    with pytest.raises(UserError, match=r"cannot save .*No space left.* is unharmed"):
-        go(tmp_path / "2", Tiny(), resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(UserError, match=r"cannot save .*No space left.* is unharmed"):
+            go(tmp_path / "2", Tiny(), resume=True)
     go(tmp_path / "2", resumed, resume=True)
     assert same_weights(straight, resumed)
     assert told(tmp_path / "1") == told(tmp_path / "2")
@@ -553,9 +698,9 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = RunFolder.save_state
-    monkeypatch.setattr(RunFolder, "save_state", slow_save)
-    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now))
+    save_state = run_module.save_state
+    monkeypatch.setattr(run_module, "save_state", slow_save)
+    monkeypatch.setattr(run_module, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
     speeds: dict[int, float | None] = {}

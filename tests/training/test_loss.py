@@ -113,14 +113,6 @@ def test_gradient_is_probabilities_less_targets(
     torch.testing.assert_close(logits.grad, 3 * (logits.detach().softmax(-1) - wanted) * real)
 
 
-def test_gradient_is_given_once() -> None:
-    logits, targets = example()
-    loss = label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0).loss
-    loss.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
-
-
 @FORMS
 def test_only_real_tokens_count(over_all: bool) -> None:
     logits, targets = example()
@@ -230,13 +222,40 @@ def test_validation_needs_tokens() -> None:
         validation_loss(Bigram(), [])
 
 
+def test_the_plain_form_is_computed_in_the_precision_of_the_logits() -> None:
+    logits, targets = example()
+    wanted = smoothed_targets(targets, VOCAB, smoothing=0.1, pad_id=PAD_ID, dtype=torch.float64)
+    sums = label_smoothing_loss(logits.double(), targets, smoothing=0.1, pad_id=PAD_ID)
+    assert sums.loss.dtype == wanted.dtype == torch.float64
+    by_hand = -(wanted * logits.double().log_softmax(-1)).sum()
+    torch.testing.assert_close(sums.loss, by_hand, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_validation_that_fails_leaves_the_mode_as_it_was(training: bool) -> None:
+    model = Bigram().train(training)
+    foreign = batch([VOCAB + 2, VOCAB, EOS_ID])  # the model has no such type
+    with pytest.raises(IndexError):
+        validation_loss(model, [foreign])
+    assert model.training == training
+
+
 def test_batch_loss_follows_the_configuration() -> None:
     model, data = Bigram().eval(), batch([5, 7, EOS_ID], [6, EOS_ID])
     config = TrainingConfig(label_smoothing=0.2, smooth_over_all=False)
     wanted = label_smoothing_loss(
         model(data.src, data.tgt_in), data.tgt_out, smoothing=0.2, pad_id=PAD_ID, over_all=False
     )
-    assert torch.equal(batch_loss(model, data, config).loss, wanted.loss)
+    given = batch_loss(model, data, config)
+    torch.testing.assert_close(given, wanted)
+    assert int(given.tokens) == 5
+
+
+def test_batch_loss_of_a_vocabulary_without_a_third_type() -> None:
+    data = Batch(src=torch.ones(1, 1), tgt_in=torch.ones(1, 1), tgt_out=torch.ones(1, 1).long())
+    config = TrainingConfig(smooth_over_all=False)
+    with pytest.raises(UserError, match="a vocabulary of 2"):
+        batch_loss(lambda src, tgt_in: torch.zeros(1, 1, 2), data, config)  # type: ignore[arg-type]
 
 
 def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:

@@ -54,7 +54,7 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     result = train_recipe(RECIPE, out, device=CPU, on_begin=begun.append, on_report=reports.append)
     assert not result.interrupted
     assert sorted(path.name for path in out.iterdir()) == [
-        "checkpoints", "log.jsonl", "model.safetensors", "recipe.json", "run.json",
+        "checkpoints", "data.json", "log.jsonl", "model.safetensors", "recipe.json", "run.json",
         "src_tokenizer.json", "tgt_tokenizer.json",
     ]  # fmt: skip
     assert len(read_log(out / "log.jsonl")) == len(reports) == 5 + 3
@@ -102,6 +102,56 @@ def test_more_steps_go_on(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has done 7 steps already"):
         carry_out(RECIPE, tmp_path, resume=True)
     assert read_model(tmp_path)[0].recipe == longer
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("split", "part"), [("train", "training"), ("validation", "validation")])
+def test_other_data_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str, part: str
+) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+
+    def changed(name: str, of: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        text = small_corpus(name, of, src_lang, tgt_lang)
+        if of != split:
+            return text
+        tgt = [text.tgt[5], *text.tgt[1:5], text.tgt[0], *text.tgt[6:]]  # two change places
+        return ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=text.src, tgt=tgt)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(corpora, "load", changed)
+        with pytest.raises(
+            UserError,
+            match=f"the {part} examples are not those that the run was begun with .*data.json.*"
+            "put the corpus and the tokenizers back as they were, or begin in another folder",
+        ) as caught:
+            carry_out(RECIPE, tmp_path, resume=True)
+    assert "\n" not in str(caught.value)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+    assert carry_out(RECIPE, tmp_path, resume=True).step == 5
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_of_before_data_was_remembered_goes_on_with_a_word(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    (tmp_path / "data.json").unlink()
+    begun: list[str] = []
+    result = train_recipe(
+        RECIPE, tmp_path, resume=True, device=CPU, on_begin=begun.append, on_report=lambda _: None
+    )
+    assert result.step == 5
+    assert begun[0].startswith(f"{tmp_path} has no data.json: nothing tells whether")
+    assert not (tmp_path / "data.json").exists()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("content", [b"[1]", b'{"training": 1}', b"half"])
+def test_damaged_data_json(tmp_path: Path, content: bytes) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=1)
+    (tmp_path / "data.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"data\.json"):
+        carry_out(RECIPE, tmp_path, resume=True)
 
 
 @pytest.mark.usefixtures("quick")

@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors and JSON, each file written whole or not at all.
+"""Checkpoints: a model's weights in safetensors, each file written whole or not at all.
 
 Not in the paper, but for the averaging of the last checkpoints (§6.1).
 """
@@ -16,6 +16,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 FORMAT = "attention-course-1"
+COMPILED = "_orig_mod."  # what torch.compile puts before the names of what it wraps
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
@@ -63,24 +64,31 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, {key: json.loads(value) for key, value in metadata.items()}
 
 
-def _first_names(model: nn.Module) -> dict[str, str]:
-    """Map each name in the state to the first name of the same memory (tied weights)."""
+def _saved_names(model: nn.Module) -> dict[str, str]:
+    """Map each name in a model's state to the one that its tensor is saved under.
+
+    Weights that are tied, so one memory, share the first name. A model, or a part of one, that
+    went through `torch.compile` has its plain names.
+    """
     first: dict[tuple[int, ...], str] = {}
     names = {}
     for name, tensor in model.state_dict().items():
         key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
-        names[name] = first.setdefault(key, name)
+        names[name] = first.setdefault(key, name.replace(COMPILED, ""))
     return names
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Give a model's weights and buffers by name, tied ones once."""
+    """Give a model's weights and buffers by the names they are saved under, tied ones once."""
+    found: dict[str, Tensor] = {}
     state = model.state_dict()
-    return {name: state[name] for name, first in _first_names(model).items() if name == first}
+    for name, saved in _saved_names(model).items():
+        found.setdefault(saved, state[name])
+    return found
 
 
 def holds_state(tensors: Mapping[str, Tensor]) -> bool:
-    """Tell whether a file's tensors are a run's whole state (see `folder`), not weights alone."""
+    """Tell whether a file's tensors are a run's whole state (see `state`), not weights alone."""
     return "random/cpu" in tensors
 
 
@@ -99,9 +107,8 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
         raise UserError(
             f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
         )
-    names = _first_names(model)
-    state = model.state_dict()
-    expected = set(names.values())
+    names, state = _saved_names(model), weights(model)
+    expected = set(state)
     problem = ""
     if missing := sorted(expected - tensors.keys()):
         problem = f"{missing[0]} is missing"
@@ -118,7 +125,7 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
             f"{source} does not fit this model: {problem}; "
             "build the model with the recipe and tokenizers saved beside it"
         )
-    model.load_state_dict({name: tensors[first] for name, first in names.items()})
+    model.load_state_dict({name: tensors[saved] for name, saved in names.items()})
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:

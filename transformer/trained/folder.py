@@ -1,26 +1,25 @@
 """A model's folder: what a run writes, what it needs to go on, and what translation reads.
 
-    recipe.json                          everything that was asked for
+Not in the paper. A model is its description (what was asked for, and the tokenizers) and its
+weights; a run adds what it was made from, its log and its checkpoints:
+
+    recipe.json                          everything that was asked for; written last, so where
+                                         it is a run was begun
     src_tokenizer.json                   of the source side
     tgt_tokenizer.json                   of the target side; the same where they are joint
+    data.json                            digests of the examples that the run learns from
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from: weights, Adam's moments, random
-                                         numbers and, in the metadata, the counters
+    checkpoints/last.safetensors         to resume from (see `state`)
     checkpoints/best.safetensors         weights of the lowest validation loss
-    checkpoints/step_000500.safetensors  weights to average
+    checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
     run.json                             where, when and how long the run was
-
-What must agree to resume is in one file, so a kill at any moment leaves a state to go on from.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor, nn
-from torch.optim import Optimizer
+from typing import NamedTuple
 
 from transformer.baselines.lstm import Recurrent
 from transformer.config import Recipe, RecurrentConfig
@@ -28,20 +27,15 @@ from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.model import Transformer
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, write_json
-from transformer.trained.checkpoint import (
-    holds_state,
-    load_tensors,
-    load_weights,
-    save_tensors,
-    weights,
-)
+from transformer.support.files import read_json, remove_unfinished, write_json
+from transformer.trained.checkpoint import load_tensors, load_weights
 
 RECIPE = "recipe.json"
 SRC_TOKENIZER = "src_tokenizer.json"
 TGT_TOKENIZER = "tgt_tokenizer.json"
+DATA = "data.json"
 RUN = "run.json"
-
+_STEP_FILE = re.compile(r"step_[0-9]{6,}\.safetensors")
 
 Network = Transformer | Recurrent
 
@@ -114,40 +108,15 @@ def read_description(folder: Path) -> Description:
     return Description(recipe, src_tokenizer, tgt_tokenizer)
 
 
-def read_model(
-    folder: Path,
-    weights: Path | None = None,
-    build: Callable[[Description], Network] = Description.build,
-) -> tuple[Description, Network]:
-    """Read a trained model, in evaluation mode, on the CPU.
-
-    Args:
-        folder: Of the model.
-        weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
-            the final ones.
-        build: What made the network, where it was not the recipe alone (see `faults`).
-
-    Raises:
-        UserError: the folder or a file in it is missing, truncated or foreign.
-    """
-    description = read_description(folder)
-    path = RunFolder(folder).model if weights is None else weights
-    if weights is None and not path.is_file():
-        raise UserError(
-            f"{folder} has no {path.name}: its training has not ended; go on with the command "
-            "that began it and --resume"
-        )
-    tensors, _ = load_tensors(path)
-    model = build(description)
-    load_weights(model, tensors, path)
-    return description, model.eval()
-
-
 class RunFolder:
-    """Where a run keeps its files.
+    """Where a run keeps its log and its weights.
 
-    Args:
+    Attributes:
         out: The folder; made when first written to.
+        log: The reports.
+        model: The final weights.
+        last: The state to resume from.
+        best: The weights of the lowest validation loss.
     """
 
     def __init__(self, out: Path) -> None:
@@ -185,76 +154,54 @@ class RunFolder:
         return self.last.with_name(f"step_{step:06d}.safetensors")
 
     def step_files(self) -> list[Path]:
-        """List the weights to average, oldest first."""
-        return sorted(self.last.parent.glob("step_*.safetensors"), key=_step_of)
+        """List the weights to average, oldest first; files of other names are not looked at."""
+        paths = self.last.parent.glob("step_*")
+        return sorted((path for path in paths if _STEP_FILE.fullmatch(path.name)), key=_step_of)
 
     def drop_step_files(self, *, newest: int, up_to: int) -> None:
-        """Delete the weights after a step, and all before it but the newest few."""
+        """Delete the weights after a step, and all before it but the newest few.
+
+        Args:
+            newest: How many of them stay.
+            up_to: The step.
+        """
         fitting = [path for path in self.step_files() if _step_of(path) <= up_to]
         for path in set(self.step_files()) - set(fitting[-newest:]):
             path.unlink()
 
-    def save_state(
-        self, model: nn.Module, optimizer: Optimizer, device: torch.device, **about: Any
-    ) -> None:
-        """Write last.safetensors: all that a run needs to go on as if never stopped.
+    def remove_unfinished(self) -> None:
+        """Delete what a run that was killed had begun to write."""
+        for folder in (self.out, self.last.parent):
+            remove_unfinished(folder)
 
-        Raises:
-            UserError: the file cannot be written; the one before is unharmed.
-        """
-        tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
-        for index, moments in optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
-        tensors["random/cpu"] = torch.get_rng_state()
-        if device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(device)
-        save_tensors(self.last, tensors, **about)
 
-    def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Read last.safetensors.
+def read_model(
+    folder: Path,
+    weights: Path | None = None,
+    build: Callable[[Description], Network] = Description.build,
+) -> tuple[Description, Network]:
+    """Read a trained model, in evaluation mode, on the CPU.
 
-        Returns:
-            The tensors for `restore`, and what was said about them.
+    Args:
+        folder: Of the model.
+        weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
+            the final ones.
+        build: What made the network, where it was not the recipe alone (see `faults`).
 
-        Raises:
-            UserError: the file is missing or damaged, or holds weights only.
-        """
-        tensors, about = load_tensors(self.last)
-        if not holds_state(tensors):
-            raise UserError(f"{self.last} holds weights only: put the run's own file back")
-        return tensors, about
-
-    def restore(
-        self,
-        tensors: Mapping[str, Tensor],
-        model: nn.Module,
-        optimizer: Optimizer,
-        device: torch.device,
-    ) -> None:
-        """Put model, optimizer and random numbers where `save_state` found them.
-
-        Args:
-            tensors: As `load_state` gave them.
-            model: Built as the one saved.
-            optimizer: Of its parameters.
-            device: Of the model.
-
-        Raises:
-            UserError: the tensors are another model's.
-        """
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
-        for name, tensor in tensors.items():
-            part, _, rest = name.partition("/")
-            parts[part][rest] = tensor
-        load_weights(model, parts["model"], self.last)
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in parts["optimizer"].items():
-            index, _, key = name.partition("/")
-            state.setdefault(int(index), {})[key] = tensor
-        optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-        torch.set_rng_state(parts["random"]["cpu"])
-        if device.type == "cuda" and "cuda" in parts["random"]:
-            torch.cuda.set_rng_state(parts["random"]["cuda"], device)
+    Raises:
+        UserError: the folder or a file in it is missing, truncated or foreign.
+    """
+    description = read_description(folder)
+    path = RunFolder(folder).model if weights is None else weights
+    if weights is None and not path.is_file():
+        raise UserError(
+            f"{folder} has no {path.name}: its training has not ended; go on with the command "
+            "that began it and --resume"
+        )
+    tensors, _ = load_tensors(path)
+    model = build(description)
+    load_weights(model, tensors, path)
+    return description, model.eval()
 
 
 def _step_of(path: Path) -> int:

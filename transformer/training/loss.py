@@ -1,9 +1,8 @@
 """The loss: label smoothing in its two usual forms (§5.4), over real tokens only."""
 
-import math
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
+from transformer.training.fused_loss import fused_smoothing_loss
 
 
 class LossSums(NamedTuple):
@@ -29,22 +29,16 @@ class LossSums(NamedTuple):
     tokens: Tensor
 
 
-def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
-    if not 0 <= smoothing < 1:
-        raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
-    if not over_all and vocab_size < 3:
-        raise UserError(
-            f"a vocabulary of {vocab_size} has no type beside the true one and padding: "
-            "give 3 or more, or smooth over all"
-        )
-
-
 def smoothed_targets(
-    targets: Tensor, vocab_size: int, *, smoothing: float, pad_id: int, over_all: bool = True
+    targets: Tensor,
+    vocab_size: int,
+    *,
+    smoothing: float,
+    pad_id: int,
+    over_all: bool = True,
+    dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """Spell out the distribution that label smoothing trains towards (§5.4).
-
-    For looking at: `label_smoothing_loss` never builds this large tensor.
 
     Args:
         targets: True ids `(batch, tgt_len)`.
@@ -53,6 +47,7 @@ def smoothed_targets(
         pad_id: Id of padding.
         over_all: Spread that mass over every type, the true one and padding included,
             as `torch.nn.CrossEntropyLoss` does; else over all but these two.
+        dtype: Of the probabilities.
 
     Returns:
         Probabilities `(batch, tgt_len, vocab_size)`; all zero where the target is padding.
@@ -62,7 +57,8 @@ def smoothed_targets(
     """
     _check(smoothing, vocab_size, over_all)
     share = smoothing / (vocab_size if over_all else vocab_size - 2)
-    wanted = torch.full((*targets.shape, vocab_size), share, device=targets.device)
+    size = (*targets.shape, vocab_size)
+    wanted = torch.full(size, share, dtype=dtype, device=targets.device)
     if over_all:
         true_share = 1 - smoothing + share
     else:
@@ -85,6 +81,8 @@ def label_smoothing_loss(
       and e / (V - 2) on every other but padding. It is 0 when p is exactly that target,
       and differs from a cross-entropy by a constant, so not in its gradient.
 
+    Training uses `fused_loss.fused_smoothing_loss`, the same numbers in less memory.
+
     Args:
         logits: Scores before the softmax `(batch, tgt_len, vocab_size)`, any float type;
             computed in float32 at least.
@@ -99,64 +97,33 @@ def label_smoothing_loss(
     Raises:
         UserError: smoothing is outside 0 to 1, or no type is left to take the mass.
     """
-    vocab_size = logits.size(-1)
-    _check(smoothing, vocab_size, over_all)
-    if logits.dtype in (torch.float16, torch.bfloat16):
-        logits = logits.float()
+    dtype = torch.promote_types(logits.dtype, torch.float32)
+    log_probs = logits.log_softmax(-1, dtype=dtype)  # (batch, tgt_len, vocab_size)
+    wanted = smoothed_targets(
+        targets,
+        logits.size(-1),
+        smoothing=smoothing,
+        pad_id=pad_id,
+        over_all=over_all,
+        dtype=dtype,
+    )  # (batch, tgt_len, vocab_size)
+    terms = torch.where(wanted > 0, wanted * log_probs, 0)  # what is not asked for costs nothing
+    loss = -terms.sum(-1)  # (batch, tgt_len): the cross-entropy of each token
+    if not over_all:
+        loss = loss + wanted.xlogy(wanted).sum(-1)  # less its target's entropy: the divergence
     real = targets != pad_id
-    loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
-    return LossSums(loss, -true.where(real, 0).sum(), real.sum())
+    true = log_probs.detach().gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (batch, tgt_len)
+    return LossSums(loss.sum(), -true.where(real, 0).sum(), real.sum())
 
 
-class _SmoothedLoss(torch.autograd.Function):
-    """The summed loss, with its gradient written out: the probabilities minus the target.
-
-    Left to autograd, the gradient passes through several tensors as large as the logits,
-    a quarter of a small model's step on a CPU. Here the log-probabilities become it in place.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        logits: Tensor,
-        targets: Tensor,
-        real: Tensor,
-        smoothing: float,
-        pad_id: int,
-        over_all: bool,
-    ) -> tuple[Tensor, Tensor]:
-        """Give the sum, and the log-probability of each target (batch, tgt_len)."""
-        log_probs = logits.log_softmax(-1)
-        true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-        if smoothing == 0:
-            per_token = -true
-        elif over_all:
-            per_token = -(1 - smoothing) * true - smoothing * log_probs.mean(-1)
-        else:
-            share = smoothing / (logits.size(-1) - 2)
-            before_pad, after_pad = log_probs[..., :pad_id], log_probs[..., pad_id + 1 :]
-            others = before_pad.sum(-1) + after_pad.sum(-1) - true
-            minus_entropy = (1 - smoothing) * math.log(1 - smoothing) + smoothing * math.log(share)
-            per_token = minus_entropy - (1 - smoothing) * true - share * others
-        ctx.save_for_backward(log_probs, targets, real)
-        ctx.smoothing, ctx.pad_id, ctx.over_all = smoothing, pad_id, over_all
-        ctx.mark_non_differentiable(true)
-        return per_token.where(real, 0).sum(), true
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """Give the gradient at the logits, (batch, tgt_len, vocab_size)."""
-        log_probs, targets, real = ctx.saved_tensors
-        share = ctx.smoothing / (log_probs.size(-1) - (0 if ctx.over_all else 2))
-        true_share = 1 - ctx.smoothing + (share if ctx.over_all else 0)
-        gradient = log_probs.exp_()
-        gradient -= share
-        if not ctx.over_all:
-            gradient[..., ctx.pad_id] += share
-        more = gradient.new_tensor(share - true_share).expand(*targets.shape, 1)
-        gradient.scatter_add_(-1, targets.unsqueeze(-1), more)
-        gradient *= (real * upstream[0]).unsqueeze(-1)
-        return gradient, None, None, None, None, None
+def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
+    if not 0 <= smoothing < 1:
+        raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
+    if not over_all and vocab_size < 3:
+        raise UserError(
+            f"a vocabulary of {vocab_size} has no type beside the true one and padding: "
+            "give 3 or more, or smooth over all"
+        )
 
 
 def _mixed_precision(device: torch.device, enabled: bool) -> ExitStack:
@@ -183,14 +150,16 @@ def batch_loss(model: nn.Module, batch: Batch, config: TrainingConfig) -> LossSu
         config: Which loss, and whether to autocast to bfloat16.
     """
     with _mixed_precision(batch.src.device, config.bf16):
-        logits = model(batch.src, batch.tgt_in)
-    return label_smoothing_loss(
+        logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
+    _check(config.label_smoothing, logits.size(-1), config.smooth_over_all)
+    loss, nll = fused_smoothing_loss(
         logits,
         batch.tgt_out,
         smoothing=config.label_smoothing,
         pad_id=PAD_ID,
         over_all=config.smooth_over_all,
     )
+    return LossSums(loss, nll, (batch.tgt_out != PAD_ID).sum())
 
 
 def validation_loss(
@@ -214,15 +183,17 @@ def validation_loss(
     Raises:
         UserError: there are no tokens.
     """
-    was_training = model.training
-    model.eval()
     config = TrainingConfig(label_smoothing=0.0, bf16=bf16)
     total, tokens = 0.0, 0
-    with torch.inference_mode():
-        for batch in batches:
-            total += float(batch_loss(model, batch.to(device), config).nll)
-            tokens += batch.num_tgt_tokens
-    model.train(was_training)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for batch in batches:
+                total += float(batch_loss(model, batch.to(device), config).nll)
+                tokens += batch.num_tgt_tokens
+    finally:
+        model.train(was_training)
     if tokens == 0:
         raise UserError("no validation tokens: give at least one batch with text")
     return total / tokens

@@ -16,6 +16,7 @@ from transformer.support.machine import pick_device
 from transformer.support.provenance import hardware, provenance
 from transformer.trained.checkpoint import require_same
 from transformer.trained.folder import (
+    DATA,
     RECIPE,
     RUN,
     Description,
@@ -27,6 +28,7 @@ from transformer.trained.folder import (
     write_description,
 )
 from transformer.trained.log import Report, TrainingResult
+from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train
 
 
@@ -56,38 +58,30 @@ def train_recipe(
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
-            with another recipe, or without its last checkpoint; the corpus cannot be had; a
-            file cannot be written; the memory is too small; a loss that is not finite.
+            with another recipe, other data, or without its last checkpoint; the corpus
+            cannot be had; a file cannot be written; the memory is too small; a loss is not
+            finite.
     """
-    device = device or pick_device()
-    data, training = recipe.data, recipe.training
+    device, training = device or pick_device(), recipe.training
     _check_folder(recipe, out, resume)
     origin, ended_at = provenance(device), _ended_at(out)  # later the code may be another
-    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
-    held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    description, batches, held_out = _data(recipe, out if resume else None)
+    parts = {"training": batches, "validation": held_out}
+    digests = {name: fingerprint(part.examples) for name, part in parts.items()}
     if resume:
-        description = read_description(out)._replace(recipe=recipe)
-    else:
-        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
-    sides = description.src_tokenizer, description.tgt_tokenizer
-    examples = encode_pairs(*sides, text, data.max_train_tokens)
-    batches = TokenBudgetBatches(
-        examples, training.batch_tokens, training.batch_sentences, seed=training.seed
-    )
-    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
-    held_out_examples = encode_pairs(*sides, held_out, longest)
-    held_out_batches = TokenBudgetBatches(held_out_examples, training.batch_tokens)
+        _check_data(out, digests, on_begin)
 
     torch.manual_seed(training.seed)
     model = build(description)
     if not resume:
+        write_json(out / DATA, digests)
         write_description(out, description)
-    on_begin(_summary(description, model, device, len(examples), len(held_out_examples)))
+    on_begin(_summary(description, model, device, len(batches.examples), len(held_out.examples)))
     result = train(
         model,
         training,
         batches,
-        list(held_out_batches.epoch(0)),
+        list(held_out.epoch(0)),
         out,
         d_model=recipe.model.d_model,
         device=device,
@@ -118,6 +112,45 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
     folder.check(resume)
     require_same(read_recipe(out).settings(), recipe.settings(), free="steps")
+
+
+def _data(
+    recipe: Recipe, begun: Path | None
+) -> tuple[Description, TokenBudgetBatches, TokenBudgetBatches]:
+    """Load a recipe's text, encode it and make batches of it.
+
+    Args:
+        recipe: What to do.
+        begun: The folder of the run to go on with, for its tokenizers; None trains new ones.
+
+    Returns:
+        The description, the batches to learn from, and those to validate with.
+    """
+    data, training = recipe.data, recipe.training
+    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
+    held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    if begun is None:
+        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
+    else:
+        description = read_description(begun)._replace(recipe=recipe)
+    sides = description.src_tokenizer, description.tgt_tokenizer
+    batches = TokenBudgetBatches(
+        encode_pairs(*sides, text, data.max_train_tokens),
+        training.batch_tokens,
+        training.batch_sentences,
+        seed=training.seed,
+    )
+    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
+    held_out_examples = encode_pairs(*sides, held_out, longest)
+    return description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens)
+
+
+def _check_data(out: Path, given: dict[str, str], on_begin: Callable[[str], None]) -> None:
+    """Refuse to resume on other data; of a run of before digests were kept, say so."""
+    if (out / DATA).exists():
+        require_same_data(out / DATA, given)
+    else:
+        on_begin(f"{out} has no {DATA}: nothing tells whether the run was begun with this data")
 
 
 def _summary(

@@ -1,0 +1,93 @@
+"""Updates of the weights: the loss, Adam, and the paper's learning rate (§5.3, §5.4).
+
+Not in the paper: clipping, weight decay, and several batches for one update.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW
+
+from transformer.config import TrainingConfig
+from transformer.data.batches import Batch
+from transformer.training.loss import batch_loss
+from transformer.training.schedule import learning_rate
+
+
+class Updates:
+    """Makes the updates of one model.
+
+    A GPU works behind the program, which waits whenever it reads a number. So the numbers of
+    an update stay on the device until somebody asks for them.
+
+    Args:
+        model: On its device.
+        config: How to train.
+        d_model: Width of the model, for the schedule.
+        device: The model's.
+
+    Attributes:
+        optimizer: Adam (§5.3), AdamW where there is weight decay.
+    """
+
+    def __init__(
+        self, model: nn.Module, config: TrainingConfig, d_model: int, device: torch.device
+    ) -> None:
+        self.model, self.config, self.d_model, self.device = model, config, d_model, device
+        self.optimizer = AdamW(
+            model.parameters(),
+            lr=0.0,
+            betas=(config.beta1, config.beta2),
+            eps=config.epsilon,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self._unread: list[tuple[int, Tensor, Tensor]] = []  # step, sum of the loss, norm
+
+    def rate(self, step: int) -> float:
+        """Give the learning rate of a step, from 1."""
+        config = self.config
+        if config.learning_rate is not None:
+            return config.learning_rate
+        return learning_rate(step, self.d_model, config.warmup_steps, config.learning_rate_factor)
+
+    def make(self, step: int, group: Sequence[Batch]) -> int:
+        """Make one step on the mean loss over all real tokens of some batches.
+
+        Args:
+            step: Its number, from 1.
+            group: The batches; their gradients are summed.
+
+        Returns:
+            How many real target tokens they have.
+        """
+        tokens = sum(batch.num_tgt_tokens for batch in group)
+        nll = torch.zeros((), device=self.device)
+        self.optimizer.zero_grad()
+        for batch in group:
+            sums = batch_loss(self.model, batch.to(self.device), self.config)
+            (sums.loss / tokens).backward()
+            nll += sums.nll
+        limit = self.config.clip_norm or math.inf
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        for settings in self.optimizer.param_groups:
+            settings["lr"] = self.rate(step)
+        self.optimizer.step()
+        self._unread.append((step, nll, norm))
+        return tokens
+
+    def read(self) -> list[tuple[int, float, float]]:
+        """Give the numbers of each step since they were last read.
+
+        Returns:
+            The step, the negative log likelihood summed over its real tokens (nats, without
+            smoothing), and the norm of its gradient before clipping.
+        """
+        if not self._unread:
+            return []
+        steps, *columns = zip(*self._unread, strict=True)
+        self._unread.clear()
+        nlls, norms = (torch.stack(column).tolist() for column in columns)
+        return list(zip(steps, nlls, norms, strict=True))
