@@ -113,6 +113,40 @@ def test_wrong_corpus_to_fetch_or_verify(function: object) -> None:
         function("tatoba")  # type: ignore[operator]
 
 
+MULTI30K, TATOEBA = CORPORA["multi30k"], CORPORA["tatoeba"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        (
+            dataclasses.replace(MULTI30K, name="mine"),
+            "no reader for a corpus named 'mine': .*embedded, iwslt, multi30k, .*ParallelText",
+        ),
+        (
+            dataclasses.replace(MULTI30K, files=()),
+            r"multi30k lists no file 'multi30k/val\.de\.gz': add it",
+        ),
+        (
+            dataclasses.replace(TATOEBA, files=()),
+            r"tatoeba lists no file 'tatoeba/data\.zip': add it",
+        ),
+        (
+            dataclasses.replace(CORPORA["iwslt"], splits=("validation", "dev")),
+            "iwslt's reader does not know the split 'dev'",
+        ),
+        (
+            dataclasses.replace(TATOEBA, pairs=(("de", "en"), ("it", "en"))),
+            "tatoeba's reader does not know the direction de-en",
+        ),
+    ],
+)
+def test_a_corpus_of_ones_own_that_no_reader_can_read(corpus: Corpus, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        corpora.load(corpus, "validation", *corpus.pairs[0])
+    assert "\n" not in str(caught.value)
+
+
 def test_the_embedded_corpus_needs_no_file() -> None:
     assert corpora.fetch("embedded") == []
     assert corpora.verify("embedded") == []

@@ -24,16 +24,18 @@ def load(corpus: str | Corpus, split: str, src_lang: str, tgt_lang: str) -> Para
     A pair with an empty side is dropped, in every split, and their number is logged.
 
     Args:
-        corpus: A name in `CORPORA`, or a corpus of your own making (one with other
-            mirrors: `dataclasses.replace(CORPORA["multi30k"], mirrors=(...))`).
+        corpus: A name in `CORPORA`, or such a corpus with other files or mirrors:
+            `dataclasses.replace(CORPORA["multi30k"], mirrors=(...))`.
         split: One of the corpus's splits.
         src_lang, tgt_lang: One of its directions, as "de" and "en"; "tree" is a tree of phrases.
 
     Raises:
-        UserError: A name is unknown, a file cannot be had or is corrupted, the sides have
-            different numbers of lines, or no pair is left.
+        UserError: A name is unknown, the corpus is not one that can be read here, a file
+            cannot be had or is corrupted, the sides have different numbers of lines, or no
+            pair is left.
     """
     corpus = _find(corpus)
+    _check_readable(corpus)
     if split not in corpus.splits:
         raise unknown_name(f"split of {corpus.name}", split, corpus.splits)
     for language in (src_lang, tgt_lang):
@@ -90,6 +92,23 @@ def _find(corpus: str | Corpus) -> Corpus:
     return CORPORA[corpus]
 
 
+def _check_readable(corpus: Corpus) -> None:
+    """Refuse a corpus of the user's own that names what its reader does not know."""
+    known = CORPORA.get(corpus.name)
+    if known is None:
+        raise UserError(
+            f"no reader for a corpus named {corpus.name!r}: alter one of "
+            f"{', '.join(sorted(CORPORA))} with dataclasses.replace and keep its name, or make a "
+            "ParallelText of your sentences yourself"
+        )
+    strange = [f"split {split!r}" for split in corpus.splits if split not in known.splits]
+    strange += [f"direction {'-'.join(pair)}" for pair in corpus.pairs if pair not in known.pairs]
+    if strange:
+        raise UserError(
+            f"{corpus.name}'s reader does not know the {strange[0]}: leave it out of the corpus"
+        )
+
+
 def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     from transformer.data.embedded.reader import pairs
 
@@ -104,10 +123,9 @@ def _load_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> Pa
 
 def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
-    files = {file.name: file for file in corpus.files}
     sides = []
     for language in (src_lang, tgt_lang):
-        path = obtain(corpus, files[f"multi30k/{stem}.{language}.gz"])
+        path = obtain(corpus, corpus.file(f"multi30k/{stem}.{language}.gz"))
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
             sides.append(split_lines(stream.read()))
     return side_by_side(f"{corpus.name} {split}", src_lang, tgt_lang, sides[0], sides[1])

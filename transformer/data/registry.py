@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.support.errors import UserError
+
 ALL_SIX = tuple((a, b) for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b)
 
 
@@ -51,6 +53,17 @@ class Corpus:
     mirrors: tuple[str, ...] = ()
     cache: Path | None = None
     timeout: float = 30.0
+
+    def file(self, name: str) -> DataFile:
+        """Give the file of this name, as its reader asks for it.
+
+        Raises:
+            UserError: The corpus does not list it.
+        """
+        found = next((file for file in self.files if file.name == name), None)
+        if found is None:
+            raise UserError(f"{self.name} lists no file {name!r}: add it to the corpus's files")
+        return found
 
 
 _MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
