@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transformer.data import corpora, tatoeba
 from transformer.data.parallel import ParallelText
 from transformer.data.registry import CORPORA, DataFile
-from transformer.data.tatoeba import group_pairs, key, normalise_french, read_pairs, split_of
+from transformer.data.tatoeba import group_pairs, key, read_pairs, split_of
 from transformer.support.errors import UserError
 
 SPLITS = ("train", "validation", "test")
@@ -99,24 +99,6 @@ def test_the_order_is_not_by_length(splits: dict[str, ParallelText]) -> None:
 def test_nothing_strange_is_left(splits: dict[str, ParallelText]) -> None:
     text = "".join(splits["train"].tgt)
     assert not set(text) & set("\u00a0\u2009\u202f\u2019\t")
-
-
-@pytest.mark.parametrize(
-    ("raw", "normal"),
-    [
-        ("Cours\u202f!", "Cours !"),
-        ("Cours\u00a0!", "Cours !"),
-        ("Cours \u2009!", "Cours !"),
-        ("Cours!", "Cours !"),
-        ("Cours !", "Cours !"),
-        ("Quoi?!", "Quoi ?!"),
-        ("L\u2019\u00e9cole commence \u00e0 8:40.", "L'\u00e9cole commence \u00e0 8:40."),
-        ("Vois: \u00ab Non; oui? \u00bb", "Vois : \u00ab Non ; oui ? \u00bb"),
-    ],
-)
-def test_normalising_french(raw: str, normal: str) -> None:
-    assert normalise_french(raw) == normal
-    assert normalise_french(normal) == normal
 
 
 def test_groups_by_hand() -> None:

@@ -15,6 +15,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
+from transformer.data.treatment import PLAIN, find_treatment
 from transformer.data.words import check_ids
 from transformer.support.errors import UserError
 
@@ -27,19 +28,23 @@ class BPETokenizer:
 
     Byte b has the id 4 + b; then comes one type per merge. One blank is put before
     the text, so that a word has the same pieces at the start as inside, and `decode`
-    takes one blank away: `decode(encode(text)) == text` for every text
-    (`text.lower()` if `lowercase`).
+    takes one blank away: `decode(encode(text))` is the treated text, for every text
+    (its lower case if `lowercase`).
 
     Args:
         merges: The learnt pairs, in order; each byte is written as the letter that
             GPT-2's alphabet of bytes has for it ("Ġ" is the blank).
-        lowercase: Lower-case the text first.
+        lowercase: Lower-case the text once it is treated.
+        treatment: How text is written first: a name in `treatment.TREATMENTS`.
 
     Raises:
-        UserError: a merge joins pieces that do not exist before it.
+        UserError: a merge joins pieces that do not exist before it, or the treatment is unknown.
     """
 
-    def __init__(self, merges: Sequence[tuple[str, str]], lowercase: bool = False) -> None:
+    def __init__(
+        self, merges: Sequence[tuple[str, str]], lowercase: bool = False, treatment: str = PLAIN
+    ) -> None:
+        self._treat = find_treatment(treatment)
         vocabulary = dict(_BYTES)
         for left, right in merges:
             if left not in vocabulary or right not in vocabulary:
@@ -50,6 +55,7 @@ class BPETokenizer:
             vocabulary.setdefault(left + right, len(vocabulary))
         self.merges = list(merges)
         self.lowercase = lowercase
+        self.treatment = treatment
         pieces = [bytes(_BYTES[letter] for letter in piece) for piece in vocabulary]
         self._bytes = [b""] * FIRST_ID + pieces
         self._shown = [*SPECIAL_TOKENS, *map(_show, pieces)]
@@ -67,7 +73,8 @@ class BPETokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, in one call of the library."""
-        encodings = self._library.encode_batch([_prepare(text, self.lowercase) for text in texts])
+        treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
+        encodings = self._library.encode_batch(treated)
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -88,6 +95,7 @@ class BPETokenizer:
         return {
             "kind": TokenizerKind.BPE.value,
             "lowercase": self.lowercase,
+            "treatment": self.treatment,
             "merges": [f"{left} {right}" for left, right in self.merges],
         }
 
@@ -99,11 +107,12 @@ class BPETokenizer:
             ValueError, KeyError, TypeError, AttributeError: the values are not such.
         """
         pairs = [merge.split(" ") for merge in values["merges"]]
-        return cls([(left, right) for left, right in pairs], values["lowercase"])
+        merges = [(left, right) for left, right in pairs]
+        return cls(merges, values["lowercase"], values["treatment"])
 
 
-def train_bpe(config: DataConfig, texts: Sequence[str]) -> BPETokenizer:
-    """Learn merges, the most frequent pair first; see `transformer.data.tokenizers.train`."""
+def learn_merges(config: DataConfig, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Learn merges of treated text, the most frequent pair first; see `tokenizers.train`."""
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(
@@ -114,7 +123,7 @@ def train_bpe(config: DataConfig, texts: Sequence[str]) -> BPETokenizer:
     )
     learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
     merges = json.loads(learner.to_str())["model"]["merges"]
-    return BPETokenizer([(left, right) for left, right in merges], config.lowercase)
+    return [(left, right) for left, right in merges]
 
 
 def _prepare(text: str, lowercase: bool) -> str:

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Sequence
 
+from transformer.data import treatment
 from transformer.data.download import obtain
 from transformer.data.parallel import ParallelText, split_lines, tidy
 from transformer.data.registry import Corpus
@@ -18,7 +19,7 @@ from transformer.support.errors import UserError
 
 Pair = tuple[str, str]  # English, French
 
-MEMBER = "data/eng-fra.txt"
+ARCHIVE, MEMBER = "tatoeba/data.zip", "data/eng-fra.txt"
 PER_MILLE = 12  # of the groups, in validation and in test each; train has the others
 SHUFFLE_SEED = 2017  # the file is sorted by length
 
@@ -66,12 +67,12 @@ def all_pairs(corpus: Corpus) -> list[Pair]:
     Raises:
         UserError: The archive cannot be had, or does not hold two columns of text.
     """
-    with zipfile.ZipFile(obtain(corpus, corpus.files[0])) as archive:
+    with zipfile.ZipFile(obtain(corpus, corpus.file(ARCHIVE))) as archive:
         return read_pairs(archive.read(MEMBER).decode("utf-8"))
 
 
 def read_pairs(text: str) -> list[Pair]:
-    """Read lines of English, a tab, French; drop those that normalising makes equal to another.
+    """Read lines of English, a tab, French; drop those that a treatment makes equal to another.
 
     Raises:
         UserError: A line has not two columns, or one of them is empty.
@@ -83,18 +84,8 @@ def read_pairs(text: str) -> list[Pair]:
             raise UserError(
                 f"tatoeba, line {number} is {line[:60]!r}: it must be English, a tab, French"
             )
-        pairs[normalise(columns[0]), normalise_french(columns[1])] = None
+        pairs[treatment.english(columns[0]), treatment.french(columns[1])] = None
     return list(pairs)
-
-
-def normalise(sentence: str) -> str:
-    """Write every blank and every apostrophe in one way."""
-    return tidy(sentence).replace("\u2019", "'")
-
-
-def normalise_french(sentence: str) -> str:
-    """Normalise, and set the blank before ! ? : ; where French text lacks it (not in 8:40)."""
-    return re.sub(r"(?<=[^\s!?:;])([!?;]|:(?!\d))", r" \1", normalise(sentence))
 
 
 def key(sentence: str) -> str:

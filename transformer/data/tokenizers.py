@@ -3,6 +3,9 @@
 Both kinds share the four special ids of `transformer.config` (0 to 3), give their
 own types the ids from 4 on, and never make a special id other than "unknown" out of
 text: a sentence that holds the letters "<eos>" is only letters.
+
+Each first treats the text as its language has it (`transformer.data.treatment`), in training
+and ever after, so that what a user types is written as the training text was.
 """
 
 import json
@@ -11,8 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from transformer.config import DataConfig, TokenizerKind
-from transformer.data.bpe import BPETokenizer, train_bpe
-from transformer.data.words import WordTokenizer, train_words
+from transformer.data.bpe import BPETokenizer, learn_merges
+from transformer.data.treatment import PLAIN, find_treatment, treatment_of
+from transformer.data.words import WordTokenizer, learn_types
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import write_json
 
@@ -27,7 +31,7 @@ class Tokenizer(Protocol):
         """Number of ids, the four special ones included."""
 
     def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, without beginning and end marks."""
+        """Give the ids of a sentence, treated first; without beginning and end marks."""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, faster."""
@@ -58,9 +62,8 @@ def train(
 ) -> tuple[Tokenizer, Tokenizer]:
     """Learn the vocabulary of both sides from the training text (§5.1).
 
-    With `joint_vocabulary` both sides have the same ids: byte-pair encoding gives the
-    same object twice; words give two that share their types, because each language is
-    cut by its own rules.
+    With `joint_vocabulary` both sides have the same ids, and yet a tokenizer each, because
+    each language is treated, and into words cut, by its own rules.
 
     Args:
         config: Kind, size, frequency cut, lower-casing, languages.
@@ -73,12 +76,23 @@ def train(
     Raises:
         UserError: no word is seen `min_frequency` times.
     """
+    src_treatment, tgt_treatment = treatment_of(config.src_lang), treatment_of(config.tgt_lang)
+    src = [find_treatment(src_treatment)(text) for text in src]
+    tgt = [find_treatment(tgt_treatment)(text) for text in tgt]
     if config.tokenizer == TokenizerKind.WORDS:
-        return train_words(config, src, tgt)
+        src_types, tgt_types = learn_types(config, src, tgt)
+        return (
+            WordTokenizer(config.src_lang, src_types, config.lowercase, src_treatment),
+            WordTokenizer(config.tgt_lang, tgt_types, config.lowercase, tgt_treatment),
+        )
     if config.joint_vocabulary:
-        joint = train_bpe(config, [*src, *tgt])
-        return joint, joint
-    return train_bpe(config, src), train_bpe(config, tgt)
+        src_merges = tgt_merges = learn_merges(config, [*src, *tgt])
+    else:
+        src_merges, tgt_merges = learn_merges(config, src), learn_merges(config, tgt)
+    return (
+        BPETokenizer(src_merges, config.lowercase, src_treatment),
+        BPETokenizer(tgt_merges, config.lowercase, tgt_treatment),
+    )
 
 
 def save(tokenizer: Tokenizer, path: Path) -> None:
@@ -110,6 +124,8 @@ def load(path: Path) -> Tokenizer:
 def from_dict(values: dict[str, Any]) -> Tokenizer:
     """Make a tokenizer from what its `to_dict` gave.
 
+    Values without a treatment are older than treatments, and plain: only blanks are tidied.
+
     Raises:
         UserError: the values are not a tokenizer's.
     """
@@ -123,7 +139,7 @@ def from_dict(values: dict[str, Any]) -> Tokenizer:
             raise unknown_name("tokenizer", str(kind), kinds)
         if not isinstance(values["lowercase"], bool):
             raise UserError(f"lowercase is {values['lowercase']!r}, not true or false")
-        return kinds[kind].from_dict(values)
+        return kinds[kind].from_dict({"treatment": PLAIN} | values)
     except UserError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Self
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
+from transformer.data.treatment import PLAIN, find_treatment
 from transformer.support.errors import UserError, unknown_name
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -16,19 +17,23 @@ class WordTokenizer:
     """Words and punctuation marks; a word outside the vocabulary becomes `UNK_ID`.
 
     The words do not say where the blanks were, so `decode` joins them by single
-    blanks: "a dog ." for "a dog.". Two blanks in a row make a token of their own, as
-    spaCy has it.
+    blanks: "a dog ." for "a dog.".
 
     Args:
         lang: "de", "en" or "fr", or "tree"; says whose rules cut the text.
         types: The vocabulary without special tokens; `types[i]` has the id 4 + i.
         lowercase: Lower-case each word (after cutting, so that spaCy still knows "Mr.").
+        treatment: How text is written before it is cut: a name in `treatment.TREATMENTS`.
 
     Raises:
-        UserError: the language is unknown, or the types are none or not distinct.
+        UserError: the language or the treatment is unknown, or the types are none or not
+            distinct.
     """
 
-    def __init__(self, lang: str, types: Sequence[str], lowercase: bool = False) -> None:
+    def __init__(
+        self, lang: str, types: Sequence[str], lowercase: bool = False, treatment: str = PLAIN
+    ) -> None:
+        self._treat = find_treatment(treatment)
         if lang not in LANGUAGES:
             raise unknown_name("language", lang, LANGUAGES)
         if not types:
@@ -36,6 +41,7 @@ class WordTokenizer:
         self.lang = lang
         self.types = list(types)
         self.lowercase = lowercase
+        self.treatment = treatment
         self._shown = [*SPECIAL_TOKENS, *types]
         self._ids = {word: number for number, word in enumerate(types, start=FIRST_ID)}
         if len(self._ids) < len(self.types):
@@ -61,7 +67,7 @@ class WordTokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
-        return split_words(self.lang, text, self.lowercase)
+        return split_words(self.lang, self._treat(text), self.lowercase)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one word per id; special ids too, as "<unk>"."""
@@ -73,6 +79,7 @@ class WordTokenizer:
             "kind": TokenizerKind.WORDS.value,
             "lang": self.lang,
             "lowercase": self.lowercase,
+            "treatment": self.treatment,
             "types": self.types,
         }
 
@@ -86,7 +93,7 @@ class WordTokenizer:
         types = values["types"]
         if not isinstance(types, list) or not all(isinstance(word, str) for word in types):
             raise UserError("its types are not a list of words")
-        return cls(values["lang"], types, values["lowercase"])
+        return cls(values["lang"], types, values["lowercase"], values["treatment"])
 
 
 @cache
@@ -114,18 +121,15 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     return [word.lower() for word in words] if lowercase else words
 
 
-def train_words(
+def learn_types(
     config: DataConfig, src: Sequence[str], tgt: Sequence[str]
-) -> tuple[WordTokenizer, WordTokenizer]:
-    """Find the words of both sides; see `transformer.data.tokenizers.train`."""
+) -> tuple[list[str], list[str]]:
+    """Find the words of both sides' treated text; see `transformer.data.tokenizers.train`."""
     src_counts = _count(config.src_lang, src, config.lowercase)
     tgt_counts = _count(config.tgt_lang, tgt, config.lowercase)
     if config.joint_vocabulary:
         src_counts = tgt_counts = src_counts + tgt_counts
-    return (
-        WordTokenizer(config.src_lang, _keep(src_counts, config), config.lowercase),
-        WordTokenizer(config.tgt_lang, _keep(tgt_counts, config), config.lowercase),
-    )
+    return _keep(src_counts, config), _keep(tgt_counts, config)
 
 
 def _count(lang: str, texts: Iterable[str], lowercase: bool) -> Counter[str]:

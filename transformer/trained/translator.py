@@ -10,7 +10,6 @@ import torch
 from transformer.attention import AttentionMaps
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.data.parallel import tidy
 from transformer.decoding import Hypothesis, beam_search
 from transformer.support.errors import UserError
 from transformer.support.machine import is_out_of_memory
@@ -134,7 +133,7 @@ class Translator:
 
     def _encode(self, sentence: str, refuse_long: bool) -> list[int]:
         """Give a sentence's ids; none for a blank one, no more than the model can take."""
-        text = tidy(sentence)  # as every corpus is
+        text = sentence.strip()
         ids = self.src_tokenizer.encode(text) if text else []
         limit = self.recipe.model.max_len - 1  # one place is for eos
         if len(ids) > limit:
