@@ -1,12 +1,18 @@
 # make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options on)
 # make test       set up, then every check: lint, types, unit tests, lessons
+# make quick      lint, types and the fast tests: under a minute
 # make lint       ruff and the notebooks' own lint
+# make types      mypy
+# make unit       the package's tests, without the lessons
+# make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
+#                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
 # make figures    draw figures/ anew from the code
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
 
 PYTHON ?= python3
 ARGS ?=
+LESSONS ?= notebooks/*.ipynb
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -14,6 +20,8 @@ FIRST = $(firstword $(wildcard notebooks/00_*.ipynb))
 # matplotlib's list of fonts belongs to this environment. The one in the home folder
 # may have been written by another, or half written, and then lessons print warnings.
 export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
+# Two kernels of several threads spin against each other on two cores; waiting threads sleep.
+export OMP_WAIT_POLICY ?= PASSIVE
 
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
 
@@ -24,7 +32,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test lint types unit lessons notebooks figures browser
+.PHONY: lab test quick lint types unit lessons notebooks figures browser
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -32,6 +40,10 @@ lab: $(STAMP)
 
 test: lint types unit lessons
 	@echo "All checks passed: lint, types, unit tests and lessons."
+
+quick: lint types
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	@echo "Quick checks passed. Before a change lands: make test."
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -43,18 +55,18 @@ types: $(STAMP)
 
 # One thread for each process, so that two of them share two cores, and so that
 # sums are added in the same order when a lesson is stored and when it is checked.
-unit lessons notebooks: export OMP_NUM_THREADS := 1
-unit lessons notebooks: export COURSE_PROFILE := quick
+quick unit lessons notebooks: export OMP_NUM_THREADS := 1
+quick unit lessons notebooks: export COURSE_PROFILE := quick
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lessons: $(STAMP)
-	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile notebooks
+	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile $(LESSONS)
 
 notebooks: $(STAMP)
-	$(BIN)/jupyter nbconvert --to notebook --execute --inplace notebooks/*.ipynb
-	$(BIN)/nbstripout --keep-output --keep-count --keep-id notebooks/*.ipynb
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(LESSONS)
+	$(BIN)/nbstripout --keep-output --keep-count --keep-id $(LESSONS)
 
 figures: $(STAMP)
 	$(BIN)/python -m transformer record figures

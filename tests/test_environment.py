@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import tomllib
@@ -14,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tests.helpers import ROOT
+from transformer import __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -129,7 +131,79 @@ def test_make_sets_up_once_and_again_when_a_pin_changes(checkout: Path) -> None:
     assert "pip install" in make(checkout, "-n", "lab").stdout
 
 
+@pytest.mark.parametrize(("own", "waiting"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_sleep_unless_the_user_says_otherwise(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, waiting: str
+) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "")  # so that it is put back afterwards
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    if own is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", own)
+    shown = make(checkout, "show", "--eval=show: ; @echo $$OMP_WAIT_POLICY").stdout
+    assert shown == f"{waiting}\n"
+    runpy.run_path(str(ROOT / "notebooks" / "conftest.py"))  # pytest without make
+    assert os.environ["OMP_WAIT_POLICY"] == waiting
+
+
+def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) -> None:
+    stamp = checkout / ".venv" / ".installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    quick = make(checkout, "-n", "quick").stdout.splitlines()
+    whole = make(checkout, "-n", "test").stdout.splitlines()
+    assert [line for line in quick if line not in whole] == [
+        '.venv/bin/python -m pytest -n 2 --dist loadgroup -m "not slow"',
+        quick[-1],  # what it says in the end
+    ]
+    assert "mypy" in "".join(quick)
+    assert "ruff" in "".join(quick)
+    assert not any("nbval" in line for line in quick)
+
+
 def test_ci_runs_what_a_reader_runs() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text(encoding="utf-8").splitlines()[-1] == "make test"
+
+
+def test_the_hosted_workflow_runs_ci_on_the_oldest_python() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
+    assert workflow["permissions"] == {"contents": "read"}
+    (job,) = workflow["jobs"].values()
+    assert job["runs-on"].startswith("ubuntu-")
+    settings = [step.get("with", {}) for step in job["steps"]]
+    (python,) = (each["python-version"] for each in settings if "python-version" in each)
+    assert f">={python}" == PROJECT["requires-python"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands[-1] == ".ci/run"
+
+
+def test_before_a_commit_runs_what_lint_runs(checkout: Path) -> None:
+    """The hooks are local: the versions are those of constraints.txt, as with make."""
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (repository,) = hooks["repos"]
+    assert repository["repo"] == "local"
+    stamp = checkout / ".venv" / ".installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    entries = [hook["entry"] for hook in repository["hooks"]]
+    assert entries == make(checkout, "-n", "lint").stdout.splitlines()
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        assert not hook["pass_filenames"]
+
+
+def test_the_citation_names_the_course_and_the_paper() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "type"} <= set(citation)
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["type"] == "software"
+    assert citation["authors"] == [{"name": "The authors of this course"}]
+    assert citation["license"] == PROJECT["license"]
+    assert citation["version"] == __version__
+    (paper,) = citation["references"]
+    assert paper["title"] == "Attention Is All You Need"
+    assert len(paper["authors"]) == 8
+    assert (paper["year"], paper["type"]) == (2017, "conference-paper")
+    assert {"type": "other", "value": "arXiv:1706.03762"} in paper["identifiers"]
