@@ -17,7 +17,7 @@ from transformer.cli import record
 from transformer.cli.record import WHATS
 from transformer.data import tatoeba
 from transformer.data.embedded import build
-from transformer.evaluation import leaks, ways_of_counting
+from transformer.evaluation import contrasts, leaks, ways_of_counting
 from transformer.experiments import results, run
 from transformer.experiments.plans import EXPERIMENTS
 from transformer.support import paths
@@ -67,7 +67,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 9
+    assert len(WHATS) == 10
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 
@@ -215,10 +215,28 @@ def test_a_figure_counted_in_several_ways(
     assert shown == (measured["points"] if what == "bleu" else measured)
 
 
-@pytest.mark.parametrize("what", ["bleu", "loss"])
+@pytest.mark.parametrize("what", ["bleu", "loss", "contrasts"])
 def test_what_has_no_place_of_its_own_needs_a_file(what: str, capsys: Capture) -> None:
     assert ends(what, "demo-en-fr") == 2
     assert "--record" in capsys.readouterr().err
+
+
+def test_contrasts_are_recorded_and_shown(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    asked: list[Any] = []
+
+    def measured(*given: Any) -> dict[str, Any]:
+        asked.extend(given)
+        ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
+        return {"phenomena": {"negation": {"pairs": 23} | ways}}
+
+    monkeypatch.setattr(contrasts, "record_contrasts", measured)
+    file = tmp_path / "record.json"
+    assert main(["record", "contrasts", "demo-en-fr", "--record", str(file)]) == 0
+    assert asked == ["demo-en-fr", file]
+    both = "says 17, prefers 18, prefers_per_token 19"
+    assert capsys.readouterr().out == f"negation: both sides right in {both} of 23 pairs\n"
 
 
 def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:

@@ -191,6 +191,17 @@ def record_loss(options: argparse.Namespace) -> int:
     return 0
 
 
+def record_contrasts(options: argparse.Namespace) -> int:
+    """Ask a model about sentences that differ in one thing; write and print the figures."""
+    from transformer.evaluation import contrasts
+
+    record = contrasts.record_contrasts(options.model, options.record)
+    for name, figures in record["phenomena"].items():
+        both = ", ".join(f"{way} {figures[way]['both']}" for way in contrasts.WAYS)
+        print(f"{name}: both sides right in {both} of {figures['pairs']} pairs")
+    return 0
+
+
 def _add_experiment(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument(
@@ -264,6 +275,13 @@ WHATS = (
         "average one model's loss on its validation text in two ways",
         record_loss,
         "de-en --record two_ways.json",
+        _add_loss,
+    ),
+    What(
+        "contrasts",
+        "ask one model about sentences that differ in a negation, gender, number or roles",
+        record_contrasts,
+        "de-en --record contrasts.json",
         _add_loss,
     ),
     What(
