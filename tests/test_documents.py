@@ -1,0 +1,44 @@
+"""What the documents name is there: files, modules and targets of make."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+from tests.helpers.names import missing
+
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "data" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+
+
+def stale(text: str) -> list[str]:
+    """What a text names and that is not there; NAME and NN stand for something."""
+    found = [name for name in missing(text) if not re.search("NAME|NN", name)]
+    return found + [f"make {t}" for t in re.findall(r"`make ([a-z]+)", text) if t not in TARGETS]
+
+
+def test_a_stale_name_is_found() -> None:
+    text = "`make lab`, `make tea`, `tests/test_no.py`, `tests/test_NAME.py`, `transformer.model`"
+    assert stale(text) == ["tests/test_no.py", "make tea"]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_document_names_is_there(path: Path) -> None:
+    assert not stale(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_document_links_to_is_there(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+def test_every_target_is_explained_where_the_makefile_begins() -> None:
+    opening = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\n\n")[0]
+    assert set(re.findall(r"^# make (\w+)", opening, re.M)) == TARGETS
