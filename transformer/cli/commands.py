@@ -1,6 +1,6 @@
 """What each command of the command line does, once its options are read.
 
-Only what a command needs is imported, when it runs: help answers at once.
+Not in the paper. Only what a command needs is imported, when it runs: help answers at once.
 """
 
 import argparse

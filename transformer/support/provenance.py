@@ -1,4 +1,4 @@
-"""Where a figure comes from: command, commit, hardware, date."""
+"""Where a figure comes from: command, commit, hardware (§5.2), date."""
 
 import datetime
 import platform
@@ -39,7 +39,7 @@ def command() -> str:
         return shlex.join(["python", "-m", "transformer", *sys.argv[1:]])
     if "ipykernel" in sys.modules:
         return "a notebook"
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return shlex.join([program.name, *sys.argv[1:]])
 
 
 def commit(root: Path = PACKAGE.parent) -> str:
