@@ -286,3 +286,15 @@ def test_settings_are_all_but_the_words_about_a_recipe() -> None:
     assert renamed.settings() == DEMO.settings()
     assert DEMO.override({"seed": "7"}).settings() != DEMO.settings()
     assert dataclasses.replace(DEMO, name="x").settings() != DEMO.settings()
+
+
+def test_a_written_recipe_names_its_network() -> None:
+    recurrent = dataclasses.replace(DEMO, model=RecurrentConfig())
+    assert (DEMO.to_dict()["network"], recurrent.to_dict()["network"]) == ("transformer", "lstm")
+    values = DEMO.to_dict()
+    del values["network"]  # as earlier versions wrote it
+    assert Recipe.from_dict(values) == DEMO
+    values = recurrent.to_dict() | {"model": {}}  # no key of its section is asked for its kind
+    assert Recipe.from_dict(values) == recurrent
+    with pytest.raises(UserError, match="not a recipe of this version: 'gru'"):
+        Recipe.from_dict(values | {"network": "gru"})

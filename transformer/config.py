@@ -158,6 +158,13 @@ class RecurrentConfig:
         return self.hidden_size
 
 
+# What recipe.json calls the kinds of network.
+NETWORKS: dict[str, type[ModelConfig | RecurrentConfig]] = {
+    "transformer": ModelConfig,
+    "lstm": RecurrentConfig,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """The text and its tokens (§5.1).
@@ -313,7 +320,12 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON; `from_dict` reads them back."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"network": self.network}
+
+    @property
+    def network(self) -> str:
+        """The kind of network, by its name in `NETWORKS`."""
+        return next(name for name, kind in NETWORKS.items() if isinstance(self.model, kind))
 
     def settings(self) -> dict[str, Any]:
         """Give all that makes a difference to a run: not the words about it."""
@@ -322,17 +334,17 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Make a recipe from what `to_dict` gave.
+        """Make a recipe from what `to_dict` gave; one that names no network is a Transformer's.
 
         Raises:
             UserError: a section or a key is missing or foreign, or a value is out of range.
         """
         try:
-            kinds = _sections(RecurrentConfig if "hidden_size" in values["model"] else ModelConfig)
+            kinds = _sections(NETWORKS[values.get("network", "transformer")])
             sections = {key: kind(**values[key]) for key, kind in kinds.items()}
             words = {key: values[key] for key in ("name", "about")}
             return cls(**words, **sections, differs=values.get("differs", ""))
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, AttributeError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 
     def override(self, settings: dict[str, str]) -> Self:
