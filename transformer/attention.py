@@ -129,15 +129,16 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights
             (batch, num_heads, q_len, k_len), or None where not asked for.
         """
-        queries = self._split_heads(self.query_projection(query))
-        keys, values = self._keys_and_values(query, memory, cache)
+        queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
+        keys, values = self._keys_and_values(query, memory, cache)  # k_len in place of q_len
         weights = None
         if return_weights:
             heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
         else:
             rate = self.dropout.p if self.training else 0.0
             heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
-        return self.output_projection(self._join_heads(heads)), weights
+        joined = self._join_heads(heads)  # (batch, q_len, num_heads * d_v)
+        return self.output_projection(joined), weights
 
     def _keys_and_values(
         self, query: Tensor, memory: Tensor | None, cache: KeyValueCache | None

@@ -224,7 +224,7 @@ def beam_search(
     while sentence:
         log_probs = decoder.next_log_probs(prefix.flatten(end_dim=1))
         best, origin, token = _best_continuations(scores, log_probs, 2 * beam_size)
-        ends = token == EOS_ID  # (sentences, 2 * beam_size)
+        ends = token == EOS_ID  # (sentences, 2 * beam_size), as are best, origin and token
         penalty = length_penalty(prefix.shape[2], alpha)  # of a target one token longer
         for row, rank in (ends & best.isfinite())[:, :beam_size].nonzero().tolist():
             ids, score = prefix[row, origin[row, rank], 1:].tolist(), best[row, rank].item()

@@ -166,10 +166,11 @@ class Transformer(nn.Module):
             Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
         """
         start = 0 if cache is None else cache.length
-        hidden = self.tgt_embedding(tgt_in, start)
         length = tgt_in.shape[1]
+        hidden = self.tgt_embedding(tgt_in, start)  # (batch, tgt_len, d_model)
         tgt_mask = causal_mask(length, start + length, tgt_in.device) if length > 1 else None
-        return self.output(self.decoder(hidden, memory, tgt_mask, src_mask, cache)[0])
+        hidden = self.decoder(hidden, memory, tgt_mask, src_mask, cache)[0]
+        return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
     def new_cache(self) -> DecoderCache:
         """Make an empty cache for `decode`."""
