@@ -42,42 +42,9 @@ def readings_explorer(
     rows = [row for name, scores in readings.items() for row in _rows(name, scores, worth)]
     counts = {name: _counted([r for r in rows if r["of"] == name]) for name in readings}
     first = next(iter(readings))
-    base = (
-        alt.Chart(alt.Data(values=rows))
-        .transform_filter("datum.of == reading")
-        .encode(y=alt.Y("variant:N", sort=variants[1:], title="variant"))
-    )
-    color = alt.Color(
-        "verdict:N",
-        scale=alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values())),
-        legend=alt.Legend(title=f"against {variants[0]}"),
-    )
-    across = alt.X(
-        "difference:Q",
-        title=f"difference from {variants[0]} ({unit})",
-        scale=alt.Scale(domain=list(domain), nice=False),
-    )
-    interval = base.mark_rule(strokeWidth=2, clip=True, aria=False).encode(
-        x=alt.X("low:Q", scale=alt.Scale(domain=list(domain), nice=False)), x2="high:Q", color=color
-    )
-    centre = base.mark_point(filled=True, size=70, opacity=1, clip=True, aria=False).encode(
-        x=across,
-        color=color,
-        shape=alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS)), legend=None),
-    )
-    runs = (
-        base.transform_flatten(["runs"])
-        .mark_tick(color="black", opacity=0.5, height=10, clip=True, aria=False)
-        .encode(x="runs:Q")
-    )
-    zero = (
-        alt.Chart(alt.Data(values=[{"zero": 0}]))
-        .mark_rule(color=PAPER, strokeDash=[4, 3], aria=False)
-        .encode(x="zero:Q")
-    )
     control = choice("reading", first, list(readings))
     return alt.LayerChart(
-        layer=[zero, interval, runs, centre.add_params(alt.param("counts", value=counts), control)]
+        layer=_layers(rows, variants, domain, unit, [alt.param("counts", value=counts), control])
     ).properties(
         name="readings",
         width=420,
@@ -89,6 +56,36 @@ def readings_explorer(
             "reading. " + " ".join(f"{name}: {said}." for name, said in counts.items())
         ),
     )
+
+
+def _layers(
+    rows: list[dict[str, object]],
+    variants: Sequence[str],
+    domain: tuple[float, float],
+    unit: str,
+    controls: Sequence[alt.Parameter],
+) -> list[alt.Chart]:
+    """Draw a line at no difference, and of each variant the interval, the runs and the mean."""
+    scale = alt.Scale(domain=list(domain), nice=False)
+    colors = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    color = alt.Color("verdict:N", scale=colors, legend=alt.Legend(title=f"against {variants[0]}"))
+    across = alt.X("difference:Q", title=f"difference from {variants[0]} ({unit})", scale=scale)
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS)), legend=None)
+    shown = (
+        alt.Chart(alt.Data(values=rows))
+        .transform_filter("datum.of == reading")
+        .encode(y=alt.Y("variant:N", sort=list(variants[1:]), title="variant"))
+    )
+    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).encode(x="zero:Q")
+    interval = shown.encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=color)
+    runs = shown.transform_flatten(["runs"]).encode(x="runs:Q")
+    centre = shown.encode(x=across, color=color, shape=shape).add_params(*controls)
+    return [
+        zero.mark_rule(color=PAPER, strokeDash=[4, 3], aria=False),
+        interval.mark_rule(strokeWidth=2, clip=True, aria=False),
+        runs.mark_tick(color="black", opacity=0.5, height=10, clip=True, aria=False),
+        centre.mark_point(filled=True, size=70, opacity=1, clip=True, aria=False),
+    ]
 
 
 def _rows(reading: str, scores: Scores, worth: float) -> list[dict[str, object]]:
