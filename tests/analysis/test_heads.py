@@ -14,12 +14,10 @@ from transformer.analysis.heads import (
     distance,
     entropy,
     head_figures,
-    removal_scores,
     without_heads,
 )
 from transformer.config import ModelConfig
 from transformer.data import corpora
-from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
@@ -165,19 +163,3 @@ def test_figures_need_sentences(tiny_folder: Path) -> None:
         head_figures(translator, [])
     with pytest.raises(UserError, match="give some words"):
         head_figures(translator, ["The cat sleeps.", " "])
-
-
-def test_what_each_head_is_worth() -> None:
-    translator = Translator.load("demo-en-fr")
-    text = corpora.load("embedded", "test", "en", "fr")
-    sources, references = text.src[:7], text.tgt[:7]
-    scores = removal_scores(translator, sources, references)
-    assert list(scores["heads"]) == [str(head) for head in all_heads(translator.model)]
-    assert list(scores["stacks"]) == list(STACKS)
-    wanted = [[reference] for reference in references]
-    assert scores["whole"] == bleu(translator.translate(sources, beam_size=1), wanted)["score"]
-    with without_heads(translator.model, [Head("decoder", 1, 3)]):
-        broken = translator.translate(sources, beam_size=1)
-    assert scores["heads"]["decoder 1.3"] == bleu(broken, wanted)["score"]
-    assert scores["heads"]["decoder 1.3"] < scores["whole"] - 10
-    assert scores["stacks"]["cross"] < 10

@@ -11,7 +11,7 @@ import torch
 
 from tests.helpers import ROOT
 from transformer.__main__ import main
-from transformer.analysis import heads, text_figures
+from transformer.analysis import removals, text_figures
 from transformer.charts.diagrams import figures
 from transformer.cli import record
 from transformer.cli.record import WHATS
@@ -166,20 +166,22 @@ def test_leaks_are_recorded_with_their_origin(
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
     tiny_folder: Path, kept: Path, monkeypatch: Patch
 ) -> None:
-    measured: list[tuple[torch.device, int, int]] = []
+    measured: list[tuple[torch.device, int, int, int]] = []
 
     def scores(translator: Translator, *texts: list[str]) -> dict[str, float]:
-        measured.append((translator.device, *map(len, texts)))
+        source, target, others = texts
+        assert not set(source) & set(others)
+        measured.append((translator.device, len(source), len(target), len(others)))
         return {"whole": 1.0}
 
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
     monkeypatch.setattr("transformer.support.machine.pick_device", lambda: picked)
-    monkeypatch.setattr(heads, "removal_scores", scores)
+    monkeypatch.setattr(removals, "removal_scores", scores)
     assert main(["record", "heads", str(tiny_folder), "tiny"]) == 0
-    assert measured == [(picked, 500, 500)]
+    assert measured == [(picked, 300, 300, 200)]
     made = read_json(kept / "heads" / "tiny.json")
     assert made["model"] == str(tiny_folder)
-    assert (made["split"], made["sentences"]) == ("validation", 500)
+    assert (made["split"], made["sentences"], made["means_over"]) == ("validation", 300, 200)
     assert made["figures"] == {"whole": 1.0}
 
 

@@ -11,7 +11,7 @@ import torch
 
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.analysis.heads import removal_scores
+from transformer.analysis.removals import removal_scores
 from transformer.baselines.lstm import Recurrent
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
@@ -310,4 +310,4 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool
     wanted = (layers, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
     assert seen.maps.cross.shape == wanted
     with pytest.raises(UserError, match="no heads to remove"):
-        removal_scores(translator, ["word1"], ["mot1"])
+        removal_scores(translator, ["word1"], ["mot1"], ["word2"])

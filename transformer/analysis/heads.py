@@ -1,19 +1,13 @@
-"""What single attention heads do, measured, and what is lost without them (§3.2.2, appendix).
-
-`python -m transformer record heads de-en de-en` removes every head of a model in turn, and records
-what each was worth on validation text.
-"""
+"""What single attention heads do, measured, and a model without some of them (§3.2.2, appendix)."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from transformer.attention import AttentionMaps, MultiHeadAttention
-from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
@@ -173,41 +167,3 @@ def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, 
             sums[stack].append(measured.sum(-1))
             tokens[stack] += rows.shape[-2]
     return {s: HeadFigures(*(torch.stack(sums[s]).sum(0) / tokens[s])) for s in STACKS}
-
-
-def removal_scores(
-    translator: Translator, sentences: Sequence[str], references: Sequence[str]
-) -> dict[str, Any]:
-    """Score a model without each of its heads, and without each stack's (greedy search).
-
-    Not in the paper.
-
-    Args:
-        translator: The model.
-        sentences: Plain text.
-        references: Their translations, one each.
-
-    Returns:
-        BLEU (points of 0 to 100): "whole", with all heads; "heads", by the head that is
-        missing ("cross 1.4"); "stacks", by the stack whose heads are all missing.
-
-    Raises:
-        UserError: there are no sentences, or not as many references; the model is no
-            Transformer.
-    """
-    model = translator.model
-    if not isinstance(model, Transformer):
-        raise UserError("a recurrent network has no heads to remove: give a Transformer")
-
-    def score(removed: Collection[Head]) -> float:
-        with without_heads(model, removed):
-            said = translator.translate(sentences, beam_size=1)
-        return float(bleu(said, [[reference] for reference in references])["score"])
-
-    heads = all_heads(model)
-    stacks = {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
-    return {
-        "whole": score([]),
-        "heads": {str(head): score([head]) for head in tqdm(heads, unit="head")},
-        "stacks": {stack: score(removed) for stack, removed in stacks.items()},
-    }

@@ -21,7 +21,8 @@ from transformer.support.paths import (
     results_folder,
 )
 
-HEADS_SENTENCES = 500  # of the validation text
+HEADS_SENTENCES = 300  # of the validation text
+HEADS_MEANS = 200  # of those that follow, for the heads' mean outputs
 
 
 class What(NamedTuple):
@@ -146,7 +147,7 @@ def _add_heads(parser: Parser) -> None:
 def record_heads(options: argparse.Namespace) -> int:
     """Remove every head of a model in turn, and write what each was worth."""
     file = _kept(f"heads/{options.name}.json")
-    from transformer.analysis import heads
+    from transformer.analysis import removals
     from transformer.data import corpora
     from transformer.support import machine
     from transformer.support.provenance import provenance
@@ -156,9 +157,11 @@ def record_heads(options: argparse.Namespace) -> int:
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     src, tgt = text.src[:HEADS_SENTENCES], text.tgt[:HEADS_SENTENCES]
-    scores = heads.removal_scores(translator, src, tgt)
+    others = text.src[HEADS_SENTENCES : HEADS_SENTENCES + HEADS_MEANS]
+    scores = removals.removal_scores(translator, src, tgt, others)
     origin = provenance(translator.device) | {"model": options.model, "split": "validation"}
-    write_json(file, origin | {"sentences": len(src), "figures": scores})
+    sizes = {"sentences": len(src), "means_over": len(others)}
+    write_json(file, origin | sizes | {"figures": scores})
     print(file)
     return 0
 
@@ -258,7 +261,7 @@ WHATS = (
     ),
     What(
         "heads",
-        "remove every head of a model in turn, and record the BLEU without each",
+        "remove every head of a model in turn, by zero and by its mean, and record the BLEU",
         record_heads,
         "de-en de-en",
         _add_heads,
