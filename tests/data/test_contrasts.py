@@ -138,3 +138,25 @@ def test_a_word_in_two_lines_of_cues(tmp_path: Path) -> None:
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="git checkout"):
         load_contrasts(tmp_path / "contrasts.tsv")
+
+
+def test_negation_is_rare_in_captions_and_common_elsewhere(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    negations = {lang: CONTRASTS[0].sides[lang][1].cues[0][0] for lang in LANGUAGES}
+
+    def count(corpus: str, lang: str) -> tuple[int, int]:
+        """Sentences of the training text with a word of negation, and all of them."""
+        text = corpora.load(corpus, "train", lang, "en" if lang != "en" else "fr")
+        return sum(
+            not negations[lang].isdisjoint(split_words(lang, line)) for line in text.src
+        ), len(text)
+
+    # Lessons 07 and 08 say these figures.
+    captions = {lang: count("multi30k", lang) for lang in LANGUAGES}
+    assert captions == {"de": (131, 29_000), "en": (142, 29_000), "fr": (155, 29_000)}
+    negated, sentences = count("tatoeba", "fr")
+    assert negated / sentences == pytest.approx(0.21, abs=0.005)
+    negated, sentences = count("embedded", "fr")
+    assert negated / sentences == pytest.approx(0.17, abs=0.005)
