@@ -78,8 +78,8 @@ def add_error(notebook: dict) -> None:
     notebook["cells"][1]["outputs"].append(error)
 
 
-def ignore_five(notebook: dict) -> None:
-    for count in range(3, 8):
+def ignore_six(notebook: dict) -> None:
+    for count in range(3, 9):
         notebook["cells"].append(code(f"print({count})  # NBVAL_IGNORE_OUTPUT", count, printed("")))
         notebook["cells"][-1]["outputs"] = [printed("slow")]
 
@@ -117,7 +117,7 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
         add_data("text/plain", "<Figure size 640x480 with 1 Axes>"),
         "cell 3: a picture without a line of text",
     ),
-    "ignored": (ignore_five, "5 outputs not compared, over 4"),
+    "ignored": (ignore_six, "6 outputs not compared, over 5"),
     "incomparable": (change(1, source="3  # NBVAL_IGNORE_OUTPUT"), "cell 1: no text to compare"),
     "callout": (change(2, source="> **Beware.** It bites."), "cell 2: unknown callout 'Beware'"),
     "section": (
