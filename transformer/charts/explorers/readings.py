@@ -71,10 +71,11 @@ def _layers(
     color = alt.Color("verdict:N", scale=colors, legend=alt.Legend(title=f"against {variants[0]}"))
     across = alt.X("difference:Q", title=f"difference from {variants[0]} ({unit})", scale=scale)
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS)), legend=None)
+    wide = alt.Axis(labelLimit=300)
     shown = (
         alt.Chart(alt.Data(values=rows))
         .transform_filter("datum.of == reading")
-        .encode(y=alt.Y("variant:N", sort=list(variants[1:]), title="variant"))
+        .encode(y=alt.Y("variant:N", sort=list(variants[1:]), title="variant", axis=wide))
     )
     zero = alt.Chart(alt.Data(values=[{"zero": 0}])).encode(x="zero:Q")
     interval = shown.encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=color)
