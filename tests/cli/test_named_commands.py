@@ -9,7 +9,10 @@ from tests.helpers import ROOT
 from transformer.cli.record import WHATS
 
 COMMANDS = {"corpora", "train", "translate", "evaluate", "record", "ship"}
-PAGES = ("*.md", "Makefile", "docs/**/*.md", "data/**/*.md", "figures/*.md", "transformer/**/*.py")
+PAGES = (
+    *("*.md", "Makefile", "docs/**/*.md", "data/**/*.md", "figures/*.md"),
+    *("notebooks/*.ipynb", "transformer/**/*.py"),
+)
 
 
 def named(path: Path) -> list[str]:
