@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from transformer.exercises.check import Exercise, Property, Text, Wrong
-from transformer.exercises.outcome import BrokenRuleError
+from transformer.exercises.rules import BrokenRuleError
 
 
 def my_double(values):

@@ -1,10 +1,12 @@
 """The toys of exercises refuse what no right answer does."""
 
 import pytest
+import torch
 
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
-from transformer.exercises.toys import MAX_CALLS, Script, Table
+from transformer.exercises.rules import BrokenRuleError
+from transformer.exercises.toys import MAX_CALLS, Blocks, Script, Table
 
 
 def test_a_toy_ends_a_loop_that_has_no_end() -> None:
@@ -24,3 +26,17 @@ def test_a_script_refuses_a_prefix_that_it_did_not_write() -> None:
             script(prefix)
     with pytest.raises(ValueError, match="bos first"):
         Table({BOS_ID: {EOS_ID: 1.0}})([4])
+
+
+def test_blocks_are_read_as_a_list_is_but_once() -> None:
+    blocks = Blocks(3, 5)
+    assert repr(blocks) == "ex.Blocks(3, 5)"
+    assert len(blocks) == 3
+    assert blocks[0][1].shape == (5, 1)  # a look at a shape
+    assert [(key.shape, value.shape) for key, value in blocks] == [((5, 2), (5, 1))] * 3
+    with pytest.raises(BrokenRuleError, match="a second time"):
+        list(blocks)
+    other = Blocks(3, 5)
+    assert torch.equal(other[-1][0], Blocks(3, 5)[2][0]), "the same numbers each time"
+    with pytest.raises(BrokenRuleError, match="a second time"):
+        other[1:]

@@ -45,3 +45,8 @@ def lessons() -> list[Path]:
 
 
 ALL = {each.name: each for module in modules() for each in exercises(module).values()}
+
+
+def status(name: str, answer: Any) -> str:
+    """Have an answer judged: "passed", "wrong" or "not attempted"."""
+    return ALL[name].check(answer).status

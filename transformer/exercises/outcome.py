@@ -8,6 +8,7 @@ import copy
 import inspect
 import io
 import linecache
+import re
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.exercises.compare import difference, same, show
+from transformer.exercises.rules import BrokenRuleError
 
 Answer = Callable[..., Any]
 Args = tuple[Any, ...]
@@ -22,10 +24,6 @@ Rule = Callable[[], AbstractContextManager[Any]]
 
 MAX_SHOWN = 300  # characters of a value, an error or a line
 MAX_PRINTED = 10  # lines
-
-
-class BrokenRuleError(Exception):
-    """An answer has done what its exercise forbids; the message is a clause that begins "it"."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """Name what stopped the answer, without its words; "" where nothing did."""
-        return "broken rule" if self.broken else self.error.split(":")[0]
+        """Name what stopped the answer, without its details; "" where nothing did."""
+        return re.sub(r"\d+", "", self.broken) or self.error.split(":")[0]
 
     def rows(self) -> list[str]:
         """Write down what a learner wants to see, under "yours"."""

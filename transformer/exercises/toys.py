@@ -1,8 +1,14 @@
-"""Toy models for exercises on decoding: they count how often they are asked."""
+"""Toys for exercises: models to decode with, and keys in blocks; they count their questions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from transformer.config import BOS_ID
+from transformer.exercises.rules import BrokenRuleError
 
 MAX_CALLS = 500  # more questions than any right answer has
 
@@ -56,3 +62,42 @@ class Table:
         if not written or written[0] != BOS_ID:
             raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
         return dict(self.rows[written[-1]])
+
+
+@dataclass
+class Blocks(Sequence[Any]):
+    """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
+
+    It is read as a list is, but for this: there is one way through, and not a second. The first
+    block may be looked at for its shape.
+    """
+
+    number: int
+    length: int
+
+    def __post_init__(self) -> None:
+        """Draw the keys and values."""
+        chance = torch.Generator().manual_seed(0)
+        self._pairs = [self._draw(chance) for _ in range(self.number)]
+        self._given: set[int] = set()
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Blocks({self.number}, {self.length})"
+
+    def __len__(self) -> int:
+        """Count the blocks."""
+        return self.number
+
+    def __getitem__(self, place: Any) -> Any:
+        """Give a block, or several; refuse to give all of them twice."""
+        places = range(self.number)[place]
+        wanted = set(places if isinstance(place, slice) else [places]) - {0}
+        if wanted & self._given:
+            raise BrokenRuleError("it goes through the blocks a second time")
+        self._given |= wanted
+        return self._pairs[place]
+
+    def _draw(self, chance: torch.Generator) -> tuple[Tensor, Tensor]:
+        key = 3 * torch.randn(self.length, 2, generator=chance)
+        return key, torch.randn(self.length, 1, generator=chance)

@@ -27,6 +27,12 @@ def mask_inverted(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Te
     return my_scaled_attention(query, key, value, ~mask)
 
 
+def mask_inverted_and_finite(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Take True for "may not", with a large number in the place of infinity."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(mask, -1e9).softmax(dim=-1) @ value
+
+
 def mask_after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     """Strike out weights that have taken their share already."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -78,7 +84,9 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
         mask[..., 0], mask[..., -1] = True, False
         cases += [(query, key, value, mask), (query, key, value, ~mask.flip(-1))]
         cases.append((query, key, value, torch.ones_like(mask)))
-    return cases
+    low = torch.tensor([[-60.0], [-61.0], [0.0]])  # what is open scores far below what is shut
+    query, value = torch.tensor([[1.0]]), torch.tensor([[4.0], [8.0], [2.0]])
+    return [*cases, (query, low, value, torch.tensor([[True, True, False]]))]
 
 
 scaled_attention = Exercise(
@@ -123,6 +131,11 @@ scaled_attention = Exercise(
             mask_inverted,
             "The mask works the wrong way round: True means *may attend*. Which scores are to "
             "become minus infinity?",
+        ),
+        Wrong(
+            mask_inverted_and_finite,
+            "The mask works the wrong way round: True means *may attend*. Which scores are to "
+            "become so low?",
         ),
         Wrong(
             mask_after_softmax,

@@ -5,8 +5,9 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from transformer.config import PAD_ID
+from transformer.config import BOS_ID, PAD_ID, UNK_ID
 from transformer.exercises.check import Exercise, Wrong
+from transformer.exercises.rules import without
 
 
 def my_window_mask(length: int, width: int) -> Tensor:
@@ -193,7 +194,9 @@ decoder_mask = Exercise(
         for reals in itertools.chain(
             ([real] for real in range(1, length + 1)), ([length, 1], [1, length, length])
         )
-    ],
+    ]
+    + [(torch.tensor([[BOS_ID, UNK_ID]]),), (torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
+    rules=(lambda: without("transformer.masks"),),
     expected=_by_torch,
     wrong=[
         Wrong(

@@ -36,6 +36,16 @@ def natural_logarithm(n: int, kernel: int) -> int:
     return max(1, math.ceil(math.log(n)))
 
 
+def logarithm_rounded_up(n: int, kernel: int) -> int:
+    """Trust a logarithm, which may be a hair too high."""
+    return max(1, math.ceil(math.log(n, kernel)))
+
+
+def none_for_one(n: int, kernel: int) -> int:
+    """Begin without a layer."""
+    return my_reach(n, kernel) if n > 1 else 0
+
+
 def _by_sums(n: int, kernel: int) -> int:
     """Add up how far back each layer looks: kernel - 1 steps of its dilation."""
     back, layers = 0, 0
@@ -55,7 +65,7 @@ reach = Exercise(
         "Count up in a loop; math.log may be a hair off where n is a power of kernel.",
     ),
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
-    cases=[(n, k) for n in (2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)],
+    cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)],
     expected=_by_sums,
     wrong=[
         Wrong(
@@ -64,6 +74,12 @@ reach = Exercise(
         ),
         Wrong(rounded_down, "So many layers fall short: the first position is not yet seen."),
         Wrong(one_more, "This is one layer more than it takes."),
+        Wrong(
+            logarithm_rounded_up,
+            "math.log(125, 5) is 3.0000000000000004, and you round it up to 4. Count in whole "
+            "numbers.",
+        ),
+        Wrong(none_for_one, "One layer is the least, also where there is only one place."),
         Wrong(natural_logarithm, "The number of positions grows by the factor kernel, not e."),
     ],
 )

@@ -58,7 +58,7 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
 
 def _steps() -> list[tuple[Tensor, Tensor]]:
     chance = torch.Generator().manual_seed(3)
-    sizes = (1, 1, 1, 2, 2, 3)
+    sizes = (1, 1, 1, 2, 2, 3, 5)
     return [
         (
             (2 * torch.randn(4 * size, generator=chance)).round(decimals=1),
@@ -131,12 +131,13 @@ def _row_by_row(outputs: Tensor, lengths: Tensor) -> Tensor:
 def _padded() -> list[tuple[Tensor, Tensor]]:
     chance = torch.Generator().manual_seed(4)
     all_lengths = ([1, 2], [2, 1], [3, 1], [2, 3], [3, 2, 1], [1, 4, 2])
+    sizes = [(lengths, size) for size in (1, 2, 3) for lengths in all_lengths] + [([2], 2)]
     return [
         (
-            torch.randn(len(lengths), max(lengths), 1, generator=chance).round(decimals=1),
+            torch.randn(len(lengths), max(lengths), size, generator=chance).round(decimals=1),
             torch.tensor(lengths),
         )
-        for lengths in all_lengths
+        for lengths, size in sizes
     ]
 
 

@@ -1,6 +1,7 @@
 """Two exercises of lesson 08: what leaks from training, and groups that do not."""
 
 import itertools
+import re
 
 from transformer.exercises.check import Exercise, Wrong
 
@@ -41,6 +42,26 @@ def of_training(train: list[Pair], test: list[Pair]) -> float:
     return my_leaked(test, train)
 
 
+def either_side(train: list[Pair], test: list[Pair]) -> float:
+    """Throw both sides into one set."""
+    seen = {text for pair in train for text in pair}
+    return sum(a in seen or b in seen for a, b in test) / len(test)
+
+
+def _bare(pairs: list[Pair]) -> list[Pair]:
+    """Leave out of every text what a reader would not hear."""
+    return [(_words(a), _words(b)) for a, b in pairs]
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def words_alone(train: list[Pair], test: list[Pair]) -> float:
+    """Compare the words, not the text."""
+    return my_leaked(_bare(train), _bare(test))
+
+
 def _by_pairs(train: list[Pair], test: list[Pair]) -> float:
     """Compare each test pair with each training pair."""
     seen = [any(a == x or b == y for x, y in train) for a, b in test]
@@ -51,7 +72,21 @@ def _splits() -> list[tuple[list[Pair], list[Pair]]]:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     tests = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
-    return [(train, test) for train in trains for test in tests]
+    cases = [(train, test) for train in trains for test in tests]
+    return cases + [([known], [asked]) for known, asked in _NEARLY]
+
+
+_NEARLY = [  # none of these shares a side as it stands
+    (("a", "x"), ("x", "y")),  # a word on both sides, here and there
+    (("a", "x"), ("b", "a")),
+    (("Go", "x"), ("go", "y")),
+    (("a", "Va"), ("b", "va")),
+    (("go.", "x"), ("go", "y")),
+    (("a", "va !"), ("b", "va")),
+    (("go ", "x"), ("go", "y")),
+    (("going", "x"), ("go", "y")),
+    (("a", "il va"), ("b", "va")),
+]
 
 
 leaked = Exercise(
@@ -77,6 +112,16 @@ leaked = Exercise(
         Wrong(both_sides, "One side is enough: who knows the answer needs no question."),
         Wrong(first_side, "The second side leaks too: look into both."),
         Wrong(second_side, "The first side leaks too: look into both."),
+        Wrong(
+            either_side,
+            "A first side counts where it is a first side in training. You found it among the "
+            "second ones: keep two sets.",
+        ),
+        Wrong(
+            words_alone,
+            'You change the texts before you compare them. Here "Go" and "go." are two: compare '
+            "them as they stand.",
+        ),
         Wrong(of_training, "This is the share of training. Asked for is that of the test set."),
     ],
 )
@@ -129,6 +174,22 @@ def neighbours_of_each(pairs: list[Pair]) -> list[list[Pair]]:
     return sorted(list(group) for group in near)
 
 
+def by_any_word(pairs: list[Pair]) -> list[list[Pair]]:
+    """Join pairs that have a text in common on whichever sides, as the lesson's loop does."""
+    found: list[list[Pair]] = []
+    for pair in pairs:
+        near = [group for group in found if any(set(pair) & set(each) for each in group)]
+        apart = [group for group in found if group not in near]
+        found = [*apart, [pair, *itertools.chain(*near)]]
+    return sorted(sorted(group) for group in found)
+
+
+def by_their_words(pairs: list[Pair]) -> list[list[Pair]]:
+    """Compare the words, not the text, as the package does."""
+    bare = dict(zip(_bare(pairs), pairs, strict=True))
+    return sorted(sorted(bare[pair] for pair in group) for group in my_groups(list(bare)))
+
+
 def each_alone(pairs: list[Pair]) -> list[list[Pair]]:
     """Gather nothing."""
     return [[pair] for pair in sorted(pairs)]
@@ -148,7 +209,11 @@ def _by_spreading(pairs: list[Pair]) -> list[list[Pair]]:
 
 def _lists() -> list[tuple[list[Pair]]]:
     every = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z"), ("c", "y")]
-    return [(list(each),) for n in (1, 2, 3) for each in itertools.permutations(every, n)]
+    cases = [list(each) for n in (1, 2, 3) for each in itertools.permutations(every, n)]
+    chain = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]  # each hangs on the next
+    cases += [list(each) for each in itertools.permutations(chain[:4])]
+    cases += [list(each) for each in itertools.permutations(chain)][::7]
+    return [(each,) for each in [*cases, *map(list, _NEARLY)]]
 
 
 groups = Exercise(
@@ -182,6 +247,16 @@ groups = Exercise(
             neighbours_of_each,
             "These are the direct neighbours. What shares a side with a neighbour belongs to the "
             "group as well, and no pair may stand in two.",
+        ),
+        Wrong(
+            by_any_word,
+            "You join a pair's first side with the second of another. Only first with first, and "
+            "second with second: there this differs from the lesson's loop.",
+        ),
+        Wrong(
+            by_their_words,
+            'You join texts that have the same words. Here "Go" and "go." are two: compare them '
+            "as they stand.",
         ),
         Wrong(each_alone, "Nothing was gathered: pairs that share a side belong together."),
     ],

@@ -29,21 +29,28 @@ def the_same_sum(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[st
     return sorted(name for name in before if bool(before[name].sum() == after[name].sum()))
 
 
+def nearly_the_same(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:
+    """Overlook a change that is small."""
+    return sorted(name for name in before if torch.allclose(before[name], after[name]))
+
+
 def as_they_come(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:
     """Forget the order."""
     return [name for name in before if torch.equal(before[name], after[name])]
 
 
 def _states() -> list[tuple[dict[str, Tensor], dict[str, Tensor]]]:
-    """Two tensors, each unchanged, changed in one place, swapped about, or changed whole."""
+    """Tensors unchanged, changed in one place, hardly changed, swapped about, changed whole."""
     ways = ([1.0, 2.0], [1.0, 3.0], [2.0, 1.0], [5.0, 6.0])
-    return [
+    cases = [
         (
             {"w": torch.tensor([1.0, 2.0]), "b": torch.tensor([1.0, 2.0])},
             {"w": torch.tensor(first), "b": torch.tensor(second)},
         )
         for first, second in itertools.product(ways, repeat=2)
     ]
+    hardly = {"w": torch.tensor([1e-9, 2.0])}  # one small step of training
+    return [*cases, ({"w": torch.tensor([0.0, 2.0])}, hardly)]
 
 
 def _by_lists(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:
@@ -80,7 +87,12 @@ untrained = Exercise(
         ),
         Wrong(
             the_same_sum,
-            "Numbers can change and keep their sum: compare them one by one.",
+            "Numbers can change and keep their sum, or change places: compare them one by one.",
+        ),
+        Wrong(
+            nearly_the_same,
+            "A small change is a change: one step of training moves a weight very little. Compare "
+            "exactly.",
         ),
         Wrong(as_they_come, "The names are asked for in alphabetical order."),
     ],

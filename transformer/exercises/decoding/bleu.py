@@ -118,6 +118,13 @@ def _crossed_out(hypothesis: list[str], reference: list[str], n: int) -> int:
 
 
 _WORDS = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
+_MORE = [
+    ("ab c a", "a bc a", 2),  # other words of the same letters
+    ("The a", "the a", 1),
+    ("a b c", "a d c", 3),  # the ends are the same, the middle is not
+    ("a b c d", "d a b c", 3),
+    ("a b c d a", "a b c d", 4),
+]
 
 matches = Exercise(
     my_matches,
@@ -133,7 +140,8 @@ matches = Exercise(
         ((["a", "b", "a", "b"], ["a", "b", "c"], 2), 1),
         ((["a"], ["a", "b"], 2), 0),
     ],
-    cases=[(a, b, n) for a in _WORDS for b in _WORDS for n in (1, 2)],
+    cases=[(a, b, n) for a in _WORDS for b in _WORDS for n in (1, 2)]
+    + [(a.split(), b.split(), n) for a, b, n in _MORE],
     expected=_crossed_out,
     wrong=[
         Wrong(

@@ -179,6 +179,21 @@ def first_finished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     return _by_levels(next_probs, min(limit, 2), beam_size)
 
 
+def ends_take_a_place(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Let finished sentences compete for the beam, and count only those that get a place."""
+    finished: dict[tuple[int, ...], float] = {(): 0.0}
+    living: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(limit):
+        longer: dict[tuple[int, ...], float] = {}
+        for words, prob in living.items():
+            for token, share in next_probs([BOS_ID, *words]).items():
+                longer[(*words, token)] = prob * share
+        kept = heapq.nlargest(beam_size, longer, key=longer.__getitem__)
+        finished |= {words[:-1]: longer[words] for words in kept if words[-1] == EOS_ID}
+        living = {words: longer[words] for words in kept if words[-1] != EOS_ID}
+    return _best(finished)
+
+
 def best_unfinished(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     """Give the best prefix after the last round, finished or not."""
     living = [([BOS_ID], 1.0)]
@@ -218,7 +233,7 @@ def _tables() -> list[tuple[Table, int, int]]:
     """Toy models drawn by chance, but for those where two candidates are nearly equal."""
     chance = random.Random(7)
     cases = []
-    for _ in range(80):
+    for number in range(80):
         rows: Shares = {}
         for last in (BOS_ID, *WORDS):
             shares = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
@@ -226,11 +241,14 @@ def _tables() -> list[tuple[Table, int, int]]:
                 shares[0] = 0  # a sentence without words is no sentence
             shown = [round(share / sum(shares), 2) for share in shares]
             rows[last] = dict(zip((EOS_ID, *WORDS), shown, strict=True))
-        cases += [(Table(rows), limit, 2) for limit in (2, 3, 4) if _clear(rows, limit, chance)]
+        size = (2, 1, 2, 3)[number % 4]
+        for limit in (2, 3, 4):
+            if _clear(rows, limit, size, chance):
+                cases.append((Table(rows), limit, size))
     return cases
 
 
-def _clear(rows: Shares, limit: int, chance: random.Random) -> bool:
+def _clear(rows: Shares, limit: int, size: int, chance: random.Random) -> bool:
     """Whether small changes of all shares leave the answer as it is."""
     answers = set()
     for _ in range(9):
@@ -238,7 +256,7 @@ def _clear(rows: Shares, limit: int, chance: random.Random) -> bool:
             last: {token: share * chance.uniform(0.97, 1.03) for token, share in row.items()}
             for last, row in rows.items()
         }
-        answers.add(tuple(_by_levels(Table(moved), limit, 2)))
+        answers.add(tuple(_by_levels(Table(moved), limit, size)))
     return len(answers) == 1
 
 
@@ -290,8 +308,13 @@ beam = Exercise(
         ),
         Wrong(
             first_finished,
-            "You stop as soon as a sentence is finished. A longer one may still turn out more "
+            "You stop as soon as some sentence is finished. A longer one may still turn out more "
             "probable: search on until `limit`.",
+        ),
+        Wrong(
+            ends_take_a_place,
+            "Finished sentences take places of the beam here, or are lost where they get none. "
+            "Sort the unfinished ones alone, and compare every finished one with the best.",
         ),
         Wrong(
             best_unfinished,

@@ -169,14 +169,24 @@ def _precision_by_sacrebleu(hypotheses: list[Words], references: list[Words], n:
 
 
 def _texts() -> list[tuple[list[Words], list[Words], int]]:
-    """All pairs of sentences of up to three words, and every eighth text of two such pairs."""
+    """All pairs of sentences of up to three words, and some texts of two; a few longer ones."""
     sentences = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = list(itertools.product(sentences, repeat=2))
     cases = [([hyp], [ref], n) for hyp, ref in pairs for n in (1, 2)]
     some = [pair for pair in pairs[::5] if pair[0] != pair[1]]
     for (hyp_1, ref_1), (hyp_2, ref_2) in list(itertools.product(some, repeat=2))[::8]:
         cases += [([hyp_1, hyp_2], [ref_1, ref_2], n) for n in (1, 2)]
-    return cases
+    more = [
+        (["ab c"], ["a bc"], 2),  # other words of the same letters
+        (["The a"], ["the a"], 1),
+        (["a b c"], ["a d c"], 3),  # the ends are the same, the middle is not
+        (["a b c", "b"], ["a b c", "b a"], 3),  # the second has no n-gram, not less than none
+        (["a b c d a", "a"], ["a b c d", "a"], 4),
+    ]
+    return cases + [
+        ([text.split() for text in hyps], [text.split() for text in refs], n)
+        for hyps, refs, n in more
+    ]
 
 
 clipped_precision = Exercise(

@@ -35,6 +35,16 @@ def plain_length(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     return _best(log_prob / length**alpha for log_prob, length in hypotheses)
 
 
+def without_brackets(hypotheses: list[tuple[float, int]], alpha: float) -> int:
+    """Divide the length by 6 alone, so that it hardly counts."""
+    return _best(log_prob / (5 + length / 6) ** alpha for log_prob, length in hypotheses)
+
+
+def always_in_full(hypotheses: list[tuple[float, int]], alpha: float) -> int:
+    """Divide by the penalty whatever alpha is."""
+    return _best(log_prob / ((5 + length) / 6) for log_prob, length in hypotheses)
+
+
 def per_token(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     """Take the mean per token, with no regard to alpha."""
     return _best(log_prob / length for log_prob, length in hypotheses)
@@ -68,7 +78,8 @@ def _hypotheses() -> list[tuple[list[tuple[float, int]], float]]:
         costs = sorted(_costs(hypotheses, alpha))
         if costs[1] - costs[0] > 0.02:
             cases.append((hypotheses, alpha))
-    return cases
+    close = [(-1.0, 1), (-3.8, 19)], [(-1.0, 1), (-4.2, 19)]  # 4 or 6 for 5 would tell otherwise
+    return [*cases, *((list(pair), 1.0) for pair in close)]
 
 
 best_hypothesis = Exercise(
@@ -90,13 +101,13 @@ best_hypothesis = Exercise(
     wrong=[
         Wrong(
             no_penalty,
-            "This is the most probable one; alpha changes nothing. Short sentences win that "
-            "way, for each token costs: where does the length come in?",
+            "This is the most probable one, whatever its length and alpha. Short sentences win "
+            "that way, for each token costs.",
         ),
         Wrong(
             multiplied,
-            "Log probabilities are negative: multiplied by the penalty, long sentences sink "
-            "further. It belongs under the fraction bar.",
+            "Log probabilities are negative, and you push long sentences further down. What "
+            "belongs under the fraction bar: the penalty as a whole, and in it the 6?",
         ),
         Wrong(
             plain_length,
@@ -104,14 +115,19 @@ best_hypothesis = Exercise(
             "which treats short sentences less harshly.",
         ),
         Wrong(
+            without_brackets,
+            "The length hardly counts here. Is it the length that is divided by 6, or the sum?",
+        ),
+        Wrong(always_in_full, "The penalty is the same at every alpha: what is alpha a power of?"),
+        Wrong(
             per_token,
             "This is the mean per token, whatever alpha is. With alpha 0 there must be no "
             "penalty at all.",
         ),
         Wrong(
             takes_the_worst,
-            "You choose the lowest score. These are log probabilities, not losses: the one "
-            "nearest to zero is the best.",
+            "This is the worst of them. Which score is the best, if all are below zero? And which "
+            "of the two numbers is divided by the other?",
         ),
     ],
 )

@@ -63,6 +63,8 @@ links = Exercise(
     ),
     worked=[
         ((torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
+        ((torch.tensor([[0.1, 0.9]]),), []),
+        ((torch.tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
     ],
     cases=_tables(),
     expected=_search,

@@ -36,6 +36,7 @@ def _rows() -> list[list[float]]:
     torch.manual_seed(9)
     drawn = [torch.randn(n).softmax(0).tolist() for n in (2, 3, 4, 5)]
     whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
+    whole += [[0.125] * 8, [0.99, 0.004, 0.006]]
     return whole + [[round(w, 3) for w in row] for row in drawn]
 
 

@@ -59,7 +59,8 @@ def _projections() -> list[tuple[Tensor, int, int]]:
         size = num_heads * d_v
         weight = torch.arange(1.0, 1 + size * size).reshape(size, size)
         cases += [(weight, head, d_v) for head in range(1, num_heads + 1)]
-    return cases
+    narrow, wide = torch.arange(1.0, 9).reshape(2, 4), torch.arange(1.0, 13).reshape(6, 2)
+    return [*cases, (narrow, 1, 2), (narrow, 2, 2), (wide, 1, 1), (wide, 2, 1)]
 
 
 prune = Exercise(

@@ -142,6 +142,11 @@ def epsilon_outside(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return centred / (hidden.std(dim=-1, keepdim=True, unbiased=False) + 1e-5) * gain + bias
 
 
+def not_centred(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    """Divide by the root of the mean square, as RMSNorm does (Zhang and Sennrich, 2019)."""
+    return hidden / torch.sqrt((hidden**2).mean(dim=-1, keepdim=True) + 1e-5) * gain + bias
+
+
 def no_gain(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     """Leave out what is learnt."""
     return F.layer_norm(hidden, hidden.shape[-1:])
@@ -209,6 +214,11 @@ layer_norm = Exercise(
             epsilon_outside,
             "Very near. The 1e-5 stands under the root, with the variance. Where a position hardly "
             "varies, the place of it makes a great difference.",
+        ),
+        Wrong(
+            not_centred,
+            "This is RMSNorm, which newer models use. Layer normalisation takes the mean away "
+            "first.",
         ),
         Wrong(
             no_gain,

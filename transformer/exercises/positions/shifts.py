@@ -211,6 +211,7 @@ def _encodings() -> list[tuple[Tensor, Tensor]]:
     table = sinusoidal_positions(2 * FARTHEST, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
     pairs += [(1500, 0), (2000, 2900), (2999, 2998), (777, 777)]
+    pairs += [(5, 27), (300, 322), (64, 42), (901, 898)]  # the fastest hand has made half a turn
     noise = NOISE * torch.randn(len(pairs), 2, 8, generator=generator)
     return [
         ((table[a] + extra[0]).round(decimals=3), (table[b] + extra[1]).round(decimals=3))

@@ -7,7 +7,7 @@ import itertools
 import math
 from typing import Any
 
-from transformer.config import BOS_ID, EOS_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from transformer.exercises.check import Exercise, Wrong
 from transformer.exercises.toys import Script, Table
 
@@ -75,7 +75,8 @@ greedy = Exercise(
         for length in (1, 2, 3)
         for tokens in itertools.product((EOS_ID, 4, 5), repeat=length)
         for limit in (1, 2, 4)
-    ],
+    ]
+    + [(Script([UNK_ID, 4, EOS_ID]), 4), (Script([4, PAD_ID, 5]), 3)],  # no end marks, these
     expected=_cut_script,
     wrong=[
         Wrong(
@@ -91,12 +92,12 @@ greedy = Exercise(
         Wrong(
             runs_past_eos,
             "Your loop ends at the limit alone. What should happen when the best token is "
-            "the eos (3)?",
+            "the eos, and which id has it?",
         ),
         Wrong(
             counts_bos,
-            "You stop one token early: the bos is in your list, but it is not one of the "
-            "`limit` tokens.",
+            "Where `limit` ends the sentence, its last token is missing. Does the bos count as one "
+            "of the `limit`, or do you drop the last token as if it were always the eos?",
         ),
     ],
 )
@@ -132,19 +133,29 @@ def takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
 
 
 def _finished(next_probs: Any, limit: int) -> list[tuple[list[int], list[float]]]:
-    """List every finished sentence with its factors, by trying all strings of two words."""
+    """List every finished sentence with its factors, by trying all strings of words."""
     found = []
+    some = [token for token in next_probs([BOS_ID]) if token != EOS_ID]
     for length in range(limit):
-        for words in itertools.product((4, 5), repeat=length):
+        for words in itertools.product(some, repeat=length):
             path = [BOS_ID, *words, EOS_ID]
             rows = [next_probs(path[: i + 1]) for i in range(length + 1)]
             found.append((list(words), [row[t] for row, t in zip(rows, path[1:], strict=True)]))
     return found
 
 
-def leaves_out_eos(next_probs: Any, limit: int) -> list[int]:
-    """Score the words and not the end."""
-    return max(_finished(next_probs, limit), key=lambda each: math.prod(each[1][:-1]))[0]
+def always_empty(next_probs: Any, limit: int) -> list[int]:
+    """Never go on from the bos, or take an end for certain, so that no word is worth it."""
+    return []
+
+
+def stops_at_the_first_end(next_probs: Any, limit: int) -> list[int]:
+    """End the search in the first round in which a sentence ends."""
+    for rounds in range(1, limit + 1):
+        found = _finished(next_probs, rounds)
+        if any(math.prod(factors) > 0 for _, factors in found):
+            return max(found, key=lambda each: math.prod(each[1]))[0]
+    return []
 
 
 def adds_probabilities(next_probs: Any, limit: int) -> list[int]:
@@ -176,6 +187,20 @@ def _tables() -> list[tuple[Table, int]]:
     return cases[::7]
 
 
+def _deep() -> list[tuple[Table, int]]:
+    """Three words, and a best sentence whose beginning lies behind up to six others."""
+    tenths = (
+        ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
+        ((0, 2, 0, 8), (0, 0, 1, 9), (2, 4, 2, 2), (0, 5, 0, 5)),
+        ((0, 8, 2, 0), (0, 6, 4, 0), (0, 3, 6, 1), (1, 6, 3, 0)),
+    )
+    tables = []
+    for rows in tenths:
+        shares = [dict(zip((EOS_ID, 4, 5, 6), (n / 10 for n in row), strict=True)) for row in rows]
+        tables.append(Table(dict(zip((BOS_ID, 4, 5, 6), shares, strict=True))))
+    return [(table, 4) for table in tables]
+
+
 most_probable = Exercise(
     my_most_probable,
     minutes=25,
@@ -203,7 +228,7 @@ most_probable = Exercise(
             [5],  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
         )
     ],
-    cases=_tables(),
+    cases=_tables() + _deep(),
     expected=_by_trying_all,
     wrong=[
         Wrong(
@@ -212,9 +237,14 @@ most_probable = Exercise(
             "back when that leads to a worse end.",
         ),
         Wrong(
-            leaves_out_eos,
-            "The eos has a probability too, and it counts: without it, a sentence that "
-            "hardly ever ends there looks as good as one that must.",
+            always_empty,
+            "You always give the sentence without words. Does any sentence become longer in your "
+            "search? And does the eos's own probability count?",
+        ),
+        Wrong(
+            stops_at_the_first_end,
+            "Your search ends with the first sentence that ends. A longer one may be more "
+            "probable: go on until `limit`.",
         ),
         Wrong(
             adds_probabilities,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from transformer.exercises.check import Exercise, Property, Wrong
 
 Rows = list[list[int]]
@@ -80,13 +80,14 @@ def _by_torch(sentences: Rows) -> Pair:
 
 
 def _sentences() -> list[tuple[Rows]]:
-    """One to three sentences of one to three tokens."""
+    """One to three sentences of one to three tokens, most of them different."""
     ids = iter(itertools.cycle(range(5, 60)))
     cases = []
     for number in (1, 2, 3):
         for lengths in itertools.product((1, 2, 3), repeat=number):
             cases.append(([[next(ids) for _ in range(length)] for length in lengths],))
-    return cases
+    again = [[7, 7]], [[UNK_ID, 6], [8]], [[9, 8, 9], [9]]  # a word twice, a word unknown
+    return [*cases, *((sentences,) for sentences in again)]
 
 
 pad_and_shift = Exercise(
@@ -207,12 +208,13 @@ def _by_largest_first_piece(lengths: list[int], budget: int) -> Rows:
 
 
 def _lengths_and_budgets() -> list[tuple[list[int], int]]:
-    return [
+    cases = [
         (list(lengths), budget)
         for number in (1, 2, 3, 4)
         for lengths in itertools.product((1, 2, 3), repeat=number)
         for budget in (3, 4, 6)
-    ][::3]
+    ]
+    return [*cases[::3], ([2, 2, 2, 2], 4), ([3, 1, 1, 3, 1], 6)]  # two batches of several
 
 
 token_batches = Exercise(

@@ -74,9 +74,10 @@ def _by_asking_each_pair(words: Spelled) -> tuple[str, str]:
 
 
 def _spelled_words() -> list[tuple[Spelled]]:
-    """Pairs of short words over two and three letters, with counts 1 to 3."""
+    """Pairs of short words of two and three letters and of longer pieces, counts 1 to 3."""
     spelled = [tuple(letters) for n in (2, 3) for letters in itertools.product("ab", repeat=n)]
     spelled += [("b", "c", "a"), ("a", "b", "a", "b", "c"), ("c", "a", "c", "a")]
+    spelled += [("th", "e"), ("t", "he"), ("a", "th", "e")]  # pieces that have been merged
     two = itertools.combinations(spelled, 2)
     return [({one: 2, other: 1 + i % 3},) for i, (one, other) in enumerate(two)]
 

@@ -69,7 +69,8 @@ kept_types = Exercise(
         ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
         ((["a"], 2), []),
     ],
-    cases=[(tokens, cut) for n in (2, 3, 4) for tokens in _texts(n) for cut in (1, 2)],
+    cases=[(tokens, cut) for n in (2, 3, 4) for tokens in _texts(n) for cut in (1, 2)]
+    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
     expected=_by_rounds,
     wrong=[
         Wrong(
@@ -146,7 +147,8 @@ unknown_share = Exercise(
         for types in (["a"], ["b", "a"], ["c", "d", "e"])
         for n in (1, 2, 3, 4)
         for tokens in _texts(n)
-    ],
+    ]
+    + [(["cat", "he"], ["a", "cat"]), (["the"], ["The", "the"])],
     expected=_unknown_by_counting,
     wrong=[
         Wrong(

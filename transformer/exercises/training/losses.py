@@ -187,6 +187,7 @@ def _losses() -> list[tuple[Losses, int]]:
     rows = (torch.tensor([[1.0, 2.0], [6.0, 5.0]]), torch.tensor([[7, 8], [7, 0]]))
     cases: list[tuple[Losses, int]] = [([one], 0), ([full], 0), ([one, full], 0), ([rows], 0)]
     cases.append(([(torch.tensor([[1.0, 2.0, 6.0]]), torch.tensor([[5, 0, 1]]))], 1))
+    cases.append(([(torch.tensor([[0.0, 3.0]]), torch.tensor([[7, 8]]))], 0))  # sure, and right
     generator = torch.Generator().manual_seed(0)
     large = []
     for batch, tgt_len in ((2, 5), (3, 7)):

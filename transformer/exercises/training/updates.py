@@ -103,6 +103,8 @@ def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
         case(1.0, 2.0, 0.0, 0.0, step=1, rate=0.5),
         case(1.0, -2.0, 0.5, 1.0, step=2, rate=0.5),
         case(0.0, 1e-4, 0.0, 0.0, step=1, rate=1.0),  # here epsilon's place shows
+        case(0.0, 1e-8, 0.0, 0.0, step=1, rate=1.0),  # here its size
+        case(2.0, 0.0, 0.0, 0.0, step=1, rate=0.5),  # here that it is needed
         case(3.0, 0.0, 1.0, 4.0, step=9, rate=0.1),
     ]
     generator = torch.Generator().manual_seed(0)
@@ -242,6 +244,8 @@ def _gradients() -> list[tuple[list[Tensor], list[int], float]]:
     short, long = torch.tensor([0.5, 0.0]), torch.tensor([3.0, 4.0])
     cases = [
         ([short], [2], 1.0),
+        ([torch.zeros(2)], [2], 1.0),
+        ([long, -3 * long], [3, 1], 1.0),  # they cancel: nothing is left
         ([long], [2], 1.0),
         ([short, long], [1, 1], 9.0),
         ([short, long], [3, 1], 9.0),

@@ -72,6 +72,9 @@ closing = Exercise(
     + [
         (["(NP", "(VP", "(NP", "NN", ")NP"],),
         (["(S", "(NP", "(SBAR", "(S", "(NP", "NN", ")NP", ")S"],),
+        (["(NP", "(NP", "NN"],),
+        (["(NP", "(PP", "(NP", "(PP", "NN"],),
+        (["(S", "(NP", "(NP", "NN", ")NP"],),
     ],
     expected=_by_shrinking,
     wrong=[
@@ -155,7 +158,8 @@ shared = Exercise(
             "(S (VP DT NN )VP (VP VB (NP DT JJ NN )NP )VP . )S",
         )
     ]
-    + [([("NP", 0, 1)] * 2, [("NP", 0, 1)] * 3)],
+    + [([("NP", 0, 1)] * 2, [("NP", 0, 1)] * 3)]
+    + [([("NP", 0, 2)], [("NP", 1, 2)]), ([("NP", 0, 1)], [("NP", 0, 2)])],
     expected=_by_removing,
     wrong=[
         Wrong(precision, "This is the share of what was said. What was left out costs too."),
