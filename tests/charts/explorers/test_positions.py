@@ -114,6 +114,17 @@ def test_sizes_fit_one_another() -> None:
     assert all(HEIGHT % width == 0 == width % 2 for width in WIDTHS)
 
 
+def test_reaches_what_lesson_03_looks_at(spec: Spec) -> None:
+    """With two waves, position 64 is more like 20 than 20's own neighbour is."""
+    far = heading(with_controls(spec, d_model=4, position=20, offset=64 - 20))
+    near = heading(with_controls(spec, d_model=4, position=20, offset=1))
+    assert (far.split(",")[0], near.split(",")[0]) == (
+        "PE(20) · PE(64) = 1.90",
+        "PE(20) · PE(21) = 1.54",
+    )
+    assert position_explorer(position=20, offset=44).to_dict()
+
+
 def test_says_what_it_shows_and_how_it_is_moved(spec: Spec) -> None:
     assert spec["name"] == "positions"
     assert "width 64 and base 10,000" in spec["description"]
@@ -138,8 +149,8 @@ def test_built_twice_is_the_same(spec: Spec) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"position": 60}, "position is 60: the slider goes from 0 to 59"),
-        ({"offset": -1}, "offset is -1: the slider goes from 0 to 40"),
+        ({"position": 51}, "position is 51: the slider goes from 0 to 50"),
+        ({"offset": -1}, "offset is -1: the slider goes from 0 to 49"),
         ({"d_model": 512}, "d_model is 512: give one of"),
         ({"base": 7}, re.escape(f"base is 7: give one of {BASES}")),
     ],

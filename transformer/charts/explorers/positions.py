@@ -9,8 +9,8 @@ from transformer.support.errors import UserError
 LENGTH = 100  # positions drawn
 WIDTHS = (4, 8, 16, 32, 64, 128)  # of the encoding; each divides HEIGHT, so cells fill pixels
 BASES = (10, 100, 1000, 10_000, 100_000)
-LAST = 59  # position that the slider reaches; with the largest offset it stays in the table
-OFFSETS = 40
+LAST = 50  # position that the slider reaches; with the largest offset it stays in the table
+OFFSETS = 49
 WIDTH, HEIGHT, LOWER = 600, 256, 150  # pixels
 
 # The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
