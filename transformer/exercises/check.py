@@ -160,13 +160,16 @@ class Exercise:
             what = f"{self.name}: wrong. It was given {article(answer)}, not a function."
             how = f"Write .check({PREFIX}{self.name}), with no brackets after the name."
             return Text(f"{what}\n{how}", "wrong")
-        outcomes: list[Outcome] = []
-        for args, right in self.judged_cases:
-            outcomes.append(run(answer, args, self.rules))
-            if complaint := self._complaint(outcomes[-1], args, right):
-                return self._refuse(answer, outcomes[-1], complaint, args, right)
-        passed = f"{self.name}: passed, {len(outcomes)} cases."
-        return Text("\n".join([passed, *outcomes[0].printed_rows()]), "passed")
+        fault = self._first_fault(answer)
+        if fault:
+            return self._refuse(answer, *fault)
+        smallest = run(answer, self.judged_cases[0][0], self.rules)
+        passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
+        return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
+
+    def accepts(self, answer: Answer) -> bool:
+        """Say whether an answer passes, and no more: no advice is looked for."""
+        return self._first_fault(answer) is None
 
     def hint(self) -> Text:
         """Give the next hint, a plainer one each time; the last one again at the end."""
@@ -195,6 +198,14 @@ class Exercise:
 
     def _expect(self, args: Args) -> Any:
         return None if self.expected is None else self.expected(*copy.deepcopy(args))
+
+    def _first_fault(self, answer: Answer) -> tuple[Outcome, str, Args, Any] | None:
+        """Find the smallest case that an answer fails, and say in a clause what is wrong."""
+        for args, right in self.judged_cases:
+            outcome = run(answer, args, self.rules)
+            if complaint := self._complaint(outcome, args, right):
+                return outcome, complaint, args, right
+        return None
 
     def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
         """Say in a clause what is wrong with an outcome; "" where nothing is."""
