@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from transformer.analysis.alignment import (
-    _words,
     alignment_error_rate,
     diagonal_links,
     strongest_links,
     word_attention,
+    words_of,
 )
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
@@ -37,7 +37,7 @@ def test_pieces_find_their_words_in_every_sentence(size: int) -> None:
         tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
-            words, parts = _words(tokenizer, ids)
+            words, parts = words_of(tokenizer, ids)
             assert words == aligned_tokens(sentence)
             assert (parts.sum(1) == 1).all()
             of = parts.argmax(1).tolist()
@@ -61,8 +61,8 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(translator: Translat
     )
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids]])
     cross = translator.model.attention_maps(collate_sources([src_ids]), tgt_in).cross[0, 0]
-    _, src_parts = _words(translator.src_tokenizer, src_ids)
-    _, tgt_parts = _words(translator.tgt_tokenizer, tgt_ids)
+    _, src_parts = words_of(translator.src_tokenizer, src_ids)
+    _, tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token
     columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert len(rows) > 1

@@ -151,9 +151,6 @@ def test_the_figures_are_means_over_tokens(tiny_folder: Path) -> None:
             torch.testing.assert_close(figures[stack].entropy[0, head], tokens.mean())
             tokens = torch.cat([distance(each[0, head]) for each in rows])
             torch.testing.assert_close(figures[stack].distance[0, head], tokens.mean())
-            end = 0 if stack == "decoder" else -1
-            tokens = torch.cat([each[0, head][:, end] for each in rows])
-            torch.testing.assert_close(figures[stack].to_end[0, head], tokens.mean())
         assert figures[stack].entropy.shape == (config.num_layers, config.num_heads)
 
 

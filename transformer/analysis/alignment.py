@@ -54,8 +54,8 @@ def word_attention(
         UserError: a side has no words.
     """
     src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_words, src_parts = _words(translator.src_tokenizer, src_ids)
-    tgt_words, tgt_parts = _words(translator.tgt_tokenizer, tgt_ids)
+    src_words, src_parts = words_of(translator.src_tokenizer, src_ids)
+    tgt_words, tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)
     sources = collate_sources([src_ids]).to(translator.device)
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
     cross = translator.model.attention_maps(sources, tgt_in).cross[:, 0].cpu()
@@ -65,7 +65,7 @@ def word_attention(
     return WordAttention(src_words, tgt_words, groups.T @ rows @ columns)
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
+def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
     """Give the words of a sentence, and which of them each of its ids spells.
 
     Returns:

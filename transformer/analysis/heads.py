@@ -130,13 +130,10 @@ class HeadFigures(NamedTuple):
     Attributes:
         entropy: Nats.
         distance: Tokens.
-        to_end: Share of the weight on the source's "<eos>"; in the decoder's self-attention,
-            on its first token, "<bos>".
     """
 
     entropy: Tensor
     distance: Tensor
-    to_end: Tensor
 
 
 def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, HeadFigures]:
@@ -162,8 +159,7 @@ def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, 
         maps = translator.attention(sentence, beam_size=1).maps._asdict()
         for stack, weights in maps.items():
             rows = weights[:, 0]  # (num_layers, num_heads, q_len, k_len)
-            to_end = rows[..., 0 if stack == "decoder" else -1]
-            measured = torch.stack((entropy(rows), distance(rows), to_end))
+            measured = torch.stack((entropy(rows), distance(rows)))
             sums[stack].append(measured.sum(-1))
             tokens[stack] += rows.shape[-2]
     return {s: HeadFigures(*(torch.stack(sums[s]).sum(0) / tokens[s])) for s in STACKS}

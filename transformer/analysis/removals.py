@@ -55,7 +55,8 @@ def removal_scores(
     heads = all_heads(model)
     removed = {str(head): [head] for head in heads}
     removed |= {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
-    gold, scores = [[reference] for reference in references], {"whole": whole}
+    gold = [[reference] for reference in references]
+    scores: dict[str, Any] = {"whole": whole}
     means = mean_outputs(translator, others)
     zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
     for way, outputs in (("zero", zeros), ("mean", means)):

@@ -23,3 +23,10 @@ def test_layers_go_down_and_heads_across(ax: Axes) -> None:
 def test_numbers_can_be_read_on_dark_and_bright(ax: Axes) -> None:
     draw_head_grid(torch.tensor([[0.1, 0.9]]), ax, "share", highest=1.0)
     assert [text.get_color() for text in ax.texts] == ["white", "black"]
+
+
+def test_chosen_heads_are_framed(ax: Axes) -> None:
+    framed = torch.tensor([[False, True, False], [False, False, True]])
+    draw_head_grid(torch.zeros(2, 3), ax, "lost", highest=1.0, framed=framed)
+    middles = [(p.get_x() + p.get_width() / 2, p.get_y() + p.get_height() / 2) for p in ax.patches]
+    assert [(round(x), round(y)) for x, y in middles] == [(1, 0), (2, 1)]
