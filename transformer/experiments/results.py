@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.config import LENGTH_PENALTY
+from transformer.evaluation.significance import mean_interval
 from transformer.recipes.reported import PUBLISHED
 from transformer.support.errors import unknown_name
 from transformer.support.files import read_json
@@ -38,7 +39,7 @@ SEED_COLUMNS = {
     "test_set": "test set",
     "seeds": "seeds",
     "mean_bleu": "mean BLEU (13a)",
-    "deviation": "deviation",
+    "interval": "95% interval",
     "range": "range",
     "mean_lowercased": "mean BLEU (tokens, lower case)",
     "beam": "beam",
@@ -111,7 +112,7 @@ def table() -> str:
 def seeds_table() -> str:
     """Give a row of a Markdown table for each recipe that was run with several seeds.
 
-    The range is from the lowest to the highest; the deviation is the sample's.
+    The interval is of the mean, by Student's t; the range is from the lowest to the highest.
 
     Raises:
         UserError: the folder of records is not there.
@@ -174,12 +175,13 @@ def _seeds(records: list[dict[str, Any]]) -> Row:
     scores = [record["figures"]["bleu"]["score"] for record in records]
     lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
     first = _run(records[0])
+    interval = mean_interval(scores)
     return {
         "recipe": first["recipe"],
         "test_set": first["test_set"],
         "seeds": ", ".join(str(record["training"]["seed"]) for record in records),
         "mean_bleu": f"{statistics.mean(scores):.2f}",
-        "deviation": f"{statistics.stdev(scores):.2f}",
+        "interval": f"{interval.low:.2f} to {interval.high:.2f}",
         "range": f"{min(scores):.2f} to {max(scores):.2f}",
         "mean_lowercased": f"{statistics.mean(lowered):.2f}",
         "beam": first["beam"],
