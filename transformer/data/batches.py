@@ -193,7 +193,7 @@ class TokenBudgetBatches:
             yield collate([self.examples[index] for index in batch])
 
     def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
-        """Cut the order where a pool has the tokens, or the sentences, of `pool_batches` batches."""
+        """Cut the order where a pool holds `pool_batches` batches, by tokens or by sentences."""
         most_tokens = self.pool_batches * self.batch_tokens
         most_sentences = self.pool_batches * self.batch_sentences
         pool: list[int] = []
