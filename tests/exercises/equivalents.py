@@ -30,6 +30,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         SAME_LENGTH: ["query -> best", "query -> best #2", "query -> total #2"],
         TWO_AXES: ["-1 -> 1", "-1 -> 1 #2", "-1 -> 1 #3", "-1 -> 1 #4"],
         "keys are as wide as queries": ["query -> key #5"],
+        "every block has values of the same width": ["0 -> -1"],
     },
     "last_state": {SAME_LENGTH: ["outputs -> lengths #2"]},
     "groups": {"the groups are sorted at the end": ["[*apart, joined] -> [joined, *apart]"]},

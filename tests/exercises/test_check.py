@@ -154,6 +154,66 @@ def test_a_mistake_of_no_name_points_to_the_hints() -> None:
     assert text.endswith("ex.double.hint() gives a hint.")
 
 
+def one_more(values: list[int]) -> list[int]:
+    return [value + 1 for value in my_double(values)]
+
+
+def backwards(values: list[int]) -> list[int]:
+    return my_double(values)[::-1]
+
+
+def first_alone(values: list[int]) -> list[int]:
+    return my_double(values)[:1]
+
+
+def tens_lost(values: list[int]) -> list[int]:
+    return [double % 10 for double in my_double(values)]
+
+
+def make_with_four() -> Exercise:
+    wrong = [
+        Wrong(one_more, "One too many."),
+        Wrong(backwards, "The wrong way round."),
+        Wrong(first_alone, "Only the first."),
+        Wrong(tens_lost, "The tens are lost."),
+    ]
+    return make(wrong=wrong, cases=[([2],), ([3],), ([5],), ([2, 3, 4],), ([1, 1, 1],)])
+
+
+def test_two_mistakes_at_once_are_both_named() -> None:
+    text = repr(make_with_four().check(lambda values: [2 * value + 1 for value in values][::-1]))
+    assert text.endswith(
+        "These look like two mistakes at once.\n- One too many.\n- The wrong way round."
+    )
+
+
+def test_two_mistakes_that_show_in_different_cases_are_both_named() -> None:
+    def answer(values):
+        if len(values) == 1:
+            return [2 * values[0] % 10]
+        return [2 * value for value in values][::-1]
+
+    exercise = make_with_four()
+    assert exercise.check(answer).status == "wrong"
+    text = repr(exercise.check(answer))
+    assert text.endswith("at once.\n- The wrong way round.\n- The tens are lost.")
+
+
+def test_a_mistake_that_has_a_name_is_told_beside_one_that_has_none() -> None:
+    def answer(values):
+        if len(values) > 1:
+            return my_double(values)[:1]
+        return [99] if values == [5] else my_double(values)
+
+    text = repr(make_with_four().check(answer))
+    assert text.endswith("One thing that is wrong: Only the first.")
+
+
+def test_no_mistake_is_named_where_the_answer_does_something_else() -> None:
+    text = repr(make_with_four().check(lambda values: [7 * value for value in values]))
+    assert text.endswith("ex.double.hint() gives a hint.")
+
+
 def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
     exercise = make()
     assert "it changes what it was given" in repr(exercise.check(in_place))

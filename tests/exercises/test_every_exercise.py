@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from tests.helpers.exercise_walk import ALL, exercises, modules
 from tests.helpers.odd import Odd
+from transformer.exercises.advice import on_top
 from transformer.exercises.check import MAX_COLUMNS, Exercise, Wrong
 from transformer.exercises.compare import difference, show
 
@@ -91,6 +93,18 @@ def test_wrong_answer_is_refused_with_its_own_hint(key: tuple[str, str]) -> None
     assert not any(one_paragraph(hint) in one_paragraph(text) for hint in others)
     again = repr(exercise.check(wrong.answer))
     assert without_line(text) == without_line(again), "the same each time"
+
+
+def test_two_of_its_mistakes_at_once_get_advice(exercise: Exercise) -> None:
+    """Wherever one of them is written around the reference; two may cancel each other."""
+    for inner, outer in itertools.permutations(exercise.wrong, 2):
+        answer = on_top(outer.answer, inner.answer, exercise.reference)
+        verdict = exercise.check(answer) if answer else None
+        if verdict and verdict.status == "wrong":
+            text = one_paragraph(repr(verdict))
+            hints = [each.hint for each in exercise.wrong if one_paragraph(each.hint) in text]
+            names = f"{inner.answer.__name__}, then {outer.answer.__name__}"
+            assert len(hints) in {1, 2}, names
 
 
 @pytest.mark.parametrize("key", WRONG, ids="-".join)

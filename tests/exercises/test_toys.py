@@ -32,11 +32,12 @@ def test_blocks_are_read_as_a_list_is_but_once() -> None:
     blocks = Blocks(3, 5)
     assert repr(blocks) == "ex.Blocks(3, 5)"
     assert len(blocks) == 3
-    assert blocks[0][1].shape == (5, 1)  # a look at a shape
+    assert blocks[0][1].shape == blocks[-1][1].shape == (5, 1)  # looks at a shape
     assert [(key.shape, value.shape) for key, value in blocks] == [((5, 2), (5, 1))] * 3
     with pytest.raises(BrokenRuleError, match="a second time"):
         list(blocks)
     other = Blocks(3, 5)
     assert torch.equal(other[-1][0], Blocks(3, 5)[2][0]), "the same numbers each time"
+    assert len(other[1:]) == 2
     with pytest.raises(BrokenRuleError, match="a second time"):
         other[1:]

@@ -21,14 +21,18 @@ To add exercises for a lesson:
    for it is shown as the solution. Its parameters become the blank's.
 2. Give three *named* wrong answers or more, each a small function with the mistake that
    people make, and its own hint. A learner's answer is recognised by what it does, so any two
-   of them must differ in some case, and each must be wrong in one.
+   of them must differ in some case, each must be wrong in one, and a hint must be true of
+   every answer that does the same. One that can be written around the reference (it calls
+   `my_...`) is recognised beside another mistake too.
 3. Judge by another way than the reference's: `worked` cases by hand, `expected` from another
    library or another formula, `properties` alone where several values are right. Make
    most `cases` small and many, all of them if that can be: the one that is shortest to
    write is shown. Arguments are copied for each call, and must not be changed by it.
+   What the text forbids and no value shows is a rule (see `rules`), and checked as well.
 4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
    into the heading above: "Perplexity (5 minutes, easy)").
 
 `tests/exercises` finds every exercise and lesson by itself and holds them to this: it tries the
-reference, the blank and every wrong answer, and runs the solutions with the lesson's imports.
+reference, the blank and every wrong answer, runs the solutions with the lesson's imports, and
+changes the reference in every small way: what passes shows that a case is missing.
 """

@@ -9,19 +9,19 @@ import copy
 import dis
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal
 
+from transformer.exercises.advice import Deed, find_mistakes, on_top
 from transformer.exercises.compare import VALUES_DIFFER, show
 from transformer.exercises.outcome import (
     Answer,
     Args,
     Outcome,
     Rule,
-    alike,
     article,
     run,
     shown,
@@ -238,20 +238,36 @@ class Exercise:
         return Text("\n".join([*lines, *map(_fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
-        """Say what the mistake is, where an answer does the same as one that has a name."""
-        outcomes = [run(answer, args, self.rules) for args, _ in self.judged_cases]
-        for mistake, made in self._mistakes:
-            if all(map(alike, outcomes, made)):
-                return [mistake.hint]
-        return [f"ex.{self.name}.hint() gives a hint."]
+        """Say what the mistakes are, where an answer does the same as some that have a name."""
+        found = find_mistakes(self._deeds(answer), self._mistakes, self._both)
+        hints = [self.wrong[place].hint for place in found.places]
+        if not hints:
+            return [f"ex.{self.name}.hint() gives a hint."]
+        if not found.is_all:
+            return [f"One thing that is wrong: {hints[0]}"]
+        if len(hints) == 1:
+            return hints
+        return ["These look like two mistakes at once.", *(f"- {hint}" for hint in hints)]
 
     @cached_property
-    def _mistakes(self) -> list[tuple[Wrong, list[Outcome]]]:
-        """Every named mistake with what it does in each case."""
-        return [
-            (wrong, [run(wrong.answer, args, self.rules) for args, _ in self.judged_cases])
-            for wrong in self.wrong
-        ]
+    def _mistakes(self) -> list[list[Deed]]:
+        """What every named mistake does in each case."""
+        return [self._deeds(wrong.answer) for wrong in self.wrong]
+
+    def _both(self, first: int, second: int) -> Iterator[Outcome] | None:
+        """Do every case with the second mistake on top of the first."""
+        inner, outer = self.wrong[first].answer, self.wrong[second].answer
+        answer = on_top(outer, inner, self.reference)
+        if answer is None:
+            return None
+        return (run(answer, args, self.rules) for args, _ in self.judged_cases)
+
+    def _deeds(self, answer: Answer) -> list[Deed]:
+        deeds = []
+        for args, right in self.judged_cases:
+            outcome = run(answer, args, self.rules)
+            deeds.append(Deed(outcome, bool(self._complaint(outcome, args, right))))
+        return deeds
 
 
 def _is_blank(answer: Any) -> bool:

@@ -69,7 +69,7 @@ class Blocks(Sequence[Any]):
     """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
 
     It is read as a list is, but for this: there is one way through, and not a second. The first
-    block may be looked at for its shape.
+    block and the last may be looked at for their shape.
     """
 
     number: int
@@ -92,7 +92,7 @@ class Blocks(Sequence[Any]):
     def __getitem__(self, place: Any) -> Any:
         """Give a block, or several; refuse to give all of them twice."""
         places = range(self.number)[place]
-        wanted = set(places if isinstance(place, slice) else [places]) - {0}
+        wanted = set(places if isinstance(place, slice) else [places]) - {0, self.number - 1}
         if wanted & self._given:
             raise BrokenRuleError("it goes through the blocks a second time")
         self._given |= wanted

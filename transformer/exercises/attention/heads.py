@@ -19,7 +19,7 @@ def reshaped_at_once(joined: Tensor, num_heads: int) -> Tensor:
 
 def not_transposed(joined: Tensor, num_heads: int) -> Tensor:
     """Split the width, and stop there."""
-    return joined.unflatten(-1, (num_heads, -1))
+    return my_split_heads(joined, num_heads).transpose(1, 2)
 
 
 def every_second_component(joined: Tensor, num_heads: int) -> Tensor:
@@ -29,7 +29,7 @@ def every_second_component(joined: Tensor, num_heads: int) -> Tensor:
 
 def heads_before_batch(joined: Tensor, num_heads: int) -> Tensor:
     """Put the axis of heads first."""
-    return torch.stack(joined.chunk(num_heads, dim=-1))
+    return my_split_heads(joined, num_heads).transpose(0, 1)
 
 
 def keys_standing_up(joined: Tensor, num_heads: int) -> Tensor:

@@ -11,7 +11,7 @@ def my_saving(n: int, d: int) -> float:
 
 def upside_down(n: int, d: int) -> float:
     """Divide the other way."""
-    return n / d
+    return 1 / my_saving(n, d)
 
 
 def saved_operations(n: int, d: int) -> float:
@@ -21,12 +21,12 @@ def saved_operations(n: int, d: int) -> float:
 
 def width_squared(n: int, d: int) -> float:
     """Forget that self-attention's operations grow with the width too."""
-    return d * d / n
+    return my_saving(n, d) * d
 
 
 def length_squared(n: int, d: int) -> float:
     """Forget that the recurrent layer's operations grow with the length too."""
-    return d / (n * n)
+    return my_saving(n, d) / n
 
 
 def _by_length(n: int, d: int) -> float:

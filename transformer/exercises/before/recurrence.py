@@ -14,31 +14,27 @@ def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
     return [leaves.sigmoid() * cell.tanh(), cell]
 
 
-def _step(gates: Tensor, cell: Tensor, order: str = "isno", squash: bool = True) -> list[Tensor]:
-    """Make the step with the four parts in another order, or the cell let out as it is."""
-    part = dict(zip(order, gates.chunk(4), strict=True))
-    cell = part["s"].sigmoid() * cell + part["i"].sigmoid() * part["n"].tanh()
-    return [part["o"].sigmoid() * (cell.tanh() if squash else cell), cell]
-
-
 def output_third(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """Take the third part for the gate of the output."""
-    return _step(gates, cell, order="ison")
+    enters, stays, new, leaves = gates.chunk(4)
+    return my_lstm_step(torch.cat((enters, stays, leaves, new)), cell)
 
 
 def stay_first(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """Take the first part for what stays."""
-    return _step(gates, cell, order="sino")
+    enters, stays, new, leaves = gates.chunk(4)
+    return my_lstm_step(torch.cat((stays, enters, new, leaves)), cell)
 
 
 def not_squashed(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """Let the cell out as it is."""
-    return _step(gates, cell, squash=False)
+    _, new_cell = my_lstm_step(gates, cell)
+    return [gates.chunk(4)[3].sigmoid() * new_cell, new_cell]
 
 
 def nothing_stays(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """Forget what the cell held."""
-    return _step(gates, torch.zeros_like(cell))
+    return my_lstm_step(gates, torch.zeros_like(cell))
 
 
 def swapped_results(gates: Tensor, cell: Tensor) -> list[Tensor]:
@@ -104,18 +100,17 @@ def my_last_state(outputs: Tensor, lengths: Tensor) -> Tensor:
 
 def after_padding(outputs: Tensor, lengths: Tensor) -> Tensor:
     """Take the last position, padding or not."""
-    return outputs[:, -1]
+    return my_last_state(outputs, torch.full_like(lengths, outputs.shape[1]))
 
 
 def one_too_far(outputs: Tensor, lengths: Tensor) -> Tensor:
     """Count from 1 where positions count from 0."""
-    last = lengths.clamp(max=outputs.shape[1] - 1)
-    return outputs[torch.arange(len(outputs)), last]
+    return my_last_state(outputs, (lengths + 1).clamp(max=outputs.shape[1]))
 
 
 def of_the_longest(outputs: Tensor, lengths: Tensor) -> Tensor:
     """Take the same place in every sentence."""
-    return outputs[:, int(lengths.min()) - 1]
+    return my_last_state(outputs, lengths.min().expand(len(lengths)))
 
 
 def the_mean(outputs: Tensor, lengths: Tensor) -> Tensor:

@@ -258,6 +258,6 @@ groups = Exercise(
             'You join texts that have the same words. Here "Go" and "go." are two: compare them '
             "as they stand.",
         ),
-        Wrong(each_alone, "Nothing was gathered: pairs that share a side belong together."),
+        Wrong(each_alone, "Nothing was gathered: pairs that share one side belong together."),
     ],
 )

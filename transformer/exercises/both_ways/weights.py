@@ -16,7 +16,7 @@ def my_untrained(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[st
 
 def changed_ones(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:
     """Name those that did change."""
-    return sorted(name for name in before if not torch.equal(before[name], after[name]))
+    return sorted(before.keys() - my_untrained(before, after))
 
 
 def partly_the_same(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:

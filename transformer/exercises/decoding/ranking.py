@@ -12,7 +12,7 @@ def my_penalised(total: float, length: int, alpha: float) -> float:
 
 def multiplied(total: float, length: int, alpha: float) -> float:
     """Multiply where it should divide."""
-    return total * ((5 + length) / 6) ** alpha
+    return my_penalised(total, length, -alpha)
 
 
 def plain_mean(total: float, length: int, alpha: float) -> float:

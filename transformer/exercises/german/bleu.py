@@ -27,7 +27,7 @@ def mean_of_sentences(hyp_lengths: list[int], ref_lengths: list[int]) -> float:
 
 def ratio_turned_round(hyp_lengths: list[int], ref_lengths: list[int]) -> float:
     """Divide the wrong length by the other."""
-    return min(1.0, math.exp(1 - sum(hyp_lengths) / sum(ref_lengths)))
+    return my_brevity_penalty(ref_lengths, hyp_lengths)
 
 
 def rewards_length(hyp_lengths: list[int], ref_lengths: list[int]) -> float:

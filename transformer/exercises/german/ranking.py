@@ -22,12 +22,12 @@ def _best(scores: Any) -> int:
 
 def no_penalty(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     """Take the most probable, whatever its length."""
-    return _best(log_prob for log_prob, _ in hypotheses)
+    return my_best_hypothesis(hypotheses, 0.0)
 
 
 def multiplied(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     """Multiply by the penalty, which favours short sentences even more."""
-    return _best(log_prob * ((5 + length) / 6) ** alpha for log_prob, length in hypotheses)
+    return my_best_hypothesis(hypotheses, -alpha)
 
 
 def plain_length(hypotheses: list[tuple[float, int]], alpha: float) -> int:
@@ -42,7 +42,7 @@ def without_brackets(hypotheses: list[tuple[float, int]], alpha: float) -> int:
 
 def always_in_full(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     """Divide by the penalty whatever alpha is."""
-    return _best(log_prob / ((5 + length) / 6) for log_prob, length in hypotheses)
+    return my_best_hypothesis(hypotheses, 1.0)
 
 
 def per_token(hypotheses: list[tuple[float, int]], alpha: float) -> int:
@@ -52,7 +52,7 @@ def per_token(hypotheses: list[tuple[float, int]], alpha: float) -> int:
 
 def takes_the_worst(hypotheses: list[tuple[float, int]], alpha: float) -> int:
     """Take the smallest score for the best, as if they were losses."""
-    return _best(-log_prob / ((5 + length) / 6) ** alpha for log_prob, length in hypotheses)
+    return my_best_hypothesis([(-log_prob, length) for log_prob, length in hypotheses], alpha)
 
 
 def _costs(hypotheses: list[tuple[float, int]], alpha: float) -> list[float]:

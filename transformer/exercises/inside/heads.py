@@ -15,23 +15,17 @@ def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
 
 def counted_from_zero(weight: Tensor, head: int, d_v: int) -> Tensor:
     """Take the first head for number 0."""
-    pruned = weight.clone()
-    pruned[:, head * d_v : (head + 1) * d_v] = 0
-    return pruned
+    return my_prune(weight, head + 1, d_v)
 
 
 def rows_instead(weight: Tensor, head: int, d_v: int) -> Tensor:
     """Cut the model's dimensions, not the head's."""
-    pruned = weight.clone()
-    pruned[(head - 1) * d_v : head * d_v] = 0
-    return pruned
+    return my_prune(weight.T, head, d_v).T
 
 
 def one_column(weight: Tensor, head: int, d_v: int) -> Tensor:
     """Take a head for one column."""
-    pruned = weight.clone()
-    pruned[:, head - 1] = 0
-    return pruned
+    return my_prune(weight, head, 1)
 
 
 def interleaved(weight: Tensor, head: int, d_v: int) -> Tensor:

@@ -19,12 +19,12 @@ def my_layer_parameters(d_model: int, d_ff: int) -> int:
 
 def encoder_layer_instead(d_model: int, d_ff: int) -> int:
     """Count one attention and two norms."""
-    return 4 * d_model**2 + 2 * d_model * d_ff + d_ff + d_model + 4 * d_model
+    return my_layer_parameters(d_model, d_ff) - 4 * d_model**2 - 2 * d_model
 
 
 def no_biases(d_model: int, d_ff: int) -> int:
     """Forget the biases of the feed-forward network."""
-    return 8 * d_model**2 + 2 * d_model * d_ff + 6 * d_model
+    return my_layer_parameters(d_model, d_ff) - d_ff - d_model
 
 
 def biases_in_attention(d_model: int, d_ff: int) -> int:
@@ -100,8 +100,8 @@ def three_matrices(parameters: int, d_model: int, d_ff: int, num_layers: int) ->
 
 def one_stack(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
     """Forget the encoder."""
-    stack = num_layers * my_layer_parameters(d_model, d_ff)
-    return (parameters - stack) // d_model
+    encoder_layer = 4 * d_model**2 + 2 * d_model * d_ff + d_ff + 5 * d_model
+    return my_vocabulary(parameters + num_layers * encoder_layer, d_model, d_ff, num_layers)
 
 
 def one_layer_each(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:

@@ -20,32 +20,20 @@ def my_position_table(length: int, d_model: int, base: float) -> Tensor:
     return table
 
 
-def _angles(length: int, d_model: int, base: float, factor: float = 2, start: int = 0) -> Tensor:
-    """Give pos / base^(factor * i / d_model) for each position and pair."""
-    pos = torch.arange(start, start + length, dtype=torch.float64)[:, None]
-    return pos / base ** (factor * torch.arange(d_model // 2) / d_model)
-
-
-def _interleaved(even: Tensor, odd: Tensor) -> Tensor:
-    return torch.stack((even, odd), dim=-1).flatten(1).float()
-
-
 def sines_then_cosines(length: int, d_model: int, base: float) -> Tensor:
     """Put all sines first, as the authors' code does."""
-    angle = _angles(length, d_model, base)
-    return torch.cat((angle.sin(), angle.cos()), dim=1).float()
+    table = my_position_table(length, d_model, base)
+    return torch.cat((table[:, ::2], table[:, 1::2]), dim=1)
 
 
 def cosines_on_even(length: int, d_model: int, base: float) -> Tensor:
     """Swap the two waves of a pair."""
-    angle = _angles(length, d_model, base)
-    return _interleaved(angle.cos(), angle.sin())
+    return my_position_table(length, d_model, base).unflatten(1, (-1, 2)).flip(-1).flatten(1)
 
 
 def half_the_exponent(length: int, d_model: int, base: float) -> Tensor:
     """Forget the 2 of 2i."""
-    angle = _angles(length, d_model, base, factor=1)
-    return _interleaved(angle.sin(), angle.cos())
+    return my_position_table(length, d_model, math.sqrt(base))
 
 
 def own_frequency_each(length: int, d_model: int, base: float) -> Tensor:
@@ -57,14 +45,12 @@ def own_frequency_each(length: int, d_model: int, base: float) -> Tensor:
 
 def from_one(length: int, d_model: int, base: float) -> Tensor:
     """Count positions from 1."""
-    angle = _angles(length, d_model, base, start=1)
-    return _interleaved(angle.sin(), angle.cos())
+    return my_position_table(length + 1, d_model, base)[1:]
 
 
 def faster_and_faster(length: int, d_model: int, base: float) -> Tensor:
     """Multiply by the power where the paper divides."""
-    angle = _angles(length, d_model, base, factor=-2)
-    return _interleaved(angle.sin(), angle.cos())
+    return my_position_table(length, d_model, 1 / base)
 
 
 def _on_the_circle(length: int, d_model: int, base: float) -> Tensor:
@@ -149,17 +135,17 @@ def dimension_for_pair(dimension: int, d_model: int) -> float:
 
 def twice_the_dimension(dimension: int, d_model: int) -> float:
     """Put the dimension where i stands."""
-    return 2 * math.pi * 10_000 ** (2 * dimension / d_model)
+    return my_wavelength(2 * dimension, d_model)
 
 
 def in_radians(dimension: int, d_model: int) -> float:
     """Forget that a whole turn is 2 pi."""
-    return float(10_000 ** (2 * (dimension // 2) / d_model))
+    return my_wavelength(dimension, d_model) / (2 * math.pi)
 
 
 def frequency(dimension: int, d_model: int) -> float:
     """Give radians per token instead of tokens per turn."""
-    return float(10_000 ** (-2 * (dimension // 2) / d_model))
+    return 2 * math.pi / my_wavelength(dimension, d_model)
 
 
 def half_a_turn(dimension: int, d_model: int) -> float:

@@ -14,22 +14,23 @@ def my_weighted_average(weights: torch.Tensor, values: torch.Tensor) -> torch.Te
 
 def plain_average(weights: Tensor, values: Tensor) -> Tensor:
     """Pay no attention to the weights."""
-    return values.mean(dim=0).expand(len(weights), -1)
+    return my_weighted_average(torch.full_like(weights, 1 / len(values)), values)
 
 
 def normalised_twice(weights: Tensor, values: Tensor) -> Tensor:
     """Put weights through a softmax that have been through one."""
-    return weights.softmax(dim=-1) @ values
+    return my_weighted_average(weights.softmax(dim=-1), values)
 
 
 def divided_again(weights: Tensor, values: Tensor) -> Tensor:
     """Divide a sum of weighted values by their number."""
-    return weights @ values / len(values)
+    return my_weighted_average(weights, values) / len(values)
 
 
 def hardest_choice(weights: Tensor, values: Tensor) -> Tensor:
     """Copy the value with the largest weight."""
-    return values[weights.argmax(dim=-1)]
+    chosen = F.one_hot(weights.argmax(dim=-1), len(values))
+    return my_weighted_average(chosen.float(), values)
 
 
 def _weights_and_values() -> list[tuple[Tensor, Tensor]]:

@@ -14,22 +14,22 @@ def my_perplexity(losses: list[float]) -> float:
 
 def mean_of_exponentials(losses: list[float]) -> float:
     """Average the perplexities of single tokens."""
-    return sum(math.exp(loss) for loss in losses) / len(losses)
+    return sum(my_perplexity([loss]) for loss in losses) / len(losses)
 
 
 def exponential_of_sum(losses: list[float]) -> float:
     """Forget to divide."""
-    return math.exp(sum(losses))
+    return my_perplexity([sum(losses)])
 
 
 def powers_of_two(losses: list[float]) -> float:
     """Take nats for bits."""
-    return float(2 ** (sum(losses) / len(losses)))
+    return my_perplexity([loss * math.log(2) for loss in losses])
 
 
 def upside_down(losses: list[float]) -> float:
     """Give the typical probability, which is the inverse."""
-    return math.exp(-sum(losses) / len(losses))
+    return 1 / my_perplexity(losses)
 
 
 perplexity = Exercise(

@@ -165,7 +165,7 @@ def adds_probabilities(next_probs: Any, limit: int) -> list[int]:
 
 def forgets_eos_in_limit(next_probs: Any, limit: int) -> list[int]:
     """Allow so many words, and the eos on top."""
-    return _by_trying_all(next_probs, limit + 1)
+    return my_most_probable(next_probs, limit + 1)
 
 
 def _by_trying_all(next_probs: Any, limit: int) -> list[int]:
@@ -239,12 +239,12 @@ most_probable = Exercise(
         Wrong(
             always_empty,
             "You always give the sentence without words. Does any sentence become longer in your "
-            "search? And does the eos's own probability count?",
+            "search, and is a better one kept? Does the eos's own probability count?",
         ),
         Wrong(
             stops_at_the_first_end,
-            "Your search ends with the first sentence that ends. A longer one may be more "
-            "probable: go on until `limit`.",
+            "Your search ends with the first sentence that ends, or never exchanges it. A longer "
+            "one may be more probable: go on until `limit`.",
         ),
         Wrong(
             adds_probabilities,

@@ -109,8 +109,7 @@ def my_unknown_share(types: Tokens, tokens: Tokens) -> float:
 
 def share_of_types(types: Tokens, tokens: Tokens) -> float:
     """Count each unknown word once, and each known one too."""
-    different = set(tokens)
-    return len(different - set(types)) / len(different)
+    return my_unknown_share(types, list(set(tokens)))
 
 
 def unknown_types_by_tokens(types: Tokens, tokens: Tokens) -> float:
@@ -120,12 +119,12 @@ def unknown_types_by_tokens(types: Tokens, tokens: Tokens) -> float:
 
 def share_of_known(types: Tokens, tokens: Tokens) -> float:
     """Answer the opposite question."""
-    return sum(token in types for token in tokens) / len(tokens)
+    return 1 - my_unknown_share(types, tokens)
 
 
 def divides_by_vocabulary(types: Tokens, tokens: Tokens) -> float:
     """Take the size of the vocabulary for the whole."""
-    return sum(token not in types for token in tokens) / len(types)
+    return my_unknown_share(types, tokens) * len(tokens) / len(types)
 
 
 def _unknown_by_counting(types: Tokens, tokens: Tokens) -> float:

@@ -59,7 +59,7 @@ def padding_is_asked_for(
 
 def all_or_nothing(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> list[float]:
     """Do not smooth at all."""
-    return [float(i == true_id != pad_id) for i in range(vocab_size)]
+    return my_smoothed_target(true_id, vocab_size, 0.0, pad_id)
 
 
 def _by_mixing(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> list[float]:
@@ -146,7 +146,7 @@ def my_loss_per_token(batches: Losses, pad_id: int) -> float:
 
 def padding_counts(batches: Losses, pad_id: int) -> float:
     """Average over padding as well."""
-    return float(torch.cat([losses.flatten() for losses, _ in batches]).mean())
+    return my_loss_per_token(batches, -1)
 
 
 def padding_in_the_divisor(batches: Losses, pad_id: int) -> float:
@@ -157,20 +157,19 @@ def padding_in_the_divisor(batches: Losses, pad_id: int) -> float:
 
 def mean_of_batch_means(batches: Losses, pad_id: int) -> float:
     """Let every batch count the same."""
-    means = [float(losses[targets != pad_id].mean()) for losses, targets in batches]
-    return sum(means) / len(means)
+    return sum(my_loss_per_token([batch], pad_id) for batch in batches) / len(batches)
 
 
 def mean_of_sentence_means(batches: Losses, pad_id: int) -> float:
     """Let every sentence count the same."""
     rows = [row for batch in batches for row in zip(*batch, strict=True)]
-    means = [float(losses[targets != pad_id].mean()) for losses, targets in rows]
-    return sum(means) / len(means)
+    return sum(my_loss_per_token([row], pad_id) for row in rows) / len(rows)
 
 
 def sum_of_losses(batches: Losses, pad_id: int) -> float:
     """Forget to divide."""
-    return sum(float(losses[targets != pad_id].sum()) for losses, targets in batches)
+    tokens = sum(int((targets != pad_id).sum()) for _, targets in batches)
+    return my_loss_per_token(batches, pad_id) * tokens
 
 
 def _weighted(batches: Losses, pad_id: int) -> float:

@@ -81,8 +81,8 @@ warmup_rate = Exercise(
         ),
         Wrong(
             never_rises,
-            "This is highest at step 1, when the weights are worst and Adam knows least. Where "
-            "does warmup_steps come in?",
+            "This is highest at step 1, when the weights are worst and Adam knows least. Up to "
+            "warmup_steps the rising curve must be the lower one.",
         ),
         Wrong(
             larger_of_both,

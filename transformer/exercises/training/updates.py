@@ -1,5 +1,7 @@
 """Two exercises of lesson 05: a step of Adam, and one step from several batches."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -42,9 +44,8 @@ def keeps_the_corrected(
     weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
 ) -> State:
     """Hand the corrected moments on to the next step."""
-    m, v = _moments(grad, m, v)
-    m, v = m / (1 - 0.9**step), v / (1 - 0.98**step)
-    return _move(weight, m, v, rate), m, v
+    weight, m, v = my_adam_step(weight, grad, m, v, step, rate)
+    return weight, m / (1 - 0.9**step), v / (1 - 0.98**step)
 
 
 def epsilon_under_the_root(
@@ -73,8 +74,8 @@ def no_root(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate:
 
 def uphill(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> State:
     """Go where the loss grows."""
-    m, v = _moments(grad, m, v)
-    return _move(weight, -m / (1 - 0.9**step), v / (1 - 0.98**step), rate), m, v
+    moved, m, v = my_adam_step(weight, grad, m, v, step, rate)
+    return 2 * weight - moved, m, v
 
 
 def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> State:
@@ -196,7 +197,7 @@ def _mean_by_tokens(grads: list[Tensor], tokens: list[int]) -> Tensor:
 
 def batches_count_alike(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
     """Average over the batches, whatever their size."""
-    return _clipped(torch.stack(grads).mean(0), clip_norm)
+    return my_accumulated_gradient(grads, [1] * len(grads), clip_norm)
 
 
 def sum_of_means(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
@@ -206,7 +207,7 @@ def sum_of_means(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Te
 
 def clipped_one_by_one(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
     """Clip every batch's gradient before they are joined."""
-    return _mean_by_tokens([_clipped(grad, clip_norm) for grad in grads], tokens)
+    return my_accumulated_gradient([_clipped(each, clip_norm) for each in grads], tokens, math.inf)
 
 
 def always_rescaled(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
@@ -222,7 +223,7 @@ def number_by_number(grads: list[Tensor], tokens: list[int], clip_norm: float) -
 
 def never_clipped(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
     """Leave the limit out."""
-    return _mean_by_tokens(grads, tokens)
+    return my_accumulated_gradient(grads, tokens, math.inf)
 
 
 def _by_autograd(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:

@@ -18,7 +18,7 @@ def expected_alarms(comparisons: int, level: float) -> float:
 
 def none_at_all(comparisons: int, level: float) -> float:
     """Give the probability that there is none."""
-    return (1 - level) ** comparisons
+    return 1 - my_false_alarms(comparisons, level)
 
 
 def every_one(comparisons: int, level: float) -> float:
@@ -82,7 +82,7 @@ def added(first: list[float], second: list[float]) -> float:
 
 def no_root(first: list[float], second: list[float]) -> float:
     """Give the variance of the difference."""
-    return statistics.variance(first) / len(first) + statistics.variance(second) / len(second)
+    return my_standard_error(first, second) ** 2
 
 
 def of_the_population(first: list[float], second: list[float]) -> float:
