@@ -60,7 +60,7 @@ def find_mistakes(
         if _act_apart(mine, mistakes[first], mistakes[second]):
             return Found((first, second), is_all=True)
     acting = [_cases_explained(mine, made) for made in mistakes]
-    if acting and 2 * max(acting) >= sum(deed.is_wrong for deed in mine):
+    if acting and 2 * max(acting) > sum(deed.is_wrong for deed in mine):
         return Found((acting.index(max(acting)),), is_all=False)
     return Found((), is_all=False)
 

@@ -43,6 +43,11 @@ def worst_first(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
     return my_step([-t for t in totals], [[-p for p in row] for row in log_probs], beam_size)
 
 
+def not_sorted(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
+    """Take the first candidates, not the best."""
+    return list(itertools.product(range(len(totals)), range(len(log_probs[0]))))[:beam_size]
+
+
 def token_then_row(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
     """Give the pair the wrong way round."""
     return [(token, row) for row, token in my_step(totals, log_probs, beam_size)]
@@ -116,6 +121,7 @@ step = Exercise(
             "These are the least probable ones. Log probabilities are negative, and the best are "
             "nearest to 0.",
         ),
+        Wrong(not_sorted, "These are the first candidates in the list. Which are the best?"),
         Wrong(token_then_row, "The pairs stand the wrong way round: give (row, token)."),
         Wrong(
             multiplies,

@@ -29,12 +29,12 @@ def no_biases(d_model: int, d_ff: int) -> int:
 
 def biases_in_attention(d_model: int, d_ff: int) -> int:
     """Give the projections of attention a bias each."""
-    return my_layer_parameters(d_model, d_ff) + 8 * d_model
+    return 8 * d_model**2 + 2 * d_model * d_ff + d_ff + 15 * d_model
 
 
 def no_norms(d_model: int, d_ff: int) -> int:
     """Forget that normalisation learns a gain and a bias."""
-    return my_layer_parameters(d_model, d_ff) - 6 * d_model
+    return 8 * d_model**2 + 2 * d_model * d_ff + d_ff + d_model
 
 
 def three_projections(d_model: int, d_ff: int) -> int:

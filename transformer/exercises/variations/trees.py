@@ -120,6 +120,11 @@ def once_each(said: list[Phrase], right: list[Phrase]) -> float:
     return my_shared(list(set(said)), list(set(right)))
 
 
+def not_clipped(said: list[Phrase], right: list[Phrase]) -> float:
+    """Count a phrase as often as it was said."""
+    return 2 * sum(phrase in right for phrase in said) / (len(said) + len(right))
+
+
 def _by_removing(said: list[Phrase], right: list[Phrase]) -> float:
     """Strike each right phrase off a list, once."""
     left, common = list(right), 0
@@ -166,6 +171,10 @@ shared = Exercise(
         Wrong(recall, "This is the share of what is right. Saying too much costs too."),
         Wrong(labels_alone, "A phrase must stand in its place: first and last word count."),
         Wrong(spans_alone, "A phrase must have its label: an NP is no VP."),
+        Wrong(
+            not_clipped,
+            "A phrase that is right once and was said twice has one in common, not two.",
+        ),
         Wrong(once_each, "A phrase may stand twice over the same words, and counts twice."),
     ],
 )
