@@ -30,3 +30,8 @@ def test_chosen_heads_are_framed(ax: Axes) -> None:
     draw_head_grid(torch.zeros(2, 3), ax, "lost", highest=1.0, framed=framed)
     middles = [(p.get_x() + p.get_width() / 2, p.get_y() + p.get_height() / 2) for p in ax.patches]
     assert [(round(x), round(y)) for x, y in middles] == [(1, 0), (2, 1)]
+
+
+def test_a_loss_of_nothing_has_no_sign(ax: Axes) -> None:
+    draw_head_grid(torch.tensor([[-0.04, -0.06]]), ax, "lost", highest=1.0)
+    assert [text.get_text() for text in ax.texts] == ["0.0", "-0.1"]

@@ -30,7 +30,7 @@ def draw_head_grid(
     for layer, row in enumerate(table):
         for head, value in enumerate(row):
             color = "black" if value > highest / 2 else "white"
-            text = f"{value:.{decimals}f}"
+            text = f"{value:z.{decimals}f}"  # z: no -0.0
             ax.text(head, layer, text, ha="center", va="center", color=color, fontsize=9)
     for layer, head in [] if framed is None else framed.nonzero().tolist():
         corner = (head - 0.44, layer - 0.44)

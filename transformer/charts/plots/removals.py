@@ -33,7 +33,7 @@ def draw_removals(record: Mapping[str, Any], axes: "NDArray[Any]", highest: floa
             lost = [figures["whole"]["beam"] - each["beam"] for each in heads.values()]
             small = [each["p"] < FRAMED for each in heads.values()]
             draw_head_grid(
-                torch.tensor(lost).reshape(layers, -1) + 0.0,  # no -0.0
+                torch.tensor(lost).reshape(layers, -1),
                 ax,
                 f"{stack}, by {way}",
                 highest,
