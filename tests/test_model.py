@@ -227,6 +227,7 @@ def test_xavier_embeddings_are_drawn_as_matrices(positions: Positions) -> None:
         assert table.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
 
 
+@pytest.mark.slow
 def test_it_learns_to_copy() -> None:
     torch.manual_seed(14)
     config = ModelConfig(d_model=32, num_heads=4, d_ff=64, num_layers=1, dropout=0.0, max_len=17)

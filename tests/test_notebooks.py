@@ -177,6 +177,7 @@ def test_lessons_exist() -> None:
     assert {"00", "07"} <= numbers, f"only these lessons were found: {sorted(numbers)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_nbval_notices_a_changed_output(path: Path, tmp_path: Path) -> None:
     """The lesson as far as its first text passes; with that text changed it fails there."""
@@ -206,6 +207,7 @@ CHARTS: dict[str, tuple[str, Callable[[dict], None]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CHARTS)
 def test_nbval_notices_a_changed_chart(case: str, tmp_path: Path) -> None:
     draw, spoil = CHARTS[case]

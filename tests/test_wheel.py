@@ -10,6 +10,8 @@ import pytest
 from tests.helpers import ROOT
 from transformer.experiments import results
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

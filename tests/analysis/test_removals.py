@@ -14,6 +14,7 @@ from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
 
+@pytest.mark.slow
 def test_what_each_head_is_worth() -> None:
     translator = Translator.load("demo-en-fr")
     model = translator.model

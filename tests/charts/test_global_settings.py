@@ -4,9 +4,12 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import transformer.charts
 
 
+@pytest.mark.slow
 def test_importing_changes_no_setting_of_matplotlib() -> None:
     modules = pkgutil.walk_packages(transformer.charts.__path__, "transformer.charts.")
     code = (

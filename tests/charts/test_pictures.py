@@ -78,6 +78,7 @@ def test_a_shrunk_picture_shows_the_same() -> None:
     assert sum(differences) / len(differences) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_notebook_stores_picture_and_text(enabled: bool) -> None:
     cell = nbformat.v4.new_code_cell(DRAW.format("pictures.enable()" if enabled else ""))

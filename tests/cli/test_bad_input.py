@@ -141,6 +141,7 @@ def test_a_data_folder_that_is_none(capsys: Capture, monkeypatch: Patch) -> None
 # --- settings that only the text shows to be wrong -------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
@@ -156,6 +157,7 @@ def test_settings_that_do_not_fit_the_text(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_words_that_are_all_too_rare(tmp_path: Path, capsys: Capture) -> None:
     settings = ["--set", "tokenizer=words", "--set", "min_frequency=999999"]
     said = fails(capsys, "train", "demo", *settings, "--out", tmp_path / "run")
@@ -212,6 +214,7 @@ def test_a_record_of_a_run_that_left_no_trace(
     assert not (tmp_path / "record.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"half", b'{"a": 1}'])
 def test_a_damaged_checkpoint_is_not_gone_on_from(
     content: bytes, model: Path, capsys: Capture
@@ -226,6 +229,7 @@ def test_a_damaged_checkpoint_is_not_gone_on_from(
     assert snapshot(model) == before
 
 
+@pytest.mark.slow
 def test_fewer_steps_than_are_done(model: Path, capsys: Capture) -> None:
     before = snapshot(model)
     assert main([*TINY_DEMO, "--steps", "1", "--out", str(model), "--resume"]) == 2
@@ -297,6 +301,7 @@ def full_disk(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [100, 30_000])  # at the tokenizers, at the first checkpoint
 def test_a_full_disk_when_training_begins(limit: int, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "run"
@@ -359,6 +364,7 @@ def test_the_command_after_ctrl_c_ends_with_the_same_weights(tmp_path: Path) -> 
         assert all(torch.equal(one[key], two[key]) for key in one)
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_names_the_command_that_goes_on(
     tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:

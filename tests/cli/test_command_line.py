@@ -185,6 +185,7 @@ def test_a_real_corpus_is_verified(
 # train
 
 
+@pytest.mark.slow
 def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "a" / "b"
     status, said, err = run("train", "demo", *TINY_SETTINGS, "--steps", 2, "--out", out)
@@ -243,6 +244,7 @@ def test_a_run_goes_on_with_its_own_recipe_only(run: Run, copy: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_more_steps_go_on(run: Run, copy: Path) -> None:
     arguments = (*TINY_SETTINGS, "--steps", 3, "--out", copy, "--resume")
     status, out, _ = run("train", "demo", *arguments)
@@ -271,10 +273,12 @@ def test_a_bad_folder_is_refused_before_the_work(run: Run, tmp_path: Path) -> No
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_folder_that_only_seems_writable_is_refused_before_the_first_step(run: Run) -> None:
     refused(run("train", "demo", "--out", "/proc/run"), "/proc")
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(run: Run, copy: Path) -> None:
     before = contents(copy)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -406,6 +410,7 @@ def test_attention_that_cannot_be_written(run: Run, tiny_folder: Path, tmp_path:
         refused(run("translate", tiny_folder, "--attention", file, stdin="A dog.\n"), str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_mistake(tiny_folder: Path) -> None:
     translate = [*COMMAND, "translate", str(tiny_folder), "--beam", "1"]
     process = subprocess.Popen(
@@ -435,6 +440,7 @@ def test_output_that_cannot_be_written() -> None:
 # evaluate
 
 
+@pytest.mark.slow
 def test_evaluate_prints_json(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "new" / "record.json"
     arguments = ("--split", "test_long", "--beam", 1, "--alpha", 1.5, "--record", record)

@@ -56,6 +56,7 @@ def test_every_sentence_is_written_as_one_and_stands_once(lang: str) -> None:
     assert not [sentence for sentence, times in read.items() if times > 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", PAIRS)
 def test_the_words_are_the_corpus_s_and_the_sentences_are_not(
     corpus: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ from transformer.data.treatment import find_treatment, treatment_of
 from transformer.data.words import split_words
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
 
+pytestmark = pytest.mark.slow
 SPECIALS = ["<unk>", "<pad>", "<sos>", "<eos>"]  # torchtext's order
 # Of German and English, when known. System 4, whose text was not treated, had types of blanks
 # alone beside these: a no-break one and a double one in German, a double one in English.

@@ -61,6 +61,7 @@ def test_a_difference_s_interval_by_hand() -> None:
     assert difference_interval([1.0, 1.0], [2.0, 2.0]) == (1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
     chance, held, held_difference = Random(1), 0, 0
     for _ in range(2000):
@@ -107,6 +108,7 @@ def test_a_mean_of_each_variant_makes_no_difference() -> None:
     assert pooled_deviation(near) == pooled_deviation(far)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", ["ab", "abcdefghijkl"])
 def test_two_equal_variants_differ_by_more_in_one_draw_of_twenty(variants: str) -> None:
     chance, beyond = Random(1), 0

@@ -86,6 +86,7 @@ def test_a_teacher_forced_output_has_seen_the_reference(run: Path, text: Paralle
     assert ways_of_counting.teacher_forced(translator, one) == ([guesses[0]], [references[0]])
 
 
+@pytest.mark.slow
 def test_five_ways_are_recorded_with_their_origin(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ def test_no_fault_looks_ahead(name: str) -> None:
     assert torch.equal(model(SRC, TGT)[:, :2], model(SRC, later)[:, :2])
 
 
+@pytest.mark.slow
 def test_what_was_trained_with_a_fault_is_loaded_with_it(tmp_path: Path) -> None:
     settings = {"steps": "2", "num_layers": "1", "validate_every": "2", "average_last": "1"}
     recipe = find_recipe("demo").override(settings)

@@ -56,6 +56,7 @@ def test_each_variant_changes_what_it_says_and_no_more(name: str) -> None:
         assert changed == set(experiment.variants[variant])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     lines: list[str] = []

@@ -41,6 +41,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_is_shipped_and_found_by_its_name(run: Path, models: Path) -> None:
     out = ship.ship(run, "en-fr")
     assert out == models / "en-fr"
@@ -63,6 +64,7 @@ def test_a_run_is_shipped_and_found_by_its_name(run: Path, models: Path) -> None
         ship.ship(run, "en-fr")
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused(run: Path, models: Path) -> None:
     out = ship.ship(run, "en-fr")
     card = read_json(out / shipped.CARD)
@@ -77,6 +79,7 @@ def test_a_damaged_file_is_refused(run: Path, models: Path) -> None:
         shipped.find_model("en-fr")
 
 
+@pytest.mark.slow
 def test_a_folder_comes_before_a_name(
     run: Path,
     models: Path,
@@ -153,6 +156,7 @@ def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Te
     return Texts(request, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_model_is_as_good_as_its_card(name: str, texts: Texts) -> None:
     card = read_json(shipped.find_model(name) / shipped.CARD)
@@ -197,6 +201,7 @@ def test_a_typed_french_sentence_has_the_corpus_sentence_s_translation(texts: Te
 RETREATED = {("multi30k", "fr"): 20, ("multi30k", "de"): 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_training_text_has_the_ids_it_was_trained_with(name: str, texts: Texts) -> None:
     recipe, *sides = read_description(shipped.find_model(name))

@@ -508,6 +508,7 @@ def test_resuming_what_ended_between_validations_changes_nothing(tmp_path: Path)
     assert told(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_compiled_model_leaves_what_a_plain_one_does(tmp_path: Path) -> None:
     plain, resumed = Tiny(), Tiny()
     compiled = torch.compile(Tiny(), backend="eager")

@@ -158,12 +158,14 @@ def test_arrow_ends_at_its_box() -> None:
     assert (box.top, box.left, box.right) == ((50, 45), (40, 40), (60, 40))
 
 
+@pytest.mark.slow
 def test_settings_of_the_caller_change_nothing() -> None:
     with matplotlib.rc_context({"font.size": 31, "savefig.facecolor": "black"}):
         again = render(DRAWINGS["attention"])
     assert changes(render(DRAWINGS["attention"]), again) == 0
 
 
+@pytest.mark.slow
 def test_everything_is_written(tmp_path: Path) -> None:
     write_all(tmp_path / "figures")
     assert (tmp_path / "figures" / "README.md").read_text(encoding="utf-8") == page()

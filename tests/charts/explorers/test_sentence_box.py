@@ -25,6 +25,7 @@ def enabled() -> Iterator[None]:
     alt.renderers.enable(before)
 
 
+@pytest.mark.slow
 def test_typing_another_sentence_draws_it(translator: Translator) -> None:
     line, said, picture = sentence_box(translator, "The cat sleeps.").children
     first = picture.outputs[0]["data"]
@@ -39,6 +40,7 @@ def test_typing_another_sentence_draws_it(translator: Translator) -> None:
     assert first["image/png"] != second["image/png"]
 
 
+@pytest.mark.slow
 def test_a_sentence_that_cannot_be_shown_says_why_and_keeps_the_picture(
     translator: Translator,
 ) -> None:

@@ -66,6 +66,7 @@ def test_heads_stand_in_even_rows(num_heads: int, rows: int, columns: int) -> No
     assert figure.get_supylabel() == "attends (query)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("q_len", "k_len"), [(3, 3), (6, 6), (13, 17), (41, 37), (2, 31)])
 def test_labels_of_heads_are_whole_and_apart(q_len: int, k_len: int) -> None:
     """Nothing is cut at the picture's edge, lines of labels do not touch, a page is wide enough."""
