@@ -1,8 +1,9 @@
 """The exercises of lesson 06, in its order. `Table` is its toy."""
 
 from transformer.exercises.decoding.bleu import brevity, matches
+from transformer.exercises.decoding.continuations import step
 from transformer.exercises.decoding.ranking import penalised
-from transformer.exercises.decoding.search import beam, step
+from transformer.exercises.decoding.search import beam
 from transformer.exercises.toys import Table
 
 __all__ = [
