@@ -81,6 +81,16 @@ def test_what_the_package_does_is_named():
     assert "it calls `padding_mask` of transformer.masks" in text
 
 
+def test_an_inverted_half_of_the_decoder_mask_is_recognised():
+    text = repr(ALL["decoder_mask"].check(lambda ids: ~masks_of(ids)[0] & masks_of(ids)[1]))
+    assert "you open the keys that *are* <pad>" in " ".join(text.split())
+
+
+def masks_of(tgt_in):
+    past = torch.ones(tgt_in.shape[1], tgt_in.shape[1], dtype=torch.bool).tril()
+    return (tgt_in != 0)[:, None, None, :], past
+
+
 # --- attention in blocks ---
 
 

@@ -23,6 +23,7 @@ def passing(exercise: Exercise) -> list[str]:
         return [change for change, answer in changed if exercise.accepts(answer)]
 
 
+@pytest.mark.slow  # all of them together: 4,800 changes in 20 seconds
 @pytest.mark.parametrize("name", ALL)
 def test_a_change_of_the_reference_is_refused_or_known_to_be_right(name: str) -> None:
     known = [change for changes in EQUIVALENT.get(name, {}).values() for change in changes]

@@ -64,7 +64,7 @@ def without(module: str) -> Iterator[None]:
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_globals.get("__name__") == module:
             name = frame.f_code.co_name
-            raise BrokenRuleError(f"it calls `{name}` of {module}: write it yourself")
+            raise BrokenRuleError(f"it calls `{name}` of {module}")
 
     before = sys.getprofile()
     sys.setprofile(watch)

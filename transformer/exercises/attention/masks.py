@@ -156,6 +156,12 @@ def inverted(tgt_in: Tensor) -> Tensor:
     return ~my_decoder_mask(tgt_in)
 
 
+def padding_inverted(tgt_in: Tensor) -> Tensor:
+    """Mark the padding where real tokens are to be marked."""
+    real, past = _parts(tgt_in)
+    return ~real & past
+
+
 def no_axis_for_heads(tgt_in: Tensor) -> Tensor:
     """Leave out the axis of length 1."""
     return my_decoder_mask(tgt_in)[:, 0]
@@ -225,6 +231,10 @@ decoder_mask = Exercise(
         Wrong(
             inverted,
             "The mask is inverted: True means *may attend*.",
+        ),
+        Wrong(
+            padding_inverted,
+            "The half that looks at padding is inverted: you open the keys that *are* <pad>.",
         ),
         Wrong(
             no_axis_for_heads,
