@@ -16,7 +16,7 @@ from transformer.data.parallel import ParallelText
 from transformer.evaluation import evaluate
 from transformer.evaluation.evaluate import text_loss, thin
 from transformer.evaluation.parse_f1 import parse_f1
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
 from transformer.support.errors import UserError
 from transformer.trained.log import read_log
@@ -86,6 +86,7 @@ def test_evaluate_translator_gives_all_figures(translator: Translator, text: Par
         "perplexity": round(math.exp(loss), 3),
         "loss": round(loss, 4),
         "sentences": 7,
+        "run_on": count_run_on(hypotheses, references),
         "beam_size": 1,
         "alpha": 0.6,
         "parameters": count_parameters(translator.model),

@@ -9,7 +9,7 @@ import sacrebleu
 from torchtext.data.metrics import bleu_score
 
 from transformer.data.words import split_words
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.support.errors import UserError
 
 REFERENCES = [
@@ -178,3 +178,12 @@ def test_what_cannot_be_scored(score, hypotheses, references, message) -> None: 
 def test_tokenised_bleu_needs_a_known_language() -> None:
     with pytest.raises(UserError, match="unknown language 'fa'"):
         bleu_tokenised_lowercased(["a"], [["a"]], "fa")
+
+
+def test_outputs_that_run_on_are_counted_by_their_longest_reference() -> None:
+    twice, more = "a b c d e f", "a b c d e f g"
+    assert count_run_on([twice, more], [["x y z"], ["x y z"]]) == 1  # twice as long is no more
+    assert count_run_on([more], [["x y z", "x y z w"]]) == 0  # 7 words beside 4
+    assert count_run_on(["les les les les les les", "les"], [["les chats"], ["les chats"]]) == 1
+    with pytest.raises(UserError):
+        count_run_on([], [])

@@ -14,7 +14,7 @@ from transformer.analysis.heads import STACKS, all_heads
 from transformer.analysis.interventions import heads_replaced, mean_outputs
 from transformer.config import BEAM_SIZE
 from transformer.evaluation.paired_bootstrap import paired_bootstrap
-from transformer.evaluation.scores import bleu
+from transformer.evaluation.scores import bleu, count_run_on
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
@@ -41,8 +41,7 @@ def removal_scores(
         heads' place, each with "heads" (by name: "cross 1.4") and "stacks" (all of a stack's
         heads removed). Figures, in points of BLEU: "greedy" and "beam" (of 4); "low", "high"
         and "p" of a paired bootstrap of the beam's translations against the whole model's.
-        "greedy_runs_on" and "beam_runs_on" count the translations more than twice as long as
-        their references.
+        "greedy_runs_on" and "beam_runs_on" count the translations far too long (`count_run_on`).
 
     Raises:
         UserError: there are no sentences, or not as many references; the model is no
@@ -83,8 +82,5 @@ def _measure(
     for name, size in (("greedy", 1), ("beam", BEAM_SIZE)):
         said = translator.translate(sentences, beam_size=size)
         figures[name] = float(bleu(said, gold)["score"])
-        figures[f"{name}_runs_on"] = sum(
-            len(one.split()) > 2 * len(wanted.split())
-            for one, wanted in zip(said, references, strict=True)
-        )
+        figures[f"{name}_runs_on"] = count_run_on(said, gold)
     return said, figures

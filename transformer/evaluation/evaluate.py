@@ -16,7 +16,7 @@ from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import TREE
 from transformer.evaluation.parse_f1 import parse_f1
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
@@ -48,7 +48,8 @@ def evaluate_translator(
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included), loss (its logarithm, nats), sentences,
-        sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
+        run_on (translations far too long, see `count_run_on`), sentences_per_second
+        (translation alone), beam_size, alpha and parameters; parse_f1
         where the text's targets are trees (see `evaluation.parse_f1`).
     """
     references = text.references or [[sentence] for sentence in text.tgt]
@@ -65,6 +66,7 @@ def evaluate_translator(
         "perplexity": round(math.exp(loss), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
+        "run_on": count_run_on(hypotheses, references),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "alpha": alpha,

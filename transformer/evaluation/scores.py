@@ -77,6 +77,26 @@ def bleu_tokenised_lowercased(
     return round(score.score, 2)
 
 
+def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
+    """Count the translations that run on: more than twice the words of their longest reference.
+
+    Not in the paper. Such an output mostly repeats itself up to the length limit. A few of them
+    cost much BLEU and tell nothing of the other translations, so they are counted apart.
+
+    Args:
+        hypotheses: Translations.
+        references: For each of them every accepted translation.
+
+    Raises:
+        UserError: there are no translations, or the references do not fit them.
+    """
+    _check(hypotheses, references)
+    longest = [max(len(reference.split()) for reference in group) for group in references]
+    return sum(
+        len(text.split()) > 2 * words for text, words in zip(hypotheses, longest, strict=True)
+    )
+
+
 def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     if len(hypotheses) != len(references):
         raise UserError(
