@@ -42,7 +42,7 @@ test: lint types unit lessons
 	@echo "All checks passed: lint, types, unit tests and lessons."
 
 quick: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 	@echo "Quick checks passed. Before a change lands: make test."
 
 lint: $(STAMP)
@@ -59,7 +59,7 @@ quick unit lessons notebooks: export OMP_NUM_THREADS := 1
 quick unit lessons notebooks: export COURSE_PROFILE := quick
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lessons: $(STAMP)
 	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile $(LESSONS)

@@ -5,6 +5,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -152,12 +153,26 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
     quick = make(checkout, "-n", "quick").stdout.splitlines()
     whole = make(checkout, "-n", "test").stdout.splitlines()
     assert [line for line in quick if line not in whole] == [
-        '.venv/bin/python -m pytest -n 2 --dist loadgroup -m "not slow"',
+        '.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"',
         quick[-1],  # what it says in the end
     ]
     assert "mypy" in "".join(quick)
     assert "ruff" in "".join(quick)
     assert not any("nbval" in line for line in quick)
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_file_stay_in_one_process(checkout: Path) -> None:
+    """They share fixtures; `--dist loadgroup` parts them, in silence, from pytest 9.2 on."""
+    stamp = checkout / ".venv" / ".installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    options = make(checkout, "-n", "unit").stdout.split(" pytest ")[1].split()
+    files = ("tests/support/test_files.py", "tests/support/test_errors.py")
+    command = [sys.executable, "-m", "pytest", "-v", *options, *files]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
+    found = set(re.findall(r"^\[(gw\d)\] .*PASSED (\S+?\.py)::", said, re.MULTILINE))
+    assert len(found) == len(files), found
 
 
 def test_ci_runs_what_a_reader_runs() -> None:

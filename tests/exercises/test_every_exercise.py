@@ -185,6 +185,7 @@ STRANGE: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", STRANGE)
 def test_strange_answers_are_reported_without_a_traceback(
     exercise: Exercise, strange: str, capsys: pytest.CaptureFixture[str]

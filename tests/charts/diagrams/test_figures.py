@@ -91,6 +91,7 @@ def test_background_is_opaque(name: str) -> None:
     assert corners == [(255, 255, 255)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_words_stay_on_the_sheet_and_apart(name: str) -> None:
     figure = Figure(figsize=[length / 72 for length in DRAWINGS[name].size], dpi=150)

@@ -36,6 +36,7 @@ def test_attention_puts_queries_down_and_keys_across() -> None:
     assert title(spec) == "Cross-attention, layer 1, head 2"
 
 
+@pytest.mark.slow
 def test_attention_shows_every_head_of_every_stack() -> None:
     attention = some_attention()
     spec = attention_explorer(attention).to_dict()

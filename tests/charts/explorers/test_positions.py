@@ -55,6 +55,7 @@ def heading(spec: Spec) -> str:
     return texts(spec, "role-mark")[0][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d_model", [4, 16])
 def test_table_is_the_package_s(spec: Spec, d_model: int) -> None:
     drawn = computed(
@@ -67,6 +68,7 @@ def test_table_is_the_package_s(spec: Spec, d_model: int) -> None:
     torch.testing.assert_close(table, sinusoidal_positions(LENGTH, d_model))
 
 
+@pytest.mark.slow
 def test_another_base_turns_faster(spec: Spec) -> None:
     moved = with_controls(spec, d_model=8, base=100)
     drawn = computed(moved, TABLE, CELLS, "pos", "dimension", "value")

@@ -10,6 +10,7 @@ from transformer.support.errors import UserError
 from transformer.training.schedule import learning_rate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("d_model", "warmup_steps", "factor"),
     [(512, 4000, 1.0), (64, 500, 2.0), (1024, 16_000, 0.25), (192, 6500, 1.75)],
@@ -31,6 +32,7 @@ def test_schedule_is_the_package_s(d_model: int, warmup_steps: int, factor: floa
     assert title(spec) == f"Learning rate: highest, {peak}, at step {warmup_steps:,}"
 
 
+@pytest.mark.slow
 def test_schedule_shows_earlier_systems_that_stay() -> None:
     assert SYSTEMS == ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
     spec = schedule_explorer().to_dict()

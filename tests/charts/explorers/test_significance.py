@@ -15,6 +15,7 @@ from transformer.support.errors import UserError
 SETTINGS = [(1.0, 1.0, 3), (0.0, 0.5, 7), (5.0, 3.0, 1), (0.5, 0.25, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "deviation", "runs"), SETTINGS)
 def test_curves_are_the_two_distributions(difference: float, deviation: float, runs: int) -> None:
     spec = with_controls(

@@ -17,6 +17,7 @@ from transformer.training.loss import label_smoothing_loss, smoothed_targets
 TYPES = ["<pad>", "le", "chat", "dort", "ici"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocab_size", [10, 1000])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 def test_smoothing_is_the_package_s(vocab_size: int, smoothing: float) -> None:
