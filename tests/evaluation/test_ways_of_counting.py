@@ -75,6 +75,7 @@ def test_the_mean_of_sentences_is_the_mean_of_sentences() -> None:
     assert mean != pytest.approx(corpus_bleu(HYPOTHESES, [REFERENCES]).score, abs=1)
 
 
+@pytest.mark.slow
 def test_a_teacher_forced_output_has_seen_the_reference(run: Path, text: ParallelText) -> None:
     translator = Translator.load(run)
     guesses, references = ways_of_counting.teacher_forced(translator, text)
@@ -114,6 +115,7 @@ def test_five_ways_are_recorded_with_their_origin(
     assert devices == [picked]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_recorded_is_refused_before_the_work(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_a_run_with_faults_is_no_run_without(tmp_path: Path) -> None:
         running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_runs_are_measured_on_the_gpu_if_there_is_one(
     tiny_folder: Path, monkeypatch: pytest.MonkeyPatch

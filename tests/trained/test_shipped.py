@@ -94,6 +94,7 @@ def test_a_folder_comes_before_a_name(
     assert shipped.find_model("en-fr") == Path("en-fr")
 
 
+@pytest.mark.slow
 def test_too_large_a_model_is_refused(
     run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ def test_too_large_a_model_is_refused(
     assert not list(models.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "log.jsonl", "model.safetensors"])
 def test_a_run_that_is_not_whole_is_not_shipped(
     name: str, run: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
@@ -114,6 +116,7 @@ def test_a_run_that_is_not_whole_is_not_shipped(
     assert not list(models.iterdir())
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_measured_is_not_shipped(
     run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +178,7 @@ def as_typed(text: str, lang: str) -> str:
     return unicodedata.normalize("NFD", text) if lang != "tree" else text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
     name: str, texts: Texts
@@ -186,6 +190,7 @@ def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
     assert tokenizer.tokens(typed[0]) == tokenizer.tokens(text.src[0])
 
 
+@pytest.mark.slow
 def test_a_typed_french_sentence_has_the_corpus_sentence_s_translation(texts: Texts) -> None:
     translator = Translator.load("tatoeba-fr-en")
     curly, straight = "L’homme n’a pas d’argent.", "L'homme n'a pas d'argent."

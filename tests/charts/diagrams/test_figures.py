@@ -37,6 +37,7 @@ def changes(before: bytes, after: bytes) -> int:
     return int((abs(old - new).max(axis=-1) > FADED).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_figure_is_current(name: str) -> None:
     stored = (figures_folder() / f"{name}.png").read_bytes()

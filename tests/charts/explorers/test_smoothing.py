@@ -66,6 +66,7 @@ def bar_heights(spec: Spec) -> list[float]:
     return [height for _, height in heights]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("true", ["chat", "<pad>", "ici"])
