@@ -1,6 +1,6 @@
 # make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options on)
 # make test       set up, then every check: lint, types, unit tests, lessons
-# make quick      lint, types and the fast tests: under a minute
+# make quick      lint, types and the fast tests: about a minute
 # make lint       ruff and the notebooks' own lint
 # make types      mypy
 # make unit       the package's tests, without the lessons
