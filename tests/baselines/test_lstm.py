@@ -195,6 +195,7 @@ def test_dropout_is_on_the_embeddings_and_only_in_training(src: Tensor, tgt_in: 
     assert not torch.allclose(model(src, tgt_in), model(src, tgt_in))
 
 
+@pytest.mark.slow
 @KINDS
 def test_it_learns_to_copy(attention: bool) -> None:
     torch.manual_seed(1)

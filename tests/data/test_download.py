@@ -135,6 +135,7 @@ def test_a_bad_mirror_gives_way_to_the_next(server: Server, tmp_path: Path, mann
     assert files_below(tmp_path) == ["multi30k/val.de.gz"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("manner", "reason", "times"),
     [
@@ -159,6 +160,7 @@ def test_a_failure_says_what_to_do_and_leaves_no_file(
     assert server.asked == [manner] * times
 
 
+@pytest.mark.slow
 def test_offline_names_the_file_and_its_place(server: Server, tmp_path: Path) -> None:
     corpus = corpus_from(server, tmp_path)
     corpus = dataclasses.replace(corpus, mirrors=("http://127.0.0.1:9/",))  # nobody listens

@@ -73,6 +73,7 @@ def test_loss_takes_every_sentence_that_the_model_takes(
     assert math.isfinite(text_loss(Translator.load(folder), long))
 
 
+@pytest.mark.slow
 def test_evaluate_translator_gives_all_figures(translator: Translator, text: ParallelText) -> None:
     figures = evaluate.evaluate_translator(translator, text, beam_size=1)
     hypotheses = translator.translate(text.src, beam_size=1)

@@ -23,6 +23,7 @@ def test_everything_has_its_place(ax: Axes) -> None:
     assert ax.get_title() == "A tree"
 
 
+@pytest.mark.slow
 def test_every_tree_of_a_split_can_be_drawn(ax: Axes) -> None:
     for each in sentences("validation")[:30]:
         ax.clear()
