@@ -31,6 +31,10 @@ class Head(NamedTuple):
     def __str__(self) -> str:
         return f"{self.stack} {self.layer}.{self.head}"
 
+    def part(self, d_v: int) -> slice:
+        """Give its place among the joined outputs of its layer's heads, num_heads * d_v wide."""
+        return slice((self.head - 1) * d_v, self.head * d_v)
+
 
 def all_heads(model: Transformer) -> list[Head]:
     """Name every head of a model: stack by stack, layer by layer."""
@@ -70,10 +74,8 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
 
 def _columns(model: Transformer, head: Head) -> Tensor:
     """Give the part of the output projection that reads a head, (d_model, d_v)."""
-    attention = attention_of(model, head)
-    d_v = model.config.value_size
-    weight = attention.output_projection.weight.detach()  # shares the model's memory
-    return weight[:, (head.head - 1) * d_v : head.head * d_v]
+    weight = attention_of(model, head).output_projection.weight.detach()  # the model's memory
+    return weight[:, head.part(model.config.value_size)]
 
 
 def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:

@@ -170,8 +170,7 @@ def _outputs(model: Transformer, src: Tensor, said: Hypothesis) -> dict[Head, tu
     d_v, found = model.config.value_size, {}
     for head in all_heads(model):
         outputs = joined[head.stack, head.layer][0]  # (length, num_heads * d_v)
-        part = outputs[:, (head.head - 1) * d_v : head.head * d_v]
-        found[head] = (part.sum(0), len(part))
+        found[head] = (outputs[:, head.part(d_v)].sum(0), len(outputs))
     return found
 
 
@@ -206,8 +205,7 @@ def heads_replaced(model: Transformer, outputs: Mapping[Head, Tensor]) -> Iterat
 
 def _putting(head: Head, vector: Tensor) -> Any:
     """Make a hook that writes a vector over a head's outputs before they are joined."""
-    size = len(vector)
-    part = slice((head.head - 1) * size, head.head * size)
+    part = head.part(len(vector))
 
     def put(_: torch.nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         joined = inputs[0].clone()  # (batch, length, num_heads * d_v)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from transformer.attention import evaluating
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
@@ -185,15 +186,10 @@ def validation_loss(
     """
     config = TrainingConfig(label_smoothing=0.0, bf16=bf16)
     total, tokens = 0.0, 0
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            for batch in batches:
-                total += float(batch_loss(model, batch.to(device), config).nll)
-                tokens += batch.num_tgt_tokens
-    finally:
-        model.train(was_training)
+    with evaluating(model), torch.inference_mode():
+        for batch in batches:
+            total += float(batch_loss(model, batch.to(device), config).nll)
+            tokens += batch.num_tgt_tokens
     if tokens == 0:
         raise UserError("no validation tokens: give at least one batch with text")
     return total / tokens
