@@ -43,6 +43,7 @@ def test_a_chart_is_stored_in_three_forms() -> None:
     on_page = metadata["image/png"]
     assert image.width == pytest.approx(renderer.PICTURE_SCALE * on_page["width"], abs=1)
     assert image.height == pytest.approx(renderer.PICTURE_SCALE * on_page["height"], abs=1)
+    assert on_page["alt"] == forms["text/plain"] == spec["description"]
     assert len(forms["image/png"]) < 50_000
     json.dumps(forms)  # nothing in it that a notebook could not store
 

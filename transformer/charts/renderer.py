@@ -54,7 +54,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
     Returns:
         The forms by MIME type: Vega-Lite 5, a PNG picture (base64) and a line of text; and
-        their metadata, which hold the picture's size on the page in pixels.
+        their metadata, which hold the picture's size on the page in pixels and its alt text.
     """
     import vl_convert
 
@@ -67,7 +67,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
         "text/plain": summary(spec),
     }
     size = {"width": round(width / PICTURE_SCALE), "height": round(height / PICTURE_SCALE)}
-    return forms, {"image/png": size}
+    return forms, {"image/png": size | {"alt": summary(spec)}}
 
 
 def summary(spec: dict[str, Any]) -> str:
