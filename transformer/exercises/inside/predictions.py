@@ -1,0 +1,40 @@
+"""Predictions of lesson 09: what removing shows, and what the mean of the heads is worth."""
+
+from transformer.exercises.predict import Choice, Number
+
+without_carrier = Number(
+    "without_carrier",
+    "With everything but *The* hidden from the decoder, 229 of 241 articles are right; a coin would "
+    "get 120. How many are right when head 2.3 is removed as well (its mean output in its place)?",
+    low=0,
+    high=241,
+    near=15,
+)
+
+dull_head = Number(
+    "dull_head",
+    "Head 1.3 of the decoder gives most of its weight to the token just read. With all heads the "
+    "model scores 96 BLEU. What does it score without this one (its mean output, beam 4)?",
+    low=0,
+    high=100,
+    near=10,
+    unit=" BLEU",
+)
+
+no_encoder_heads = Number(
+    "no_encoder_heads",
+    "Now take away *all eight* heads of the encoder: no English word can learn anything of its "
+    "neighbours. How many of the 96 BLEU are left (by the mean, beam 4)?",
+    low=0,
+    high=100,
+    near=8,
+    unit=" BLEU",
+)
+
+mean_of_heads = Choice(
+    "mean_of_heads",
+    "Link each French word to the English word that the *mean* of all eight cross-attention heads "
+    "looks at most. Where does that alignment lie: `above` the best single head, `between` the best "
+    "and the worst, or `below` the worst?",
+    options=("above", "between", "below"),
+)
