@@ -153,7 +153,7 @@ class Exercise:
         Returns:
             The verdict; at the end of a cell it is shown.
         """
-        if _is_blank(answer):
+        if is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
         if not callable(answer):
@@ -230,7 +230,7 @@ class Exercise:
         lines = [
             f"{self.name}: wrong; {complaint}.",
             "The smallest case that shows it:",
-            f"    call      {PREFIX}{self.name}({', '.join(map(show, args))})",
+            f"    call      {self.reference.__name__}({', '.join(map(show, args))})",
             *outcome.rows(),
         ]
         if self.expected is not None:
@@ -270,8 +270,8 @@ class Exercise:
         return deeds
 
 
-def _is_blank(answer: Any) -> bool:
-    """Whether nothing was filled in: no answer, or a function of dots alone."""
+def is_blank(answer: Any) -> bool:
+    """Say whether nothing was filled in: no answer, or a function of dots alone."""
     if answer is None or answer is ...:
         return True
     if not inspect.isfunction(answer):
