@@ -2,6 +2,7 @@
 
 from transformer.exercises.before.convolutions import reach
 from transformer.exercises.before.costs import saving
+from transformer.exercises.before.questions import recall
 from transformer.exercises.before.recurrence import last_state, lstm_step
 
 __all__ = [
@@ -9,4 +10,5 @@ __all__ = [
     "lstm_step",
     "last_state",
     "reach",
+    "recall",
 ]

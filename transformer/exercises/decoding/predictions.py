@@ -13,8 +13,8 @@ greedy_to_blame = Number(
 
 five_ways_apart = Number(
     "five_ways_apart",
-    "One model, one test set, five ways of counting. How many points of BLEU lie between the lowest "
-    "of the five and the highest, for the captions?",
+    "One model, one test set, five ways of counting. How many points of BLEU lie between the "
+    "lowest of the five and the highest, for the captions?",
     low=0,
     high=100,
     near=2,

@@ -2,6 +2,7 @@
 
 from transformer.exercises.german.bleu import brevity_penalty, clipped_precision
 from transformer.exercises.german.checkpoints import average
+from transformer.exercises.german.questions import recall
 from transformer.exercises.german.ranking import best_hypothesis
 
 __all__ = [
@@ -9,4 +10,5 @@ __all__ = [
     "best_hypothesis",
     "brevity_penalty",
     "clipped_precision",
+    "recall",
 ]

@@ -3,10 +3,22 @@
 from transformer.exercises.inside.alignment import error_rate, links
 from transformer.exercises.inside.entropy import spread
 from transformer.exercises.inside.heads import prune
+from transformer.exercises.inside.predictions import (
+    dull_head,
+    mean_of_heads,
+    no_encoder_heads,
+    without_carrier,
+)
+from transformer.exercises.inside.questions import recall
 
 __all__ = [
     "spread",
     "prune",
     "links",
     "error_rate",
+    "recall",
+    "without_carrier",
+    "dull_head",
+    "no_encoder_heads",
+    "mean_of_heads",
 ]

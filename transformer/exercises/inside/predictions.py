@@ -4,8 +4,9 @@ from transformer.exercises.predict import Choice, Number
 
 without_carrier = Number(
     "without_carrier",
-    "With everything but *The* hidden from the decoder, 229 of 241 articles are right; a coin would "
-    "get 120. How many are right when head 2.3 is removed as well (its mean output in its place)?",
+    "With everything but *The* hidden from the decoder, 229 of 241 articles are right; a coin "
+    "would get 120. How many are right when head 2.3 is removed as well (its mean output in its "
+    "place)?",
     low=0,
     high=241,
     near=15,
@@ -34,7 +35,7 @@ no_encoder_heads = Number(
 mean_of_heads = Choice(
     "mean_of_heads",
     "Link each French word to the English word that the *mean* of all eight cross-attention heads "
-    "looks at most. Where does that alignment lie: `above` the best single head, `between` the best "
-    "and the worst, or `below` the worst?",
+    "looks at most. Where does that alignment lie: `above` the best single head, `between` the "
+    "best and the worst, or `below` the worst?",
     options=("above", "between", "below"),
 )

@@ -2,6 +2,11 @@
 
 from transformer.exercises.start.averages import weighted_average
 from transformer.exercises.start.losses import perplexity
+from transformer.exercises.start.predictions import (
+    articles_left,
+    first_score,
+    gender_moved,
+)
 from transformer.exercises.start.searches import greedy, most_probable
 from transformer.exercises.toys import Script, Table
 
@@ -12,4 +17,7 @@ __all__ = [
     "most_probable",
     "Script",
     "Table",
+    "first_score",
+    "gender_moved",
+    "articles_left",
 ]

@@ -2,6 +2,12 @@
 
 from transformer.exercises.text.batches import pad_and_shift, token_batches
 from transformer.exercises.text.pieces import best_pair
+from transformer.exercises.text.predictions import (
+    first_merge,
+    padding_random,
+    unknown_german,
+)
+from transformer.exercises.text.questions import recall
 from transformer.exercises.text.vocabularies import kept_types, unknown_share
 
 __all__ = [
@@ -10,4 +16,8 @@ __all__ = [
     "best_pair",
     "pad_and_shift",
     "token_batches",
+    "recall",
+    "first_merge",
+    "unknown_german",
+    "padding_random",
 ]

@@ -1,6 +1,7 @@
 """The exercises of lesson 11, in its order."""
 
 from transformer.exercises.variations.chance import false_alarms, standard_error
+from transformer.exercises.variations.questions import recall
 from transformer.exercises.variations.trees import closing, shared
 
 __all__ = [
@@ -8,4 +9,5 @@ __all__ = [
     "standard_error",
     "closing",
     "shared",
+    "recall",
 ]
