@@ -1,0 +1,116 @@
+// Byte-pair encoding over bytes (§5.1). Compare transformer/data/bpe.py, which leaves the merging
+// to a library; here it stands in `merge`.
+
+import { FIRST_ID, SPECIAL_TOKENS } from "./config.js";
+import { UserError } from "./errors.js";
+import { find_treatment } from "./treatment.js";
+
+// Where a text is cut before anything is merged, as GPT-2 does it: an English ending, or letters,
+// or digits, or other signs, each with the blank before it.
+const PIECES = /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| /gu;
+
+/** Give GPT-2's letter of each byte: itself if visible, else the next from U+0100 on. */
+function byte_letters() {
+  const letters = [];
+  let stand_in = 256;
+  for (let byte = 0; byte < 256; byte++) {
+    const visible =
+      (byte >= 33 && byte < 127) || (byte >= 161 && byte < 173) || (byte >= 174 && byte < 256);
+    letters.push(String.fromCharCode(visible ? byte : stand_in++));
+  }
+  return letters;
+}
+
+const LETTERS = byte_letters(); // by byte
+const BYTES = new Map(LETTERS.map((letter, byte) => [letter, byte]));
+
+/** Pieces of words, down to single bytes, so that no text is unknown (§5.1). */
+export class BPETokenizer {
+  /**
+   * @param {object} values A tokenizer's JSON: "merges", the learnt pairs in order ("Ġ t");
+   *   "lowercase"; "treatment".
+   */
+  constructor(values) {
+    if (values.kind !== "bpe") {
+      throw new UserError(`this page reads byte-pair encoding, not ${values.kind}: choose a model`);
+    }
+    this._treat = find_treatment(values.treatment ?? "plain");
+    this.lowercase = values.lowercase;
+    this._ranks = new Map(values.merges.map((pair, rank) => [pair, rank]));
+    this._vocabulary = new Map(BYTES); // byte b has the id 4 + b; then one type per merge
+    for (const pair of values.merges) {
+      const piece = pair.replace(" ", "");
+      if (!this._vocabulary.has(piece)) this._vocabulary.set(piece, this._vocabulary.size);
+    }
+    this._bytes = [...this._vocabulary.keys()].map((piece) =>
+      Uint8Array.from(piece, (letter) => BYTES.get(letter)),
+    );
+  }
+
+  /** Number of ids, the four special ones included. */
+  get vocab_size() {
+    return FIRST_ID + this._bytes.length;
+  }
+
+  /** Give the ids of a sentence. */
+  encode(text) {
+    const treated = this._treat(text);
+    const prepared = " " + (this.lowercase ? treated.toLowerCase() : treated);
+    const ids = [];
+    for (const [part] of prepared.matchAll(PIECES)) {
+      const letters = Array.from(new TextEncoder().encode(part), (byte) => LETTERS[byte]);
+      for (const piece of this._merge(letters)) ids.push(FIRST_ID + this._vocabulary.get(piece));
+    }
+    return ids;
+  }
+
+  /** Join neighbours, the pair learnt first of all that are there, until no pair is known. */
+  _merge(pieces) {
+    for (;;) {
+      let [best, at] = [Infinity, -1];
+      for (let i = 0; i + 1 < pieces.length; i++) {
+        const rank = this._ranks.get(`${pieces[i]} ${pieces[i + 1]}`) ?? Infinity;
+        if (rank < best) [best, at] = [rank, i];
+      }
+      if (at < 0) return pieces;
+      pieces.splice(at, 2, pieces[at] + pieces[at + 1]);
+    }
+  }
+
+  /** Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD. */
+  decode(ids) {
+    const bytes = ids.filter((id) => id >= FIRST_ID).flatMap((id) => [...this._bytes[id - FIRST_ID]]);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+    return text.startsWith(" ") ? text.slice(1) : text;
+  }
+
+  /** Give one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
+  pieces(ids) {
+    return ids.map((id) => (id < FIRST_ID ? SPECIAL_TOKENS[id] : show(this._bytes[id - FIRST_ID])));
+  }
+}
+
+/** Write a piece's bytes as letters, and those that are no whole letter in hexadecimal. */
+function show(bytes) {
+  const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let shown = "";
+  for (let at = 0; at < bytes.length; ) {
+    let [letter, length] = [null, 0];
+    while (letter === null && length < 4 && at + length < bytes.length) {
+      length++;
+      try {
+        letter = strict.decode(bytes.subarray(at, at + length));
+      } catch {
+        letter = null; // not a whole letter, or not yet
+      }
+    }
+    if (letter === null) {
+      shown += `<0x${bytes[at].toString(16).toUpperCase().padStart(2, "0")}>`;
+      at += 1;
+    } else {
+      shown += letter === " " ? "▁" : letter;
+      at += length;
+    }
+  }
+  return shown;
+}

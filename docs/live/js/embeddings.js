@@ -1,0 +1,70 @@
+// From token ids to vectors that know their place (§3.4, §3.5). Compare transformer/embeddings.py.
+
+import { UserError } from "./errors.js";
+import { Matrix } from "./matrix.js";
+
+/**
+ * Compute the table of sinusoidal position encodings (§3.5).
+ *
+ * PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
+ * @param {number} length Number of positions, from 0.
+ * @param {number} d_model Width, even.
+ * @returns {Matrix} (length, d_model), every value in [-1, 1].
+ */
+export function sinusoidal_positions(length, d_model) {
+  const table = new Matrix(length, d_model);
+  for (let pos = 0; pos < length; pos++) {
+    const row = table.row(pos);
+    for (let even = 0; even < d_model; even += 2) {
+      const angle = pos / 10_000 ** (even / d_model);
+      row[even] = Math.sin(angle);
+      row[even + 1] = Math.cos(angle);
+    }
+  }
+  return table;
+}
+
+/** Token vectors, scaled by sqrt(width), with their positions (§3.4, §3.5). */
+export class Embedding {
+  /**
+   * @param {ModelConfig} config `positions`, `max_len` and `d_model` are read.
+   * @param {Weights} weights "token.weight" (vocab_size, width), perhaps "learned_position.weight".
+   */
+  constructor(config, weights) {
+    this.max_len = config.max_len;
+    this.concatenated = config.positions === "concatenated";
+    this.token = weights.matrix("token.weight");
+    this.scale = Math.sqrt(this.token.cols);
+    this.positions =
+      config.positions === "sinusoidal"
+        ? sinusoidal_positions(config.max_len, config.d_model)
+        : weights.matrix("learned_position.weight");
+  }
+
+  /**
+   * Embed tokens that stand at positions start, start + 1, ...
+   * @param {number[]} ids (length)
+   * @param {number} start Position of the first one; above 0 when decoding with a cache.
+   * @returns {Matrix} (length, d_model)
+   */
+  forward(ids, start = 0) {
+    const end = start + ids.length;
+    if (end > this.max_len) {
+      throw new UserError(
+        `${end} tokens are more than max_len ${this.max_len}: shorten the sentence`,
+      );
+    }
+    const width = this.token.cols;
+    const d_model = this.concatenated ? width + this.positions.cols : width;
+    const hidden = new Matrix(ids.length, d_model);
+    ids.forEach((id, i) => {
+      const row = hidden.row(i);
+      const word = this.token.row(id);
+      const position = this.positions.row(start + i);
+      for (let j = 0; j < width; j++) row[j] = word[j] * this.scale;
+      const first = this.concatenated ? width : 0; // beside the word, or added to it
+      for (let j = 0; j < position.length; j++) row[first + j] += position[j];
+    });
+    return hidden;
+  }
+}

@@ -1,0 +1,130 @@
+// What the two stacks are built of (§3.1, §3.3). Compare transformer/layers.py; dropout, which
+// only training has, is left out.
+
+import { KeyValueCache, MultiHeadAttention } from "./attention.js";
+import { LayerNorm, Linear } from "./linear.js";
+import { add, relu } from "./matrix.js";
+
+/** Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2). */
+export class FeedForward {
+  constructor(weights) {
+    this.inner = new Linear(weights.of("inner"));
+    this.outer = new Linear(weights.of("outer"));
+  }
+
+  /** Map (length, d_model) to the same shape, each position for itself. */
+  forward(hidden) {
+    return this.outer.forward(relu(this.inner.forward(hidden)));
+  }
+}
+
+/**
+ * The frame around a sub-layer: residual sum and layer normalisation (§3.1).
+ *
+ * Post-norm, the paper's: LayerNorm(x + sublayer(x)).
+ * Pre-norm, not in the paper: x + sublayer(LayerNorm(x)).
+ */
+export class Residual {
+  constructor(config, weights) {
+    this.norm = new LayerNorm(weights.of("norm"));
+    this.pre_norm = config.pre_norm;
+  }
+
+  /** Give the sub-layer's input, (length, d_model). */
+  before(hidden) {
+    return this.pre_norm ? this.norm.forward(hidden) : hidden;
+  }
+
+  /** Add the sub-layer's output to what went in, both (length, d_model). */
+  after(hidden, output) {
+    hidden = add(hidden, output);
+    return this.pre_norm ? hidden : this.norm.forward(hidden);
+  }
+}
+
+/** Self-attention, then feed-forward (§3.1, left half of Fig. 1). */
+export class EncoderLayer {
+  constructor(config, weights) {
+    this.self_attention = new MultiHeadAttention(config, weights.of("self_attention"));
+    this.feed_forward = new FeedForward(weights.of("feed_forward"));
+    this.self_attention_residual = new Residual(config, weights.of("self_attention_residual"));
+    this.feed_forward_residual = new Residual(config, weights.of("feed_forward_residual"));
+  }
+
+  /**
+   * Run the layer.
+   * @param {Matrix} hidden (src_len, d_model)
+   * @param {Matrix} mask (1, src_len)
+   * @returns {[Matrix, Matrix[]]} (src_len, d_model), and each head's weights (src_len, src_len).
+   */
+  forward(hidden, mask) {
+    let frame = this.self_attention_residual;
+    const [output, weights] = this.self_attention.forward(frame.before(hidden), null, mask);
+    hidden = frame.after(hidden, output);
+    frame = this.feed_forward_residual;
+    return [frame.after(hidden, this.feed_forward.forward(frame.before(hidden))), weights];
+  }
+}
+
+/** The two caches of one decoder layer. */
+export class LayerCache {
+  constructor() {
+    this.self_attention = new KeyValueCache();
+    this.cross_attention = new KeyValueCache();
+  }
+
+  /** Give caches that go their own way from here. */
+  copy() {
+    const other = new LayerCache();
+    other.self_attention = this.self_attention.copy();
+    other.cross_attention = this.cross_attention.copy();
+    return other;
+  }
+}
+
+/** Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1). */
+export class DecoderLayer {
+  constructor(config, weights) {
+    this.self_attention = new MultiHeadAttention(config, weights.of("self_attention"));
+    this.cross_attention = new MultiHeadAttention(config, weights.of("cross_attention"));
+    this.feed_forward = new FeedForward(weights.of("feed_forward"));
+    this.self_attention_residual = new Residual(config, weights.of("self_attention_residual"));
+    this.cross_attention_residual = new Residual(config, weights.of("cross_attention_residual"));
+    this.feed_forward_residual = new Residual(config, weights.of("feed_forward_residual"));
+  }
+
+  /**
+   * Run the layer.
+   * @param {Matrix} hidden (tgt_len, d_model)
+   * @param {Matrix} memory The encoder's output, (src_len, d_model).
+   * @param {?Matrix} tgt_mask (tgt_len, k_len); null where every key may be attended to.
+   * @param {Matrix} src_mask (1, src_len)
+   * @param {?LayerCache} cache Keys and values of earlier steps.
+   * @returns {[Matrix, Matrix[], Matrix[]]} (tgt_len, d_model); of each head the weights of
+   *   self-attention (tgt_len, k_len) and of cross-attention (tgt_len, src_len).
+   */
+  forward(hidden, memory, tgt_mask, src_mask, cache = null) {
+    const past_self = cache?.self_attention ?? null;
+    const past_cross = cache?.cross_attention ?? null;
+    let frame = this.self_attention_residual;
+    let [output, self_weights] = this.self_attention.forward(
+      frame.before(hidden),
+      null,
+      tgt_mask,
+      past_self,
+    );
+    hidden = frame.after(hidden, output);
+    frame = this.cross_attention_residual;
+    let cross_weights;
+    [output, cross_weights] = this.cross_attention.forward(
+      frame.before(hidden),
+      memory,
+      src_mask,
+      past_cross,
+    );
+    hidden = frame.after(hidden, output);
+    frame = this.feed_forward_residual;
+    hidden = frame.after(hidden, this.feed_forward.forward(frame.before(hidden)));
+    return [hidden, self_weights, cross_weights];
+  }
+}

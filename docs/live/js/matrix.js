@@ -1,0 +1,148 @@
+// What PyTorch is to the Python, this file is to the JavaScript: tables of numbers, and the few
+// operations on them that a Transformer is made of. All of it is loops that you can read.
+//
+// One sentence is translated at a time, so that the Python's first axis, the batch, is not here:
+// its (batch, length, d_model) is a Matrix of length rows and d_model columns.
+
+/** A table of numbers, row after row in one typed array. */
+export class Matrix {
+  /**
+   * @param {number} rows
+   * @param {number} cols
+   * @param {Float32Array|Uint8Array} data rows * cols values; zeros where none are given.
+   */
+  constructor(rows, cols, data = new Float32Array(rows * cols)) {
+    this.rows = rows;
+    this.cols = cols;
+    this.data = data;
+  }
+
+  /** Give the values of one row; changing them changes the matrix. */
+  row(index) {
+    return this.data.subarray(index * this.cols, (index + 1) * this.cols);
+  }
+}
+
+/**
+ * Multiply a by the transpose of b: every row of a with every row of b.
+ * @param {Matrix} a (n, width)
+ * @param {Matrix} b (m, width)
+ * @returns {Matrix} (n, m)
+ */
+export function multiply_transposed(a, b) {
+  const product = new Matrix(a.rows, b.rows);
+  const width = a.cols;
+  for (let i = 0; i < a.rows; i++) {
+    const left = a.row(i);
+    const into = product.row(i);
+    const right = b.data;
+    let j = 0;
+    for (; j + 4 <= b.rows; j += 4) {
+      // four rows of b at once: each number of a is fetched once for four products
+      const [at0, at1, at2, at3] = [j * width, (j + 1) * width, (j + 2) * width, (j + 3) * width];
+      let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+      for (let k = 0; k < width; k++) {
+        const value = left[k];
+        sum0 += value * right[at0 + k];
+        sum1 += value * right[at1 + k];
+        sum2 += value * right[at2 + k];
+        sum3 += value * right[at3 + k];
+      }
+      into[j] = sum0;
+      into[j + 1] = sum1;
+      into[j + 2] = sum2;
+      into[j + 3] = sum3;
+    }
+    for (; j < b.rows; j++) {
+      let sum = 0;
+      for (let k = 0; k < width; k++) sum += left[k] * right[j * width + k];
+      into[j] = sum;
+    }
+  }
+  return product;
+}
+
+/**
+ * Multiply a by b.
+ * @param {Matrix} a (n, length)
+ * @param {Matrix} b (length, width)
+ * @returns {Matrix} (n, width)
+ */
+export function multiply(a, b) {
+  const product = new Matrix(a.rows, b.cols);
+  for (let i = 0; i < a.rows; i++) {
+    const into = product.row(i);
+    for (let k = 0; k < a.cols; k++) {
+      const factor = a.data[i * a.cols + k];
+      const row = b.row(k);
+      for (let j = 0; j < b.cols; j++) into[j] += factor * row[j];
+    }
+  }
+  return product;
+}
+
+/** Add two matrices of one shape. */
+export function add(a, b) {
+  return new Matrix(a.rows, a.cols, a.data.map((value, i) => value + b.data[i]));
+}
+
+/** Put 0 in the place of every negative value. */
+export function relu(a) {
+  return new Matrix(a.rows, a.cols, a.data.map((value) => Math.max(value, 0)));
+}
+
+/** Put matrices of one width below each other. */
+export function below_each_other(a, b) {
+  const both = new Matrix(a.rows + b.rows, a.cols);
+  both.data.set(a.data);
+  both.data.set(b.data, a.data.length);
+  return both;
+}
+
+/** Put matrices of one length side by side. */
+export function side_by_side(matrices) {
+  const width = matrices.reduce((sum, { cols }) => sum + cols, 0);
+  const joined = new Matrix(matrices[0].rows, width);
+  for (let i = 0; i < joined.rows; i++) {
+    let at = i * width;
+    for (const matrix of matrices) {
+      joined.data.set(matrix.row(i), at);
+      at += matrix.cols;
+    }
+  }
+  return joined;
+}
+
+/** Give the columns from `from` up to, not including, `to`. */
+export function columns(matrix, from, to) {
+  const part = new Matrix(matrix.rows, to - from);
+  for (let i = 0; i < matrix.rows; i++) part.row(i).set(matrix.row(i).subarray(from, to));
+  return part;
+}
+
+/**
+ * Turn scores into probabilities: above 0, in the same order, with the sum 1.
+ * @param {Float32Array} scores -Infinity gives 0; where all are that, all are 0.
+ */
+export function softmax(scores) {
+  const largest = max(scores); // taken away first, so that no exponential overflows
+  if (largest === -Infinity) return new Float32Array(scores.length);
+  const powers = Float64Array.from(scores, (score) => Math.exp(score - largest));
+  const total = powers.reduce((sum, power) => sum + power);
+  return Float32Array.from(powers, (power) => power / total);
+}
+
+/** Give the logarithms of what `softmax` gives (nats). */
+export function log_softmax(scores) {
+  const largest = max(scores);
+  let total = 0;
+  for (const score of scores) total += Math.exp(score - largest);
+  const shift = largest + Math.log(total);
+  return scores.map((score) => score - shift);
+}
+
+function max(values) {
+  let largest = -Infinity;
+  for (const value of values) if (value > largest) largest = value;
+  return largest;
+}

@@ -1,0 +1,147 @@
+// The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1).
+// Compare transformer/model.py.
+
+import { Embedding } from "./embeddings.js";
+import { DecoderLayer, EncoderLayer, LayerCache } from "./layers.js";
+import { LayerNorm, Linear } from "./linear.js";
+import { causal_mask, padding_mask } from "./masks.js";
+
+/** Make the layers of a stack. */
+function make_layers(Layer, config, weights) {
+  return Array.from(
+    { length: config.num_layers },
+    (_, layer) => new Layer(config, weights.of(`layers.${layer}`)),
+  );
+}
+
+/** A stack of encoder layers (§3.1). */
+export class Encoder {
+  constructor(config, weights) {
+    this.layers = make_layers(EncoderLayer, config, weights);
+    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm")) : null;
+  }
+
+  /** Run (src_len, d_model) through every layer, and collect each layer's weights. */
+  forward(hidden, mask) {
+    const collected = [];
+    for (const layer of this.layers) {
+      let weights;
+      [hidden, weights] = layer.forward(hidden, mask);
+      collected.push(weights);
+    }
+    return [this.norm === null ? hidden : this.norm.forward(hidden), collected];
+  }
+}
+
+/** What decoding remembers from step to step: the caches of every layer. */
+export class DecoderCache {
+  constructor(layers) {
+    this.layers = layers;
+  }
+
+  /** Number of target positions already seen. */
+  get length() {
+    const { key } = this.layers[0].self_attention;
+    return key === null ? 0 : key[0].rows;
+  }
+
+  /** Give a cache that goes its own way from here, as beams split. */
+  copy() {
+    return new DecoderCache(this.layers.map((layer) => layer.copy()));
+  }
+}
+
+/** A stack of decoder layers (§3.1). */
+export class Decoder {
+  constructor(config, weights) {
+    this.layers = make_layers(DecoderLayer, config, weights);
+    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm")) : null;
+  }
+
+  /** Run (tgt_len, d_model) through every layer, and collect each layer's weights. */
+  forward(hidden, memory, tgt_mask, src_mask, cache = null) {
+    const [decoder, cross] = [[], []];
+    this.layers.forEach((layer, index) => {
+      const layer_cache = cache === null ? null : cache.layers[index];
+      let self_weights, cross_weights;
+      [hidden, self_weights, cross_weights] = layer.forward(
+        hidden,
+        memory,
+        tgt_mask,
+        src_mask,
+        layer_cache,
+      );
+      decoder.push(self_weights);
+      cross.push(cross_weights);
+    });
+    return [this.norm === null ? hidden : this.norm.forward(hidden), decoder, cross];
+  }
+}
+
+/** An encoder-decoder made of attention alone (§3, Fig. 1). */
+export class Transformer {
+  /**
+   * @param {ModelConfig} config The shape of the network.
+   * @param {Weights} weights All of them, as saved: what is tied is there once.
+   */
+  constructor(config, weights) {
+    this.config = config;
+    this.src_embedding = new Embedding(config, weights.of("src_embedding"));
+    this.tgt_embedding = config.tie_source_target
+      ? this.src_embedding
+      : new Embedding(config, weights.of("tgt_embedding"));
+    this.encoder = new Encoder(config, weights.of("encoder"));
+    this.decoder = new Decoder(config, weights.of("decoder"));
+    const tied = config.tie_softmax ? this.tgt_embedding.token : undefined;
+    this.output = new Linear(weights.of("output"), tied);
+  }
+
+  /**
+   * Read the source.
+   * @param {number[]} src Source ids, (src_len).
+   * @param {Matrix} src_mask From `padding_mask`, (1, src_len).
+   * @returns {Matrix} Memory for the decoder, (src_len, d_model).
+   */
+  encode(src, src_mask) {
+    return this.encoder.forward(this.src_embedding.forward(src), src_mask)[0];
+  }
+
+  /**
+   * Score the token after each of `tgt_in`.
+   * @param {number[]} tgt_in Target ids, (tgt_len); with a cache only the new ones.
+   * @param {Matrix} memory From `encode`, (src_len, d_model).
+   * @param {Matrix} src_mask From `padding_mask`, (1, src_len).
+   * @param {?DecoderCache} cache From `new_cache`; it is extended by the new positions.
+   * @returns {Matrix} Logits, before the softmax, (tgt_len, tgt_vocab_size).
+   */
+  decode(tgt_in, memory, src_mask, cache = null) {
+    const start = cache === null ? 0 : cache.length;
+    const hidden = this.tgt_embedding.forward(tgt_in, start); // (tgt_len, d_model)
+    const length = tgt_in.length;
+    const tgt_mask = length > 1 ? causal_mask(length, start + length) : null;
+    const decoded = this.decoder.forward(hidden, memory, tgt_mask, src_mask, cache)[0];
+    return this.output.forward(decoded); // (tgt_len, tgt_vocab_size)
+  }
+
+  /** Make an empty cache for `decode`. */
+  new_cache() {
+    return new DecoderCache(this.decoder.layers.map(() => new LayerCache()));
+  }
+
+  /**
+   * Give every attention weight for a sentence and its translation (the paper's appendix figures).
+   * @param {number[]} src Source ids, (src_len).
+   * @param {number[]} tgt_in Target ids that begin with bos, (tgt_len).
+   * @param {Matrix} src_mask What the encoder may read, (1, src_len).
+   * @param {Matrix} cross_mask What the decoder may read of it, (1, src_len).
+   * @returns {{encoder: Matrix[][], decoder: Matrix[][], cross: Matrix[][]}} By layer and head;
+   *   each row sums to 1.
+   */
+  attention_maps(src, tgt_in, src_mask = padding_mask(src), cross_mask = src_mask) {
+    const tgt_mask = causal_mask(tgt_in.length);
+    const [memory, encoder] = this.encoder.forward(this.src_embedding.forward(src), src_mask);
+    const hidden = this.tgt_embedding.forward(tgt_in);
+    const [, decoder, cross] = this.decoder.forward(hidden, memory, tgt_mask, cross_mask);
+    return { encoder, decoder, cross };
+  }
+}

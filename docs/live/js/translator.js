@@ -1,0 +1,92 @@
+// A trained model that takes text and gives text. Compare transformer/trained/translator.py.
+
+import { BPETokenizer } from "./bpe.js";
+import { BOS_ID, config_of, EOS_ID } from "./config.js";
+import { beam_search } from "./decoding.js";
+import { UserError } from "./errors.js";
+import { Hiding, probabilities, without_heads } from "./interventions.js";
+import { Transformer } from "./model.js";
+import { read_safetensors } from "./safetensors.js";
+import { tidy } from "./treatment.js";
+
+export const FILES = [
+  "recipe.json",
+  "src_tokenizer.json",
+  "tgt_tokenizer.json",
+  "model.safetensors",
+];
+
+/** A model with its tokenizers, ready to translate. */
+export class Translator {
+  /** @param {ArrayBuffer[]} files What lies in a model's folder, in the order of `FILES`. */
+  constructor(files) {
+    const texts = files.slice(0, 3).map((file) => new TextDecoder().decode(file));
+    const [recipe, src_values, tgt_values] = texts.map((text) => JSON.parse(text));
+    this.recipe = recipe;
+    this.src_tokenizer = new BPETokenizer(src_values);
+    this.tgt_tokenizer = new BPETokenizer(tgt_values);
+    this.model = new Transformer(config_of(recipe), read_safetensors(files[3]));
+    this.max_len = this.model.config.max_len - 1; // one place is for bos or eos
+  }
+
+  /** Give a sentence's ids, eos last; none for a blank one. */
+  encode(sentence) {
+    const text = tidy(sentence);
+    if (text === "") return [];
+    const ids = this.src_tokenizer.encode(text);
+    if (ids.length > this.max_len) {
+      const letters = [...text];
+      const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
+      throw new UserError(
+        `"${shown}" has ${ids.length} tokens, and this model takes ${this.max_len}: ` +
+          "split the sentence",
+      );
+    }
+    return [...ids, EOS_ID];
+  }
+
+  /** Translate a sentence; an empty one gives an empty translation. */
+  translate(sentence, options = {}) {
+    const src = this.encode(sentence);
+    if (src.length === 0) return "";
+    return this.tgt_tokenizer.decode(this.search(this.model, src, options).hypotheses[0].ids);
+  }
+
+  /** Search with a model, or with one that hides places of the source. */
+  search(model, src, options = {}) {
+    return beam_search(model, src, { ...options, max_len: this.max_len });
+  }
+
+  /**
+   * Translate a sentence and give everything that was looked at on the way.
+   * @param {string} sentence Not empty.
+   * @param {object} options beam_size and alpha.
+   * @param {object} cuts What is taken away: `before` and `after`, places of the source (see
+   *   `Hiding`), and `removed`, heads.
+   * @param {?number[]} compared Ids of another translation of the sentence.
+   * @returns {object} The translation; ids and pieces of both sides (the target's end in eos,
+   *   where it ended of itself); the maps (the row of a token has read those before it); the
+   *   search's steps and hypotheses; the probability of each token of `compared`, or, without
+   *   it, of the translation itself.
+   */
+  look(sentence, options = {}, cuts = {}, compared = null) {
+    const { before = [], after = [], removed = [] } = cuts;
+    const src = this.encode(sentence);
+    const model = new Hiding(this.model, before, after);
+    return without_heads(this.model, removed, () => {
+      const { hypotheses, steps } = this.search(model, src, options);
+      const { ids, finished } = hypotheses[0];
+      const said = finished ? [...ids, EOS_ID] : ids;
+      return {
+        translation: this.tgt_tokenizer.decode(ids),
+        said,
+        src_tokens: this.src_tokenizer.pieces(src),
+        tgt_tokens: this.tgt_tokenizer.pieces(said),
+        maps: model.attention_maps(src, [BOS_ID, ...said.slice(0, -1)]),
+        hypotheses,
+        steps,
+        probabilities: probabilities(model, src, compared ?? said),
+      };
+    });
+  }
+}

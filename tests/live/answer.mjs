@@ -1,0 +1,99 @@
+// Answers what Python asks of the page's own files: node answer.mjs QUESTIONS.json ANSWERS.json
+//
+// Each question names a folder of a model and what to do with it; each answer stands in its place.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { BPETokenizer } from "../../docs/live/js/bpe.js";
+import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
+import { UserError } from "../../docs/live/js/errors.js";
+import { Hiding, probabilities, without_heads } from "../../docs/live/js/interventions.js";
+import { padding_mask } from "../../docs/live/js/masks.js";
+import { FILES, Translator } from "../../docs/live/js/translator.js";
+
+const [questions_file, answers_file] = process.argv.slice(2);
+const loaded = new Map();
+
+function translator_of(folder) {
+  if (!loaded.has(folder)) {
+    const files = FILES.map((name) => Uint8Array.from(readFileSync(join(folder, name))).buffer);
+    loaded.set(folder, new Translator(files));
+  }
+  return loaded.get(folder);
+}
+
+const plain = (matrix) => Array.from({ length: matrix.rows }, (_, i) => [...matrix.row(i)]);
+
+function tokens({ tokenizer, texts }) {
+  const reader = new BPETokenizer(JSON.parse(readFileSync(tokenizer, "utf8")));
+  return texts.map((text) => {
+    const ids = reader.encode(text);
+    return { ids, pieces: reader.pieces(ids), back: reader.decode(ids) };
+  });
+}
+
+function text_of({ tokenizer, rows }) {
+  const reader = new BPETokenizer(JSON.parse(readFileSync(tokenizer, "utf8")));
+  return rows.map((ids) => ({ text: reader.decode(ids), pieces: reader.pieces(ids) }));
+}
+
+function translate({ folder, sentences, beam_size, alpha }) {
+  const translator = translator_of(folder);
+  return sentences.map((sentence) => translator.translate(sentence, { beam_size, alpha }));
+}
+
+function greedy({ folder, sentences, before, after, removed = [] }) {
+  const translator = translator_of(folder);
+  const model = new Hiding(translator.model, before, after);
+  return without_heads(translator.model, removed, () =>
+    sentences.map((sentence) => {
+      const { ids } = greedy_search(model, translator.encode(sentence), translator.max_len);
+      return translator.tgt_tokenizer.decode(ids);
+    }),
+  );
+}
+
+function search({ folder, src, beam_size, alpha, max_len }) {
+  return beam_search(translator_of(folder).model, src, { beam_size, alpha, max_len });
+}
+
+function network({ folder, src, tgt_in, before, after, removed = [] }) {
+  const { model: whole } = translator_of(folder);
+  const model = new Hiding(whole, before, after);
+  return without_heads(whole, removed, () => {
+    const mask = padding_mask(src);
+    const memory = model.encode(src, mask);
+    const cache = model.new_cache();
+    const maps = model.attention_maps(src, tgt_in);
+    for (const stack of Object.keys(maps)) {
+      maps[stack] = maps[stack].map((layer) => layer.map(plain));
+    }
+    return {
+      memory: plain(memory),
+      logits: plain(model.decode(tgt_in, memory, mask)),
+      cached: tgt_in.map((id) => [...model.decode([id], memory, mask, cache).row(0)]),
+      maps,
+      probabilities: probabilities(model, src, tgt_in.slice(1)),
+    };
+  });
+}
+
+function look({ folder, sentence, options, cuts, compared }) {
+  const { maps, ...rest } = translator_of(folder).look(sentence, options, cuts, compared);
+  return rest;
+}
+
+const ACTS = { tokens, text_of, translate, greedy, search, network, look };
+
+function answer(question) {
+  try {
+    return ACTS[question.act](question);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { error: error.message };
+  }
+}
+
+const questions = JSON.parse(readFileSync(questions_file, "utf8"));
+writeFileSync(answers_file, JSON.stringify(questions.map(answer)));

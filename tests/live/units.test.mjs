@@ -1,0 +1,189 @@
+// The page's files on cases done by hand: node --test tests/live/units.test.mjs
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { KeyValueCache, scaled_dot_product_attention } from "../../docs/live/js/attention.js";
+import { BPETokenizer } from "../../docs/live/js/bpe.js";
+import { ModelConfig } from "../../docs/live/js/config.js";
+import { beam_search, greedy_search, length_penalty } from "../../docs/live/js/decoding.js";
+import { sinusoidal_positions } from "../../docs/live/js/embeddings.js";
+import { UserError } from "../../docs/live/js/errors.js";
+import { LayerNorm, Linear } from "../../docs/live/js/linear.js";
+import { causal_mask, padding_mask } from "../../docs/live/js/masks.js";
+import * as m from "../../docs/live/js/matrix.js";
+import { from_float16, read_safetensors, Weights } from "../../docs/live/js/safetensors.js";
+import { find_treatment, tidy } from "../../docs/live/js/treatment.js";
+
+const matrix = (...rows) => new m.Matrix(rows.length, rows[0].length, Float32Array.from(rows.flat()));
+const rows = (a) => Array.from({ length: a.rows }, (_, i) => [...a.row(i)]);
+
+function close(found, wanted, within = 1e-6) {
+  assert.equal(found.length, wanted.length);
+  found.forEach((value, i) => {
+    const right = value === wanted[i] || Math.abs(value - wanted[i]) <= within;
+    assert.ok(right, `${i}: ${value}, not ${wanted[i]}`);
+  });
+}
+
+test("products: each row of one with each row, or column, of the other", () => {
+  const a = matrix([1, 2, 3], [4, 5, 6]);
+  const b = matrix([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [2, 0, 1]); // 4 at once, and 1
+  assert.deepEqual(rows(m.multiply_transposed(a, b)), [[1, 2, 3, 6, 5], [4, 5, 6, 15, 14]]);
+  assert.deepEqual(rows(m.multiply(a, matrix([1, 10], [2, 20], [3, 30]))), [[14, 140], [32, 320]]);
+});
+
+test("sums, ReLU, joined and cut matrices", () => {
+  const a = matrix([1, -2], [-3, 4]);
+  assert.deepEqual(rows(m.add(a, matrix([10, 20], [30, 40]))), [[11, 18], [27, 44]]);
+  assert.deepEqual(rows(m.relu(a)), [[1, 0], [0, 4]]);
+  assert.deepEqual(rows(m.below_each_other(a, matrix([5, 6]))), [[1, -2], [-3, 4], [5, 6]]);
+  assert.deepEqual(rows(m.side_by_side([a, matrix([7], [8])])), [[1, -2, 7], [-3, 4, 8]]);
+  assert.deepEqual(rows(m.columns(matrix([1, 2, 3], [4, 5, 6]), 1, 3)), [[2, 3], [5, 6]]);
+});
+
+test("softmax: e^0 : e^ln 3 is 1 : 3; large scores do not overflow; nothing allowed gives 0", () => {
+  close(m.softmax(Float32Array.of(0, Math.log(3))), [0.25, 0.75]);
+  close(m.softmax(Float32Array.of(1000, 1000, -Infinity)), [0.5, 0.5, 0]);
+  close(m.softmax(Float32Array.of(-Infinity, -Infinity)), [0, 0]);
+  close(m.log_softmax(Float32Array.of(0, Math.log(3))), [Math.log(0.25), Math.log(0.75)]);
+});
+
+test("layer normalisation: 1 and 5 become -1 and 1, then scale and shift", () => {
+  const weights = new Weights(new Map([["weight", matrix([2, 3])], ["bias", matrix([10, 20])]]));
+  close(new LayerNorm(weights).forward(matrix([1, 5], [7, 7])).data, [8, 23, 10, 20], 1e-5);
+});
+
+test("a linear map with a bias, and with another's weight", () => {
+  const weights = new Weights(new Map([["x.weight", matrix([1, 2])], ["x.bias", matrix([5])]]));
+  close(new Linear(weights.of("x")).forward(matrix([10, 1])).data, [17]);
+  close(new Linear(weights.of("x"), matrix([0, 3])).forward(matrix([10, 1])).data, [8]);
+  assert.throws(() => new Linear(weights), UserError);
+});
+
+test("attention: scores 2 and 0 over the root of 4 give e : 1; masked, all of the other", () => {
+  const query = matrix([2, 0, 0, 0]);
+  const key = matrix([1, 0, 0, 0], [0, 1, 0, 0]);
+  const value = matrix([10], [20]);
+  const share = Math.E / (Math.E + 1);
+  const [output, weights] = scaled_dot_product_attention(query, key, value);
+  close(weights.data, [share, 1 - share]);
+  close(output.data, [10 * share + 20 * (1 - share)], 1e-5);
+  const hide = (...open) => new m.Matrix(1, 2, Uint8Array.from(open));
+  close(scaled_dot_product_attention(query, key, value, hide(0, 1))[0].data, [20]);
+  close(scaled_dot_product_attention(query, key, value, hide(0, 0))[0].data, [0]);
+});
+
+test("masks", () => {
+  assert.deepEqual(rows(padding_mask([5, 0, 7])), [[1, 0, 1]]);
+  assert.deepEqual(rows(causal_mask(3)), [[1, 0, 0], [1, 1, 0], [1, 1, 1]]);
+  assert.deepEqual(rows(causal_mask(2, 3)), [[1, 1, 0], [1, 1, 1]]);
+});
+
+test("a copied cache goes its own way", () => {
+  const cache = new KeyValueCache();
+  cache.append([matrix([1])], [matrix([2])]);
+  const other = cache.copy();
+  other.append([matrix([3])], [matrix([4])]);
+  assert.deepEqual(rows(cache.key[0]), [[1]]);
+  assert.deepEqual(rows(other.value[0]), [[2], [4]]);
+});
+
+test("positions: sines and cosines of pos and of pos / 100", () => {
+  const table = sinusoidal_positions(3, 4);
+  const wanted = [Math.sin(2), Math.cos(2), Math.sin(0.02), Math.cos(0.02)];
+  close(table.row(2), wanted);
+  close(table.row(0), [0, 1, 0, 1]);
+});
+
+test("widths of a head", () => {
+  const config = new ModelConfig({ d_model: 12, num_heads: 4, d_k: null, d_v: 5 });
+  assert.deepEqual([config.key_size, config.value_size], [3, 5]);
+});
+
+test("merges: the pair learnt first, wherever it stands, the left one of two", () => {
+  const merges = ["a b", "b c", "Ġ ab", "ab ab"];
+  const tokenizer = new BPETokenizer({ kind: "bpe", merges, lowercase: false, treatment: "plain" });
+  const pieces = (text) => tokenizer.pieces(tokenizer.encode(text));
+  assert.deepEqual(pieces("abc"), ["▁ab", "c"]); // a b before b c
+  assert.deepEqual(pieces("xbc ababab"), ["▁", "x", "bc", "▁ab", "abab"]);
+  assert.deepEqual(pieces("é"), ["▁", "<0xC3>", "<0xA9>"]);
+  assert.equal(tokenizer.vocab_size, 4 + 256 + 4);
+  assert.equal(tokenizer.decode([2, ...tokenizer.encode("é b"), 3]), "é b");
+});
+
+test("treatments: blanks, apostrophes, quotes, and the French blank", () => {
+  assert.equal(tidy(" a\u00a0 b\tc "), "a b c");
+  assert.equal(find_treatment("german")("„ja“ ’s u\u0308"), "„ja“ 's ü");
+  assert.equal(find_treatment("english")("“it’s”"), "\"it's\"");
+  assert.equal(find_treatment("french")("Où? À 8:40; là : si!!"), "Où ? À 8:40 ; là : si !!");
+  assert.throws(() => find_treatment("dutch"), UserError);
+});
+
+test("half precision", () => {
+  const bits = [0x0000, 0x3c00, 0xc000, 0x3555, 0x7bff, 0x0001, 0x7c00, 0xfc00];
+  const wanted = [0, 1, -2, 0.333251953125, 65504, 2 ** -24, Infinity, -Infinity];
+  close(bits.map(from_float16), wanted, 0);
+  assert.ok(Number.isNaN(from_float16(0x7e00)));
+});
+
+test("a safetensors file of one matrix", () => {
+  const header = '{"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}';
+  const file = new Uint8Array(8 + header.length + 8);
+  new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
+  file.set(new TextEncoder().encode(header), 8);
+  file.set(new Uint8Array(Float32Array.of(1.5, -2).buffer), 8 + header.length);
+  assert.deepEqual(rows(read_safetensors(file.buffer).matrix("a")), [[1.5, -2]]);
+  assert.throws(() => read_safetensors(file.buffer.slice(0, -1)), UserError);
+});
+
+/** A model that knows the probabilities of the next token after each prefix: ids joined by "". */
+class Scripted {
+  constructor(script) {
+    this.script = script;
+  }
+  encode() {
+    return null;
+  }
+  new_cache() {
+    return { said: [], copy() { return { ...this, said: [...this.said] }; } };
+  }
+  decode([last], memory, mask, cache) {
+    if (last !== 2) cache.said.push(last);
+    return matrix(this.script[cache.said.join("")].map(Math.log));
+  }
+}
+
+// ids: 3 eos, 4 and 5 words. Greedy takes 4 (0.6), then eos (0.4): 0.24. The best sentence is 5,
+// then eos: 0.4 * 0.9 = 0.36.
+const GARDEN_PATH = new Scripted({
+  "": [0, 0, 0, 0, 0.6, 0.4],
+  4: [0, 0, 0, 0.4, 0.3, 0.3],
+  5: [0, 0, 0, 0.9, 0.05, 0.05],
+  44: [0, 0, 0, 1, 0, 0],
+  45: [0, 0, 0, 1, 0, 0],
+});
+
+test("greedy search takes the first best, a beam finds the better sentence", () => {
+  const greedy = greedy_search(GARDEN_PATH, [9, 3]);
+  assert.deepEqual([greedy.ids, greedy.finished], [[4], true]);
+  close([greedy.score], [Math.log(0.24)]);
+  const { hypotheses, steps } = beam_search(GARDEN_PATH, [9, 3], { beam_size: 2, alpha: 0 });
+  assert.deepEqual(hypotheses.map(({ ids }) => ids), [[5], [4]]);
+  close(hypotheses.map(({ score }) => score), [Math.log(0.36), Math.log(0.24)]);
+  assert.deepEqual(steps.map((step) => step.map(({ ids, fate }) => [ids.join(""), fate])), [
+    [["4", "kept"], ["5", "kept"]],
+    [["53", "finished"], ["43", "finished"], ["44", "kept"], ["45", "kept"]],
+  ]);
+});
+
+test("at the limit the living are taken as they stand", () => {
+  const { ids, finished } = greedy_search(GARDEN_PATH, [9, 3], 1);
+  assert.deepEqual([ids, finished], [[4], false]);
+  const { hypotheses } = beam_search(GARDEN_PATH, [9, 3], { beam_size: 2, max_len: 1 });
+  assert.deepEqual(hypotheses.map((h) => [h.ids, h.finished]), [[[4], false], [[5], false]]);
+});
+
+test("the length penalty of seven tokens is 2 to the alpha", () => {
+  close([length_penalty(7, 0.6), length_penalty(7, 0), length_penalty(1, 3)], [2 ** 0.6, 1, 1]);
+});
