@@ -1,13 +1,16 @@
-"""Where the course's own files lie: in a checkout, or inside an installed package.
+"""Where the course's own files lie, in a checkout or inside an installed package, and runs.
 
 Not in the paper.
 """
 
+import os
+import tempfile
 from pathlib import Path
 
 from transformer.support.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parents[1]
+RUNS = "COURSE_RUNS"  # variable that names the folder in which lessons keep what they train
 
 
 def checkout() -> Path | None:
@@ -71,6 +74,17 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("attention-course"))
+
+
+def run_folder(name: str) -> Path:
+    """Give the folder that a lesson trains in: new and temporary, if nothing says otherwise.
+
+    Args:
+        name: The folder's own name. Where `COURSE_RUNS` is set and not empty, it is the
+            same folder in there each time, so that a run can be resumed.
+    """
+    kept = os.environ.get(RUNS)
+    return Path(kept or tempfile.mkdtemp()) / name
 
 
 def _data(name: str) -> Path:
