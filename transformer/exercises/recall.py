@@ -148,11 +148,12 @@ class Say(Question):
         value = read(given)
         if value is None or value == "":
             return Verdict("wrong", f"Answer with a {kind}.")
+        name = as_word(given) or shown(given)
         if value == read(self.answer):
-            return Verdict("passed", f"{shown(given)}: right. {self.says}")
+            return Verdict("passed", f"{name}: right. {self.says}")
         mistakes = {read(mistake): says for mistake, says in self.wrong.items()}
         says = mistakes.get(value, self.otherwise)
-        return Verdict("wrong", f"{shown(given)}: no. {says} Read again: {self.again}.")
+        return Verdict("wrong", f"{name}: no. {says} Read again: {self.again}.")
 
 
 class Recall:

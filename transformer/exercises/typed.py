@@ -28,9 +28,10 @@ def as_number(given: Any) -> float | None:
 
 def as_word(given: Any) -> str:
     """Read a word or a whole number as lower-case text; "" where it is neither."""
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return f"{given:g}"
-    return " ".join(given.casefold().split()) if isinstance(given, str) else ""
+    if not isinstance(given, str):
+        number = as_number(given) if isinstance(given, int | float) else None
+        return "" if number is None else f"{number:g}"
+    return " ".join(given.casefold().split())
 
 
 def listed(names: tuple[str, ...]) -> str:

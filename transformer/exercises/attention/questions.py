@@ -46,7 +46,7 @@ recall = Recall(
                 is_right=True,
             ),
             Option(
-                "Sentences of equal length.",
+                "Sentences that all have the same number of tokens.",
                 "Short ones are padded, for both kinds of network: that is the batch's business.",
             ),
             Option(

@@ -51,7 +51,7 @@ recall = Recall(
                 "Not shown to differ is not the same as equal.",
             ),
             Option(
-                "That the higher one is better all the same.",
+                "That the higher one is better all the same, only less surely.",
                 "Another draw of sentences might turn them round.",
             ),
             Option(

@@ -18,7 +18,7 @@ recall = Recall(
                 is_right=True,
             ),
             Option(
-                "The right translation, just as it is asked for.",
+                "The right translation, each token at the very position that asks for it.",
                 "Then it need only copy: the loss falls, and nothing is learnt.",
             ),
         ),

@@ -57,7 +57,7 @@ recall = Recall(
                 is_right=True,
             ),
             Option(
-                "Fewer multiplications.",
+                "Fewer multiplications, because each head is narrower than the model.",
                 "As many; only the maps and the softmaxes grow in number.",
             ),
         ),

@@ -23,7 +23,7 @@ recall = Recall(
         Place("02", "The decoder must not look ahead: the causal mask"),
         (
             Option(
-                "Both give the same; this is faster.",
+                "Both give the same output; setting the scores is merely faster.",
                 "Set to 0 afterwards, a row no longer sums to 1.",
             ),
             Option(

@@ -16,7 +16,7 @@ recall = Recall(
                 is_right=True,
             ),
             Option(
-                "The decoder takes over the encoder's weights.",
+                "The decoder takes over the encoder's weights after the first step.",
                 "It has its own; what it takes over is the encoder's output.",
             ),
         ),
