@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.heads import STACKS, Head, all_heads, attention_of
+from transformer.analysis.hooks import network_of, source_of
+from transformer.analysis.patching import run_of
 from transformer.config import BOS_ID
-from transformer.data.batches import collate_sources
-from transformer.decoding import Hypothesis, greedy_search
+from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -85,8 +86,8 @@ def translate_hiding(
     Raises:
         UserError: a place is not in the sentence, or all are hidden.
     """
-    src = _source(translator, sentence)
-    (said,) = greedy_search(Hiding(_network(translator), before, after), src)
+    src = source_of(translator, sentence)
+    (said,) = greedy_search(Hiding(network_of(translator), before, after), src)
     return translator.tgt_tokenizer.decode(said.ids)
 
 
@@ -112,8 +113,8 @@ def next_token(
     Raises:
         UserError: a place is not in the sentence, or all are hidden.
     """
-    src = _source(translator, sentence)
-    hiding, src_mask = Hiding(_network(translator), before, after), padding_mask(src)
+    src = source_of(translator, sentence)
+    hiding, src_mask = Hiding(network_of(translator), before, after), padding_mask(src)
     tgt_in = torch.tensor([[BOS_ID, *said]], device=src.device)
     return hiding.decode(tgt_in, hiding.encode(src, src_mask), src_mask)[0, -1].softmax(dim=-1)
 
@@ -133,45 +134,15 @@ def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head,
     """
     if not sentences:
         raise UserError("no sentences to take the means over: give at least one")
-    model = _network(translator)
+    model = network_of(translator)
     heads = all_heads(model)
     sums = {head: torch.zeros(model.config.value_size, device=translator.device) for head in heads}
     counts = dict.fromkeys(STACKS, 0)
     for sentence in sentences:
-        src = _source(translator, sentence)
-        (said,) = greedy_search(model, src)
-        for head, (total, tokens) in _outputs(model, src, said).items():
-            sums[head] += total
-            counts[head.stack] += tokens if (head.layer, head.head) == (1, 1) else 0
+        for head, outputs in run_of(translator, sentence).heads.items():
+            sums[head] += outputs.sum(0)
+            counts[head.stack] += len(outputs) if (head.layer, head.head) == (1, 1) else 0
     return {head: total / counts[head.stack] for head, total in sums.items()}
-
-
-@torch.inference_mode()
-def _outputs(model: Transformer, src: Tensor, said: Hypothesis) -> dict[Head, tuple[Tensor, int]]:
-    """Give the sum of each head's outputs over one sentence's tokens, and their number."""
-    joined: dict[tuple[str, int], Tensor] = {}
-    hooks = []
-    for head in all_heads(model):
-        if head.head == 1:
-            key = (head.stack, head.layer)
-            hooks.append(
-                attention_of(model, head).output_projection.register_forward_pre_hook(
-                    lambda _, inputs, key=key: joined.__setitem__(key, inputs[0])
-                )
-            )
-    try:
-        tgt_in = torch.tensor([[BOS_ID, *said.ids]], device=src.device)
-        src_mask = padding_mask(src)
-        memory = model.encode(src, src_mask)
-        model.decode(tgt_in, memory, src_mask)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    d_v, found = model.config.value_size, {}
-    for head in all_heads(model):
-        outputs = joined[head.stack, head.layer][0]  # (length, num_heads * d_v)
-        found[head] = (outputs[:, head.part(d_v)].sum(0), len(outputs))
-    return found
 
 
 @contextmanager
@@ -213,15 +184,3 @@ def _putting(head: Head, vector: Tensor) -> Any:
         return (joined,)
 
     return put
-
-
-def _source(translator: Translator, sentence: str) -> Tensor:
-    """Give a sentence's ids with its end mark, (1, src_len)."""
-    ids = translator.src_tokenizer.encode(sentence)
-    return collate_sources([ids]).to(translator.device)
-
-
-def _network(translator: Translator) -> Transformer:
-    if not isinstance(translator.model, Transformer):
-        raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
-    return translator.model

@@ -141,7 +141,7 @@ def record_leaks(options: argparse.Namespace) -> int:
 
 def _add_heads(parser: Parser) -> None:
     add_model(parser)
-    parser.add_argument("name", metavar="NAME", help="of data/results/heads/NAME.json")
+    parser.add_argument("name", metavar="NAME", help="of the record, NAME.json")
 
 
 def record_heads(options: argparse.Namespace) -> int:
@@ -163,6 +163,26 @@ def record_heads(options: argparse.Namespace) -> int:
     sizes = {"sentences": len(src), "means_over": len(others)}
     write_json(file, origin | sizes | {"figures": scores})
     print(file)
+    return 0
+
+
+def record_attributions(options: argparse.Namespace) -> int:
+    """Judge what a model's words take from its source by the gold alignments, in four ways."""
+    file = _kept(f"attributions/{options.name}.json")
+    from transformer.analysis import attribution_scores
+    from transformer.data import corpora
+    from transformer.support import machine
+    from transformer.support.provenance import provenance
+    from transformer.trained.translator import Translator
+
+    translator = Translator.load(options.model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
+    scores = attribution_scores.attribution_scores(translator, text)
+    origin = provenance(translator.device) | {"model": options.model, "split": "test"}
+    write_json(file, origin | {"sentences": len(text), "figures": scores})
+    for name, figures in scores.items():
+        print(f"{name}: alignment error {figures['error']:.3f}")
     return 0
 
 
@@ -264,6 +284,13 @@ WHATS = (
         "remove every head of a model in turn, by zero and by its mean, and record the BLEU",
         record_heads,
         "de-en de-en",
+        _add_heads,
+    ),
+    What(
+        "attributions",
+        "judge attention, value zeroing, gradients and hiding by the gold alignments",
+        record_attributions,
+        "demo-en-fr demo-en-fr",
         _add_heads,
     ),
     What(
