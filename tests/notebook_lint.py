@@ -24,7 +24,7 @@ MAX_IGNORED = 5  # cells whose output is not compared
 CANARY_CELLS = 4  # a cell with a comparable text must be among the first so many
 
 HEADER = ("paper", "module", "test", "minute", "CPU", "GPU")
-CALLOUTS = ("Shape", "Pitfall", "Differs from the paper", "Try it")
+CALLOUTS = ("Shape", "Pitfall", "Differs from the paper", "Predict", "Try it")
 PAPER = re.compile(r"Paper (§\d|Table \d|Figure \d|abstract|appendix)")
 PAPER_LINK = re.compile(r"https://arxiv\.org/(abs|html)/1706\.03762")
 SEE = "*What to see.*"

@@ -32,6 +32,17 @@ To add exercises for a lesson:
 4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
    into the heading above: "Perplexity (5 minutes, easy)").
 
+To ask before showing:
+
+1. A subpackage's `predictions.py` has a `predict.Choice` or `predict.Number` for each figure that
+   surprises, its `questions.py` three questions on the last lesson and the one before, called
+   `recall`. The `__init__` lists them after the exercises. No answer to a prediction is stored.
+2. The lesson imports `ex` in its first code cell and asks `recall.CELL`. For each prediction it has
+   a text cell that ends in `prediction.question`, a cell `prediction.blank`, and below them one
+   cell that ends in `ex.NAME.compare(what was just measured)`. That cell, and any with an
+   output between, has `"jupyter": {"outputs_hidden": true}` in its metadata: JupyterLab folds the
+   stored output until the cell is run. GitHub and the site show it all the same.
+
 `tests/exercises` finds every exercise and lesson by itself and holds them to this: it tries the
 reference, the blank and every wrong answer, runs the solutions with the lesson's imports, and
 changes the reference in every small way: what passes shows that a case is missing.
