@@ -56,6 +56,11 @@ def is_ignored(cell: Cell) -> bool:
     return bool(tags & IGNORED_TAGS or IGNORED.search(source(cell)))
 
 
+def is_setup(cell: Cell) -> bool:
+    """Whether this is the cell that fetches the course on Colab, the same in every lesson."""
+    return "colab" in cell["metadata"].get("tags", [])
+
+
 def output_texts(cell: Cell) -> list[str]:
     """What a cell has printed or returned, as plain text."""
     texts = [o.get("text") or o.get("data", {}).get("text/plain") for o in cell["outputs"]]
@@ -122,7 +127,8 @@ def short_cells(cells: list[Cell]) -> Iterator[Finding]:
     lengths = []
     for index, cell in code_cells(cells):
         lines = [line for line in source(cell).splitlines() if line.strip()]
-        lengths.append(len(lines))
+        if not is_setup(cell):
+            lengths.append(len(lines))
         kinds = [type(s) for s in ast.parse(_without_magics(cell)).body]
         is_class = kinds.count(ast.ClassDef) == 1 and set(kinds) <= {
             ast.ClassDef,
@@ -177,7 +183,7 @@ def compared(cells: list[Cell]) -> Iterator[Finding]:
     if len(ignored) > MAX_IGNORED:
         remedy = "print rounded values or verdicts instead"
         yield ignored[-1], f"{len(ignored)} outputs not compared, over {MAX_IGNORED}", remedy
-    first = [index for index, _ in code_cells(cells)][:CANARY_CELLS]
+    first = [index for index, cell in code_cells(cells) if not is_setup(cell)][:CANARY_CELLS]
     if first and canary_cell(cells) not in first:
         remedy = "print a value that is always the same in one of them"
         yield first[0], f"no text to compare in the first {CANARY_CELLS} code cells", remedy

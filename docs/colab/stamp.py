@@ -1,0 +1,60 @@
+"""Write the repository's public address into what needs it: `make colab REPO=owner/name`.
+
+    python docs/colab/stamp.py [--repo owner/name]
+
+The address goes into pyproject.toml, and from there into lessons and README: a cell that fetches
+the course on Colab, badges, absolute links, the lessons beside each. Another address replaces it (a
+fork's). Without --repo everything is brought up to date with the address there is, or with none;
+a new lesson gets its cells this way.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from stamping import address, lessons, readme
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def texts(root: Path, repo: str | None) -> dict[Path, str]:
+    """Give every stamped file's text for an address; nothing is written.
+
+    Raises:
+        ValueError: a file has no place for what belongs into it.
+    """
+    pyproject, page = root / "pyproject.toml", root / "README.md"
+    old = address.read(pyproject)
+    books = {path: lessons.read(path) for path in sorted((root / lessons.FOLDER).glob("*.ipynb"))}
+    titles = {path.name: lessons.title(book) for path, book in books.items()}
+    found = {
+        path: lessons.text(lessons.stamped(book, path.name, titles, repo, old))
+        for path, book in books.items()
+    }
+    found[page] = readme.stamped(page.read_text(encoding="utf-8"), repo)
+    found[pyproject] = address.written(pyproject.read_text(encoding="utf-8"), repo)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Stamp this repository, and say what has changed."""
+    parser = argparse.ArgumentParser(description="Write the repository's address where it belongs.")
+    parser.add_argument("--repo", metavar="OWNER/NAME", help="the address; else the one there is")
+    given = parser.parse_args(arguments)
+    try:
+        known = given.repo is None
+        repo = address.read(ROOT / "pyproject.toml") if known else address.check(given.repo)
+        changed = 0
+        for path, text in texts(ROOT, repo).items():
+            if text != path.read_text(encoding="utf-8"):
+                path.write_text(text, encoding="utf-8")
+                changed += 1
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{repo or 'no address yet'}: {changed} files changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

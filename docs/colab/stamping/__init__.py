@@ -1,0 +1,1 @@
+"""What `make colab` writes into the repository, one subject a file."""
