@@ -1,6 +1,6 @@
 """Open the lessons in JupyterLab, in a browser without a network, and see whether they work.
 
-    python tests/browser/check_lessons.py [--shots FOLDER] [NOTEBOOK ...]
+    python tests/browser/check_lessons.py [--shots FOLDER] [--dark] [NOTEBOOK ...]
 
 Each lesson (all of them by default) is opened as it is stored, and looked at; then all its cells
 are run, and it is looked at again. Looking means: every picture and every chart is drawn, and
@@ -101,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Try the lessons in a browser without a network.")
     parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK")
     parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
+    parser.add_argument("--dark", action="store_true", help="in JupyterLab's dark theme")
     given = parser.parse_args()
     notebooks = given.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
     for path in notebooks:
@@ -109,7 +110,11 @@ def main() -> int:
     if given.shots:
         given.shots.mkdir(parents=True, exist_ok=True)
     problems: list[str] = []
-    with sync_playwright() as playwright, launch(playwright) as browser, lab(notebooks) as address:
+    with (
+        sync_playwright() as playwright,
+        launch(playwright) as browser,
+        lab(notebooks, given.dark) as address,
+    ):
         for path in notebooks:
             problems += check(browser, address, path.name, given.shots)
     return 1 if problems else 0

@@ -22,11 +22,16 @@ QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
+DARK = {"@jupyterlab/apputils-extension:themes": {"theme": "JupyterLab Dark"}}
 
 
 @contextmanager
-def lab(notebooks: list[Path]) -> Iterator[str]:
+def lab(notebooks: list[Path], dark: bool = False) -> Iterator[str]:
     """Serve copies of notebooks from a copy of the checkout's shape; gives the address to open.
+
+    Args:
+        notebooks: Which.
+        dark: Whether in JupyterLab's dark theme.
 
     The copies are new to Jupyter, so it trusts them no more than a stranger's fresh clone, and
     what runs in them changes no file of the checkout. Kernels find a proxy that does not answer.
@@ -38,7 +43,7 @@ def lab(notebooks: list[Path]) -> Iterator[str]:
         log = (folder / "lab.log").open("w+")
         server = subprocess.Popen(
             _command(port, token, folder / "course"),
-            env=os.environ | _environment(folder),
+            env=os.environ | _environment(folder, dark),
             stdout=log,
             stderr=subprocess.STDOUT,
         )
@@ -84,10 +89,10 @@ def _command(port: int, token: str, course: Path) -> list[str]:
     ]
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, dark: bool) -> dict[str, str]:
     """Give Jupyter empty folders for settings and signatures, and kernels the package."""
     settings = folder / "settings"
-    for plugin, values in QUIET.items():
+    for plugin, values in (QUIET | (DARK if dark else {})).items():
         extension, name = plugin.split(":")
         (settings / extension).mkdir(parents=True, exist_ok=True)
         path = settings / extension / f"{name}.jupyterlab-settings"

@@ -39,13 +39,28 @@ def test_a_chart_is_stored_in_three_forms() -> None:
     picture = base64.b64decode(forms["image/png"], validate=True)
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     image = Image.open(BytesIO(picture))
-    assert len(set(image.convert("L").get_flattened_data())) > 5  # drawn, not blank
+    assert len(set(image.convert("L").tobytes())) > 5  # drawn, not blank
     on_page = metadata["image/png"]
     assert image.width == pytest.approx(renderer.PICTURE_SCALE * on_page["width"], abs=1)
     assert image.height == pytest.approx(renderer.PICTURE_SCALE * on_page["height"], abs=1)
     assert on_page["alt"] == forms["text/plain"] == spec["description"]
     assert len(forms["image/png"]) < 50_000
     json.dumps(forms)  # nothing in it that a notebook could not store
+
+
+def test_a_chart_has_its_own_light_ground_and_dark_text_in_any_theme() -> None:
+    forms, _ = renderer.bundle(schedule_explorer().to_dict())
+    config = forms[renderer.VEGALITE]["config"]
+    assert config["background"] == "#ffffff"
+    for text in (config["title"]["color"], config["style"]["guide-label"]["fill"]):
+        assert max(bytes.fromhex(text[1:])) < 64
+    corner = Image.open(BytesIO(base64.b64decode(forms["image/png"]))).convert("RGB")
+    assert corner.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_what_a_chart_says_of_its_ground_stands() -> None:
+    spec = schedule_explorer().to_dict() | {"config": {"background": "#eeeeee"}}
+    assert renderer.bundle(spec)[0][renderer.VEGALITE]["config"]["background"] == "#eeeeee"
 
 
 def test_the_text_is_the_description_on_one_line() -> None:

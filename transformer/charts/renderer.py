@@ -7,16 +7,20 @@ reader the line of text. What matplotlib draws is stored likewise, by `charts.pi
 """
 
 import base64
-import sys
 from typing import Any
 
 import altair as alt
 
-from transformer.charts import pictures
+from transformer.charts import colab, pictures
+from transformer.charts.controls import ABOVE
+from transformer.support.colab import on_colab
 from transformer.support.errors import UserError
 
 NAME = "course"
 VEGALITE = "application/vnd.vegalite.v5+json"
+PICTURE = "image/png"
+TEXT = "text/plain"
+HTML = "text/html"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 PICTURE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
@@ -27,16 +31,12 @@ Bundle = dict[str, Any]
 def enable() -> None:
     """Show and store every chart of this notebook in a form that needs no network.
 
-    On Colab, which draws nothing of the kind, Altair's `html` renderer serves instead. Figures
-    of matplotlib get a line of text and a smaller picture.
+    Colab knows no such form: there HTML takes the place of Vega-Lite, and fetches its scripts.
+    Figures of matplotlib get a line of text and a smaller picture.
 
     Raises:
         UserError: vl-convert, which makes the pictures, is missing.
     """
-    if "google.colab" in sys.modules:
-        alt.renderers.enable("html")
-        pictures.enable()
-        return
     try:
         import vl_convert  # noqa: F401
     except ImportError as error:
@@ -54,7 +54,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
     Returns:
         The forms by MIME type: Vega-Lite 5, a PNG picture (base64) and a line of text; and
-        their metadata, which hold the picture's size on the page in pixels and its alt text.
+        their metadata: how the page lays it out, the picture's size there in pixels and its alt text.
     """
     import vl_convert
 
@@ -63,11 +63,22 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
     picture, (width, height) = pictures.shrink(drawn)
     forms = {
         VEGALITE: spec,
-        "image/png": base64.b64encode(picture).decode("ascii"),
-        "text/plain": summary(spec),
+        PICTURE: base64.b64encode(picture).decode("ascii"),
+        TEXT: summary(spec),
     }
     size = {"width": round(width / PICTURE_SCALE), "height": round(height / PICTURE_SCALE)}
-    return forms, {"image/png": size | {"alt": summary(spec)}}
+    return forms, {VEGALITE: ABOVE, PICTURE: size | {"alt": summary(spec)}}
+
+
+def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
+    """Give a chart's forms with HTML in the place of Vega-Lite.
+
+    Args:
+        forms, metadata: As `bundle` gives them.
+    """
+    shown = {PICTURE: forms[PICTURE], TEXT: forms[TEXT]}
+    size = {side: metadata[PICTURE][side] for side in ("width", "height")}
+    return {HTML: colab.page(forms[VEGALITE], forms[PICTURE], **size, text=forms[TEXT])} | shown
 
 
 def summary(spec: dict[str, Any]) -> str:
@@ -76,4 +87,5 @@ def summary(spec: dict[str, Any]) -> str:
 
 
 def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
-    return bundle(spec)
+    forms, metadata = bundle(spec)
+    return (for_colab(forms, metadata) if on_colab() else forms), metadata
