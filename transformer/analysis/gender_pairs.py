@@ -100,10 +100,8 @@ def _like(noun: Noun, same_gender: bool) -> Noun:
 
     def alike(each: Noun) -> tuple[int, int]:
         shared = (each.classes & noun.classes) - SEXES
-        spelt_alike = takewhile(
-            lambda pair: pair[0] == pair[1], zip(each.fr, noun.fr, strict=False)
-        )
-        return len(shared), sum(1 for _ in spelt_alike)
+        letters = zip(each.fr, noun.fr, strict=False)
+        return len(shared), sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
 
     return max(candidates, key=alike)
 

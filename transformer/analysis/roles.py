@@ -103,13 +103,22 @@ def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
     rows = (tgt_parts / tgt_parts.sum(0)).T
     words = rows @ maps.cross[..., :-1, :-1] @ columns
     links = sentence.alignment(data.src_lang, data.tgt_lang)
-    for question, query, said in _said(links, words.shape[-2]):
+    for question, query, said in said_words(links, words.shape[-2]):
         named = list(said)
         yield "cross", question, sum(even[key] for key in named), words[:, :, query, named].sum(-1)
 
 
-def _said(links: frozenset[tuple[int, int]], tgt_words: int) -> Iterator[tuple[str, int, set[int]]]:
-    """Give for target words the source words of the one said now, the one before and the next."""
+def said_words(
+    links: frozenset[tuple[int, int]], tgt_words: int
+) -> Iterator[tuple[str, int, set[int]]]:
+    """Give for target words the source words of the one said now, the one before and the next.
+
+    Left out are words without a source word, and those that share one with the word before.
+
+    Args:
+        links: Of the sentence (source word, target word).
+        tgt_words: How many words the target has.
+    """
     of = [{src for src, tgt in links if tgt == word} for word in range(tgt_words)]
     for word in range(1, tgt_words):
         now, last = of[word], of[word - 1]

@@ -16,6 +16,7 @@ ADJECTIVE = "... control: the adjective"
 OWNED, OWNER = "his, her, their: what is owned", "his, her, their: the owner"
 MEANT, NOT_MEANT = "he, she, they: who is meant", "... control: the nearest other noun"
 SUBJECT, NOT_SUBJECT = "verb past a clause: its subject", "... control: the nearest noun"
+OF_ADJECTIVE, OF_VERB, OBJECT = "adjective: its noun", "verb: its subject", "verb: its object"
 QUESTIONS = (
     *(NEXT, BEFORE, ITSELF, NEGATED, NOUN, PAST_ADJECTIVE, ADJECTIVE),
     *(OWNED, OWNER, MEANT, NOT_MEANT, SUBJECT, NOT_SUBJECT),
@@ -84,6 +85,13 @@ class _Tree:
             if self.tags[word] == "NN" and not any(p.start <= word < p.end for p in inside)
         )
 
+    def heads(self, phrase: int) -> tuple[int, ...]:
+        """Give the nouns a phrase is about; the pronoun where it is one."""
+        place = self.phrases[phrase]
+        return self.nouns(phrase) or tuple(
+            word for word in range(place.start, place.end) if self.tags[word] == "PRP"
+        )
+
     def subject(self, clause: int) -> tuple[int, ...]:
         """Give the nouns of a clause's own subject; none if it is a pronoun or left out."""
         return next((self.nouns(part) for part in self.parts(clause, "NP")), ())
@@ -111,6 +119,32 @@ def word_pairs(sentence: Sentence) -> Iterator[Pair]:
                 yield Pair(NEGATED, word, (word + 1,))
     found = [*_determiners(words, tree), *_pronouns(words, tree), *_past_clauses(tree)]
     yield from (pair for pair in found if pair.keys)
+
+
+def relations(sentence: Sentence) -> Iterator[Pair]:
+    """Give the pairs that grammar joins, in one English sentence, all of each kind.
+
+    Args:
+        sentence: Of the embedded corpus.
+    """
+    words, tree = sentence.en.split(), _Tree(sentence.parse)
+    for word in range(len(words)):
+        phrase = tree.around(word, "NP")
+        if tree.tags[word] in ("DT", "JJ") and phrase >= 0:
+            noun = tuple(at for at in tree.nouns(phrase) if at > word)[:1]
+            question = NOUN if tree.tags[word] == "DT" else OF_ADJECTIVE
+            if noun:
+                yield Pair(question, word, noun)
+        if tree.tags[word] == "VB":
+            verb_phrase, clause = tree.around(word, "VP"), tree.around(word, "S")
+            subjects = tree.parts(clause, "NP")[:1]
+            meant = tuple(at for part in subjects for at in tree.heads(part))
+            if meant:
+                yield Pair(OF_VERB, word, meant)
+            objects = tree.parts(verb_phrase, "NP")[:1]
+            taken = tuple(at for part in objects for at in tree.heads(part))
+            if taken:
+                yield Pair(OBJECT, word, taken)
 
 
 def _determiners(words: list[str], tree: _Tree) -> Iterator[Pair]:

@@ -1,0 +1,214 @@
+"""Heads named by what they do, the name found on some sentences and tested on others.
+
+Not in the paper; after Voita et al. 2019, https://aclanthology.org/P19-1580, who found positional
+and syntactic heads and one for rare words. A head plays a role in a case if the place that the
+role names gets more of its weight than any other. A role that is not itself a number of places
+is judged where looking always the same number of places away would miss: who finds the noun
+there has not just looked at the next word. Attention is a question: beside the score belongs
+what the head's removal costs (see `removals`).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.alignment import words_of
+from transformer.analysis.heads import Head
+from transformer.analysis.roles import READ, READ_BEFORE, SAID, SAYING, START, said_words
+from transformer.analysis.word_pairs import BEFORE, ITSELF, NEXT, relations
+from transformer.attention import AttentionMaps
+from transformer.config import BOS_ID
+from transformer.data.batches import collate_sources
+from transformer.data.embedded import reader
+from transformer.data.embedded.reader import Sentence, as_written
+from transformer.support.errors import UserError
+from transformer.trained.translator import Translator
+
+RARE = "the rarest word"
+NAMED = 0.5  # from this score a head is named: it plays the role more often than not
+FEWEST = 50  # cases of a role that is scored
+
+
+class Role(NamedTuple):
+    """How often every head of a stack plays a role.
+
+    Attributes:
+        stack: "encoder", "decoder" or "cross".
+        role: Who looks where.
+        cases: How many times it could be played, where no fixed number of places would do.
+        even: The share of cases that looking evenly would get right, 0 to 1.
+        scores: The share of cases in which each head's greatest weight lies there,
+            (num_layers, num_heads).
+    """
+
+    stack: str
+    role: str
+    cases: int
+    even: float
+    scores: Tensor
+
+
+class NamedHead(NamedTuple):
+    """A head and the role it plays best.
+
+    Attributes:
+        head: Which.
+        role: In which it is furthest above an even spread, on other sentences.
+        score, even, cases: As in `Role`.
+    """
+
+    head: Head
+    role: str
+    score: float
+    even: float
+    cases: int
+
+    @property
+    def named(self) -> bool:
+        """Say whether it plays the role more often than not."""
+        return self.score >= NAMED
+
+
+class _Case(NamedTuple):
+    """One row that may play a role.
+
+    Attributes:
+        stack, role: As in `Role`.
+        even: The share of the row's places that the role names.
+        away: How many places away the first named one is, from the row's own place; None where
+            the role is itself a number of places away.
+        played: Which heads do, (num_layers, num_heads).
+    """
+
+    stack: str
+    role: str
+    even: float
+    away: int | None
+    played: Tensor
+
+
+def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[Role]:
+    """Score every head in every role while a model reads the corpus's own translations.
+
+    The encoder's rows are English words (trees are of English): in the next place, the one
+    before, itself, along the relations of the tree (see `word_pairs.relations`), and at the
+    sentence's rarest word. The decoder's rows are tokens. Cross-attention's rows are words
+    that are said: at their own source word, at that of the word before, at the rarest.
+
+    Args:
+        translator: Between two languages of the embedded corpus.
+        sentences: Of that corpus.
+
+    Raises:
+        UserError: there are no sentences.
+    """
+    if not sentences:
+        raise UserError("no sentences to score the heads on: give at least one")
+    lang = translator.recipe.data.src_lang
+    counts = Counter(w for each in reader.sentences("train") for w in each.text(lang).split())
+    found: dict[tuple[str, str], list[_Case]] = {}
+    for sentence in sentences:
+        for case in _cases(translator, sentence, counts):
+            found.setdefault((case.stack, case.role), []).append(case)
+    roles = ((asked, _not_by_place(cases)) for asked, cases in found.items())
+    return [
+        Role(
+            *asked,
+            cases=len(cases),
+            even=sum(case.even for case in cases) / len(cases),
+            scores=torch.stack([case.played for case in cases]).float().mean(0),
+        )
+        for asked, cases in roles
+        if len(cases) >= FEWEST
+    ]
+
+
+def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[NamedHead]:
+    """Give each head the role in which it is furthest above an even spread, and score it anew.
+
+    Args:
+        chosen_on: Scores on sentences that choose the role.
+        scored_on: Scores on other sentences, whose figures are given.
+    """
+    named = []
+    told = {(role.stack, role.role): role for role in scored_on}
+    for stack in dict.fromkeys(role.stack for role in chosen_on):
+        roles = [r for r in chosen_on if r.stack == stack and (r.stack, r.role) in told]
+        above = torch.stack([role.scores - role.even for role in roles])
+        for (layer, head), best in _entries(above.argmax(0)):
+            role = told[stack, roles[best].role]
+            score = float(role.scores[layer, head])
+            place = Head(stack, layer + 1, head + 1)
+            named.append(NamedHead(place, role.role, score, role.even, role.cases))
+    return named
+
+
+def _entries(matrix: Tensor) -> Iterator[tuple[tuple[int, int], int]]:
+    """Give the entries of a matrix of whole numbers with their places, row by row."""
+    for row, values in enumerate(matrix.tolist()):
+        for column, value in enumerate(values):
+            yield (row, column), value
+
+
+def _not_by_place(cases: Sequence[_Case]) -> Sequence[_Case]:
+    """Leave out the cases that the most frequent number of places away gets right."""
+    offsets = Counter(case.away for case in cases)
+    (usual, _), *_ = offsets.most_common(1)
+    return [case for case in cases if case.away is None or case.away != usual]
+
+
+def _cases(
+    translator: Translator, sentence: Sentence, counts: Mapping[str, int]
+) -> Iterator[_Case]:
+    """Give the cases of every role in one sentence."""
+    data = translator.recipe.data
+    src_words = sentence.text(data.src_lang).split()
+    src = as_written(sentence.text(data.src_lang), data.src_lang)
+    tgt = as_written(sentence.text(data.tgt_lang), data.tgt_lang)
+    src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
+    src_parts = words_of(translator.src_tokenizer, src_ids)[1]
+    tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)[1]
+    tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
+    sources = collate_sources([src_ids]).to(translator.device)
+    maps = AttentionMaps(*(m[:, 0].cpu() for m in translator.model.attention_maps(sources, tgt_in)))
+    columns = torch.block_diag(src_parts / src_parts.sum(1, keepdim=True), torch.ones(1, 1))
+    rarest = min(range(len(src_words)), key=lambda word: counts[src_words[word]])
+    if data.src_lang == "en":
+        of_words = (src_parts / src_parts.sum(0)).T @ maps.encoder[..., :-1, :] @ columns
+        yield from _encoder_cases(sentence, of_words.argmax(-1), rarest)
+    strongest = maps.decoder.argmax(-1)  # (num_layers, num_heads, tgt_len)
+    for row in range(2, maps.decoder.shape[-1]):
+        for role, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
+            yield _Case("decoder", role, 1 / (row + 1), None, strongest[..., row] == column)
+    of_words = (tgt_parts / tgt_parts.sum(0)).T @ maps.cross[..., :-1, :] @ columns
+    chosen, places = of_words.argmax(-1), of_words.shape[-1]
+    links = sentence.alignment(data.src_lang, data.tgt_lang)
+    for role, query, named in said_words(links, of_words.shape[-2]):
+        if role in (SAYING, SAID):
+            yield _case("cross", role, query, named, chosen, places)
+            if role == SAYING and rarest not in named:
+                yield _case("cross", RARE, query, {rarest}, chosen, places)
+
+
+def _encoder_cases(sentence: Sentence, chosen: Tensor, rarest: int) -> Iterator[_Case]:
+    """Give the cases of the encoder's roles; `chosen` is (num_layers, num_heads, src_words)."""
+    words = chosen.shape[-1]
+    for query in range(words):
+        for role, key in ((ITSELF, query), (BEFORE, query - 1), (NEXT, query + 1)):
+            if 0 <= key < words:
+                played = chosen[..., query] == key
+                yield _Case("encoder", role, 1 / (words + 1), None, played)
+        if query != rarest:
+            yield _case("encoder", RARE, query, {rarest}, chosen, words + 1)
+    for pair in relations(sentence):
+        yield _case("encoder", pair.question, pair.query, set(pair.keys), chosen, words + 1)
+
+
+def _case(stack: str, role: str, query: int, keys: set[int], chosen: Tensor, places: int) -> _Case:
+    """Give a case of a role that names some words."""
+    named = torch.tensor(sorted(keys))
+    played = torch.isin(chosen[..., query], named)
+    return _Case(stack, role, len(keys) / places, min(keys) - query, played)
