@@ -166,6 +166,23 @@ def record_heads(options: argparse.Namespace) -> int:
     return 0
 
 
+def record_roles(options: argparse.Namespace) -> int:
+    """Name every head of a model by what it does on the embedded corpus."""
+    file = _kept(f"roles/{options.name}.json")
+    from transformer.analysis import head_table
+    from transformer.support import machine
+    from transformer.support.provenance import provenance
+    from transformer.trained.translator import Translator
+
+    translator = Translator.load(options.model, machine.pick_device())
+    roles = head_table.named_roles(translator)
+    origin = provenance(translator.device) | {"model": options.model}
+    splits = {"chosen_on": head_table.CHOSEN_ON, "scored_on": head_table.SCORED_ON}
+    write_json(file, origin | splits | {"figures": roles})
+    print(file)
+    return 0
+
+
 def record_attributions(options: argparse.Namespace) -> int:
     """Judge what a model's words take from its source by the gold alignments, in four ways."""
     file = _kept(f"attributions/{options.name}.json")
@@ -284,6 +301,13 @@ WHATS = (
         "remove every head of a model in turn, by zero and by its mean, and record the BLEU",
         record_heads,
         "de-en de-en",
+        _add_heads,
+    ),
+    What(
+        "roles",
+        "name every head of a model by what it does, and record how often it does it",
+        record_roles,
+        "demo-en-fr demo-en-fr",
         _add_heads,
     ),
     What(
