@@ -38,7 +38,9 @@ def pins() -> dict[str, Version]:
 
 def requirements() -> list[Requirement]:
     extras = PROJECT["optional-dependencies"].values()
-    return [Requirement(line) for group in (PROJECT["dependencies"], *extras) for line in group]
+    lines = [line for group in (PROJECT["dependencies"], *extras) for line in group]
+    named = [Requirement(line) for line in lines]
+    return [requirement for requirement in named if requirement.name != PROJECT["name"]]
 
 
 @pytest.mark.parametrize("requirement", requirements(), ids=str)

@@ -184,3 +184,14 @@ def ship_run(options: argparse.Namespace) -> int:
 
     print(ship(options.folder, options.name))
     return 0
+
+
+def export_folder(options: argparse.Namespace) -> int:
+    """Write a model for another engine, and print where it is and how to try it."""
+    from transformer.trained.export.folder import export_model
+
+    out = options.out or Path("runs") / f"{Path(options.model).name}-{options.to}"
+    export_model(options.model, options.to, out)
+    print(out)
+    print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
+    return 0

@@ -34,6 +34,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_train(actions)
     _add_translate(actions)
     _add_evaluate(actions)
+    _add_export(actions)
     record.add_record(actions)
     _add_ship(actions)
     return parser
@@ -186,6 +187,28 @@ def _add_evaluate(program: "argparse._SubParsersAction[Parser]") -> None:
         "--record", type=Path, metavar="FILE", help="write the figures with the run's origin too"
     )
     evaluate.set_defaults(run=commands.evaluate_model)
+
+
+def _add_export(program: "argparse._SubParsersAction[Parser]") -> None:
+    export = program.add_parser(
+        "export",
+        help="write a model for another engine: CTranslate2 or ONNX",
+        description="Write a model into a folder that another engine serves without the course: "
+        "its weights, tokenizers that treat the text, a translate.py to begin with, and a README. "
+        "CTranslate2 searches with beams; the ONNX graphs are one step of decoding, with a cache.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""examples:
+  python -m transformer export runs/demo --to ctranslate2
+  python -m transformer export de-en --to onnx --out served""",
+    )
+    add_model(export)
+    export.add_argument(
+        "--to", required=True, choices=("ctranslate2", "onnx"), help="the engine", metavar="ENGINE"
+    )
+    export.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to make (runs/MODEL-ENGINE)"
+    )
+    export.set_defaults(run=commands.export_folder)
 
 
 def _add_ship(program: "argparse._SubParsersAction[Parser]") -> None:

@@ -54,6 +54,7 @@ class BPETokenizer:
                 )
             vocabulary.setdefault(left + right, len(vocabulary))
         self.merges = list(merges)
+        self.vocabulary = vocabulary  # each piece but the special ones, numbered from 0
         self.lowercase = lowercase
         self.treatment = treatment
         pieces = [bytes(_BYTES[letter] for letter in piece) for piece in vocabulary]

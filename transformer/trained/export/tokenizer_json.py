@@ -1,0 +1,85 @@
+"""A tokenizer as a `tokenizer.json` of the library `tokenizers`, its text's treatment in it.
+
+Not in the paper. Whoever serves a model needs its tokens and nothing else of the course: the
+file is read in Python, Rust and JavaScript.
+"""
+
+from pathlib import Path
+
+from tokenizers import Regex
+from tokenizers import Tokenizer as Library
+from tokenizers.decoders import ByteLevel as Letters
+from tokenizers.decoders import Sequence as Decoders
+from tokenizers.decoders import Strip as StripDecoder
+from tokenizers.models import BPE
+from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Sequence, Strip
+from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.processors import TemplateProcessing
+
+from transformer.config import EOS_ID, SPECIAL_TOKENS
+from transformer.data.tokenizers import BPETokenizer, Tokenizer
+from transformer.data.treatment import PLAIN
+from transformer.support.errors import UserError
+from transformer.support.files import write_atomically
+
+# The treatments of `transformer.data.treatment`; `\s` has the blanks of `str.split` but four.
+_TIDY = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
+_GERMAN = [NFC(), *_TIDY, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
+_ENGLISH = [*_GERMAN, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
+_BLANKS = [Replace(Regex(rf"(?<=[^\s!?:;]){mark}"), f" {mark[-1]}") for mark in (r"\!", r"\?", ";")]
+_FRENCH = [*_ENGLISH, *_BLANKS, Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :")]
+_NORMALIZERS: dict[str, list[Normalizer]] = {
+    PLAIN: _TIDY,
+    "german": _GERMAN,
+    "english": _ENGLISH,
+    "french": _FRENCH,
+}
+
+
+def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
+    """Give back a tokenizer that can be written as a `tokenizer.json`.
+
+    Raises:
+        UserError: it cuts text into words, or makes a piece that a special token has for a name.
+    """
+    if not isinstance(tokenizer, BPETokenizer):
+        raise UserError(
+            "this model's tokens are words, which spaCy's rules cut, and no tokenizer.json holds "
+            "those: train with --set tokenizer=bpe"
+        )
+    if clash := sorted(set(SPECIAL_TOKENS) & tokenizer.vocabulary.keys()):
+        raise UserError(
+            f"this model's tokenizer learnt the piece {clash[0]!r}, the name of a special token: "
+            "train on text without it"
+        )
+    return tokenizer
+
+
+def vocabulary(tokenizer: BPETokenizer) -> list[str]:
+    """Give the name of each id: the special tokens', and pieces in GPT-2's letters of bytes."""
+    return [*SPECIAL_TOKENS, *tokenizer.vocabulary]
+
+
+def write_tokenizer(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
+    """Write a tokenizer that gives a sentence's ids with eos, and the text of ids.
+
+    Its tables of Unicode may be of another year than Python's, and it lower-cases letter by
+    letter, a capital sigma at a word's end too; else its ids are the tokenizer's own.
+
+    Args:
+        tokenizer: As `check_exportable` gave it.
+        max_len: Most tokens of a sentence, eos included; the rest is cut off.
+        path: The file to write.
+    """
+    ids = {piece: number for number, piece in enumerate(vocabulary(tokenizer))}
+    library = Library(BPE(ids, tokenizer.merges))
+    normalizers = _NORMALIZERS[tokenizer.treatment]
+    library.normalizer = Sequence([*normalizers, *[Lowercase()] * tokenizer.lowercase])
+    library.pre_tokenizer = ByteLevel(add_prefix_space=True)
+    eos = SPECIAL_TOKENS[EOS_ID]
+    library.post_processor = TemplateProcessing(
+        single=f"$A {eos}", pair=None, special_tokens=[(eos, EOS_ID)]
+    )
+    library.decoder = Decoders([Letters(), StripDecoder(" ", 1, 0)])
+    library.enable_truncation(max_len)
+    write_atomically(path, library.to_str(pretty=True).encode())
