@@ -4,8 +4,8 @@ from transformer.exercises.predict import Choice, Number
 
 first_merge = Choice(
     "first_merge",
-    "Twelve merges will be learnt from the sentence in the next cell, which speaks of singers and "
-    "ringers. Read it. Which pair of letters is joined first?",
+    "Learn merges from this text: *the singer sings the song and the ringer rings the ring then "
+    "the singing singers bring the ringing rings*. Which pair of letters is joined first?",
     options=("i n", "n g", "r i", "t h"),
 )
 
