@@ -63,6 +63,14 @@ def test_what_a_chart_says_of_its_ground_stands() -> None:
     assert renderer.bundle(spec)[0][renderer.VEGALITE]["config"]["background"] == "#eeeeee"
 
 
+def test_controls_stand_above_the_picture_and_no_menu_beside_it() -> None:
+    """JupyterLab hands this to the library that draws; tests/browser looks at the page."""
+    _, metadata = renderer.bundle(schedule_explorer().to_dict())
+    layout = metadata[renderer.VEGALITE]["embed_options"]
+    assert layout["actions"] is False
+    assert ".vega-bindings { order: -1;" in layout["defaultStyle"]
+
+
 def test_the_text_is_the_description_on_one_line() -> None:
     assert renderer.summary({"description": "Masks of\n  two sentences."}) == (
         "Masks of two sentences."

@@ -13,6 +13,7 @@ import altair as alt
 
 from transformer.charts import colab, pictures
 from transformer.charts.controls import ABOVE
+from transformer.charts.style import ON_WHITE
 from transformer.support.colab import on_colab
 from transformer.support.errors import UserError
 
@@ -54,11 +55,12 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
     Returns:
         The forms by MIME type: Vega-Lite 5, a PNG picture (base64) and a line of text; and
-        their metadata: how the page lays it out, the picture's size there in pixels and its alt text.
+        their metadata: how a page lays the chart out, and the picture's size there in pixels
+        and alt text.
     """
     import vl_convert
 
-    spec = spec | {"$schema": SCHEMA}
+    spec = spec | {"$schema": SCHEMA, "config": ON_WHITE | spec.get("config", {})}
     drawn = vl_convert.vegalite_to_png(spec, vl_version=PICTURE_VERSION, scale=PICTURE_SCALE)
     picture, (width, height) = pictures.shrink(drawn)
     forms = {
