@@ -9,6 +9,10 @@
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
 # make figures    draw figures/ anew from the code
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
+# make site       build the course's site into build/site (Node needed for its formulas)
+# make site-check build it, and try every page in headless Chromium, with the network cut
+# make colab      write the repository's address, REPO=owner/name, into lessons and README
+# make colab-check run every lesson as on Colab, with its versions (PYTHON=python3.13 needed)
 
 PYTHON ?= python3
 ARGS ?=
@@ -32,7 +36,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures browser
+.PHONY: lab test quick lint types unit lessons notebooks figures browser site site-check colab colab-check
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -75,6 +79,27 @@ figures: $(STAMP)
 browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	$(BIN)/python tests/browser/check_lessons.py $(ARGS)
+
+# Needs Node. The formulas' style is that of the KaTeX that sphinxcontrib-katex draws them with.
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	npm install --silent --no-audit --no-fund --prefix .venv/node katex@0.16.22
+	$(BIN)/python docs/site/build.py
+
+# Needs Chromium, as `make browser` does. axe-core looks for what shuts readers out.
+site-check: site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	npm install --silent --no-audit --no-fund --prefix .venv/node axe-core@4.14.1
+	$(BIN)/python -m pytest -q tests/site
+	$(BIN)/python tests/browser/check_site.py $(ARGS)
+
+# Without REPO: what the address there is (or none) asks for. An empty one is a mistake.
+colab: $(STAMP)
+	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)')
+
+# Makes build/colab, with a PyTorch of 530 MB, and Linux's CUDA libraries from PyPI; git needed.
+colab-check: $(STAMP)
+	@$(BIN)/python docs/colab/check.py --python='$(PYTHON)' $(ARGS)
 
 # The stamp is written last. Where it is missing, an earlier set-up was cut short
 # (or there was none), and the environment is made anew.

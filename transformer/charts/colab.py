@@ -48,7 +48,9 @@ def page(spec: dict[str, Any], picture: str, width: int, height: int, text: str)
         width, height: Of the picture on the page, in pixels.
         text: What the chart shows, for who does not see it.
     """
-    written = json.dumps(spec).replace("</", "<\\/")  # or a text in it could end the script
+    written = json.dumps(spec, sort_keys=True).replace(
+        "</", "<\\/"
+    )  # or a text in it could end the script
     name = "chart-" + hashlib.sha256(written.encode()).hexdigest()[:12]
     return _PAGE.format(
         name=name,

@@ -67,7 +67,7 @@ def drive_folder() -> Path:
     Raises:
         UserError: it was not allowed, or cannot be written to.
     """
-    place = Path(DRIVE).resolve()
+    place = Path(DRIVE).absolute()
     try:
         importlib.import_module("google.colab.drive").mount(str(place))
         folder = place / KEPT

@@ -1,0 +1,1 @@
+"""What stands in for Colab on this machine, one subject a file."""

@@ -1,0 +1,33 @@
+"""`pip install '.[colab]'` in Colab's Python: it works, and leaves Colab's own packages alone."""
+
+import subprocess
+from pathlib import Path
+
+from stand_in.environment import Environment
+
+NAME = "attention-course"
+TRY = """
+from transformer.trained.translator import Translator
+print(Translator.load("demo-en-fr").translate(["The small cat is sleeping in the garden."])[0])
+"""
+
+
+def check(environment: Environment, clone: Path, empty: Path) -> list[str]:
+    """Install a clone and translate with it from an empty folder; gives a line for each part.
+
+    Raises:
+        ValueError: it cannot be installed or used, or another package has changed.
+    """
+    before = environment.versions()
+    environment.install(f"{clone}[colab]")
+    after = environment.versions()
+    done = subprocess.run(
+        [environment.python, "-c", TRY], cwd=empty, capture_output=True, text=True
+    )
+    environment.pip("uninstall", "--yes", NAME)
+    if before != after:
+        raise ValueError(f"pip install '.[colab]' changed {before} to {after}")
+    if done.returncode:
+        raise ValueError(f"the installed package does not translate: {done.stderr}")
+    kept = ", ".join(f"{name} {version}" for name, version in after.items())
+    return [f"pip install '.[colab]' left {kept}", f"installed, it says {done.stdout.strip()!r}"]
