@@ -127,9 +127,9 @@ export function columns(matrix, from, to) {
 export function softmax(scores) {
   const largest = max(scores); // taken away first, so that no exponential overflows
   if (largest === -Infinity) return new Float32Array(scores.length);
-  const powers = Float64Array.from(scores, (score) => Math.exp(score - largest));
+  const powers = scores.map((score) => Math.exp(score - largest));
   const total = powers.reduce((sum, power) => sum + power);
-  return Float32Array.from(powers, (power) => power / total);
+  return powers.map((power) => power / total);
 }
 
 /** Give the logarithms of what `softmax` gives (nats). */

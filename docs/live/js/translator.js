@@ -66,15 +66,17 @@ export class Translator {
    * @param {?number[]} compared Ids of another translation of the sentence.
    * @returns {object} The translation; ids and pieces of both sides (the target's end in eos,
    *   where it ended of itself); the maps (the row of a token has read those before it); the
-   *   search's steps and hypotheses; the probability of each token of `compared`, or, without
-   *   it, of the translation itself.
+   *   search's steps and hypotheses, and its milliseconds; the probability of each token of
+   *   `compared`, or, without it, of the translation itself.
    */
   look(sentence, options = {}, cuts = {}, compared = null) {
     const { before = [], after = [], removed = [] } = cuts;
-    const src = this.encode(sentence);
     const model = new Hiding(this.model, before, after);
     return without_heads(this.model, removed, () => {
+      const start = performance.now();
+      const src = this.encode(sentence);
       const { hypotheses, steps } = this.search(model, src, options);
+      const ms = performance.now() - start;
       const { ids, finished } = hypotheses[0];
       const said = finished ? [...ids, EOS_ID] : ids;
       return {
@@ -85,6 +87,7 @@ export class Translator {
         maps: model.attention_maps(src, [BOS_ID, ...said.slice(0, -1)]),
         hypotheses,
         steps,
+        ms,
         probabilities: probabilities(model, src, compared ?? said),
       };
     });

@@ -1,0 +1,65 @@
+// Small helpers for the page's elements.
+
+/** Give the element with this id. */
+export const by_id = (id) => document.getElementById(id);
+
+/**
+ * Make an element.
+ * @param {string} tag
+ * @param {object} properties Of the element, and "aria-..." or "data-..." attributes.
+ * @param {...(Node|string)} inside What stands in it.
+ */
+export function make(tag, properties = {}, ...inside) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (/^(aria|data)-|^(role|for|scope|lang)$/.test(name)) element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...inside);
+  return element;
+}
+
+/** Say something in an element that a screen reader follows, if it is news. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Fill a fieldset with radio buttons that look like one bar; legend and focus stay.
+ * @param {HTMLElement} fieldset
+ * @param {[string, string|Node][]} choices Value and label of each.
+ * @param {string} chosen The value to begin with.
+ * @param {function(string)} on_choice
+ */
+export function fill_radios(fieldset, choices, chosen, on_choice) {
+  const labels = choices.map(([value, text]) => {
+    const input = make("input", { type: "radio", name: fieldset.id, value, checked: value === chosen });
+    input.addEventListener("change", () => on_choice(value));
+    return make("label", {}, input, make("span", {}, text));
+  });
+  refill(fieldset, make("div", {}, ...labels));
+}
+
+/** Put other radio buttons below a fieldset's legend; if one had the focus, the chosen has it. */
+export function refill(fieldset, ...rows) {
+  const focused = fieldset.contains(document.activeElement);
+  fieldset.replaceChildren(fieldset.querySelector("legend"), ...rows);
+  if (focused) fieldset.querySelector(":checked").focus();
+}
+
+/** Write a token for a reader: its blank is a blank again. */
+export const readable = (token) => token.replaceAll("▁", " ").trim() || "blank";
+
+/** Write a number with two decimals; none is -0.00. */
+export const two_decimals = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");
+
+/** Write a probability so that a small one is not taken for 0. */
+export const chance_text = (chance) =>
+  chance > 0 && chance < 0.005 ? "< 0.01" : two_decimals(chance);
+
+/** Draw a probability as a bar. */
+export function draw_bar(chance) {
+  const bar = make("span", { className: "bar" });
+  bar.style.setProperty("--share", chance);
+  return bar;
+}

@@ -1,0 +1,125 @@
+// A table of attention weights: coloured cells, walked through with the arrow keys.
+
+import { make, readable, two_decimals } from "./dom.js";
+
+// Viridis at nine places from 0 to 1; between them colours are mixed.
+const VIRIDIS = [
+  [68, 1, 84],
+  [72, 40, 120],
+  [62, 74, 137],
+  [49, 104, 142],
+  [38, 130, 142],
+  [31, 158, 137],
+  [109, 205, 89],
+  [180, 222, 44],
+  [253, 231, 37],
+];
+const MOST = 64; // tokens of either side that are drawn
+
+/** Give the colour of a weight, 0 to 1, as [red, green, blue]. */
+export function viridis(weight) {
+  const place = Math.min(Math.max(weight, 0), 1) * (VIRIDIS.length - 1);
+  const left = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  return VIRIDIS[left].map((low, i) =>
+    Math.round(low + (place - left) * (VIRIDIS[left + 1][i] - low)),
+  );
+}
+
+/** Draw a map without words, one pixel a weight. */
+export function draw_small({ rows, cols, data }) {
+  const canvas = make("canvas", { width: cols, height: rows });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  data.forEach((weight, i) => image.data.set([...viridis(weight), 255], 4 * i));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/**
+ * Draw a map into an element.
+ * @param {HTMLElement} place
+ * @param {object} map The weights (rows, cols, data), the tokens of rows and columns, the set of
+ *   `hidden` columns, and a caption.
+ * @param {HTMLElement} readout Where the weight under the pointer or the keys is told.
+ */
+export function draw_map(place, map, readout) {
+  const { weights, row_tokens, col_tokens, hidden, caption } = map;
+  const rows = row_tokens.slice(0, MOST);
+  const cols = col_tokens.slice(0, MOST);
+  const value = (i, j) => weights.data[i * weights.cols + j];
+  const heads = cols.map((token, j) => {
+    const name = make("span", {}, readable(token));
+    return make("th", { scope: "col", className: hidden.has(j) ? "hidden-token" : "" }, name);
+  });
+  const body = rows.map((token, i) => {
+    const cells = cols.map((_, j) => {
+      const cell = make("td", { tabIndex: i + j === 0 ? 0 : -1 });
+      cell.style.background = `rgb(${viridis(value(i, j)).join(" ")})`;
+      cell.append(make("span", { className: "sr" }, two_decimals(value(i, j))));
+      return cell;
+    });
+    return make("tr", {}, make("th", { scope: "row" }, readable(token)), ...cells);
+  });
+  const table = make(
+    "table",
+    { className: "map", role: "grid" },
+    make("caption", { className: "sr" }, caption),
+    make("thead", {}, make("tr", {}, make("td", {}), ...heads)),
+    make("tbody", {}, ...body),
+  );
+  place.replaceChildren(table);
+  if (Math.max(row_tokens.length, col_tokens.length) > MOST) {
+    place.append(make("p", { className: "small" }, `The first ${MOST} tokens of either side.`));
+  }
+  walk(table, (i, j) => {
+    const [from, to] = [readable(row_tokens[i]), readable(col_tokens[j])];
+    readout.textContent = `${from} attends to ${to}: ${two_decimals(value(i, j))}`;
+  });
+}
+
+/** Let pointer and arrow keys choose a cell, and tell which. */
+function walk(table, tell) {
+  const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
+  const col_heads = [...table.tHead.rows[0].cells].slice(1);
+  let [at, chosen] = [null, []];
+  const choose = (i, j) => {
+    for (const cell of chosen) cell.classList.remove("chosen");
+    chosen = [rows[i][j], col_heads[j], rows[i][j].parentElement.cells[0]];
+    for (const cell of chosen) cell.classList.add("chosen");
+    if (at !== null) rows[at[0]][at[1]].tabIndex = -1;
+    else rows[0][0].tabIndex = -1;
+    at = [i, j];
+    rows[i][j].tabIndex = 0;
+    tell(i, j);
+  };
+  const place_of = (cell) => {
+    const i = rows.findIndex((row) => row.includes(cell));
+    return i < 0 ? null : [i, rows[i].indexOf(cell)];
+  };
+  for (const event of ["pointerover", "focusin", "click"]) {
+    table.addEventListener(event, ({ target }) => {
+      const place = place_of(target.closest("td"));
+      if (place !== null) choose(...place);
+    });
+  }
+  table.addEventListener("keydown", (event) => {
+    const place = place_of(event.target);
+    if (place === null) return;
+    const [i, j] = place;
+    const last = rows[0].length - 1;
+    const next = {
+      ArrowUp: [i - 1, j],
+      ArrowDown: [i + 1, j],
+      ArrowLeft: [i, j - 1],
+      ArrowRight: [i, j + 1],
+      Home: [i, 0],
+      End: [i, last],
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    const [row, col] = next.map((to, axis) =>
+      Math.min(Math.max(to, 0), axis === 0 ? rows.length - 1 : last),
+    );
+    rows[row][col].focus();
+  });
+}

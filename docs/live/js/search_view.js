@@ -1,0 +1,51 @@
+// The section "Each choice of the search": the candidates of one step, and what was found.
+
+import { by_id, chance_text, draw_bar, make, readable, say, two_decimals } from "./dom.js";
+
+/**
+ * Draw the section.
+ * @param {object} state step, from 1.
+ * @param {object} looked What the whole model's search looked at.
+ */
+export function draw_search(state, { steps, hypotheses }) {
+  const step = Math.min(Math.max(state.step, 1), steps.length);
+  const slider = by_id("step");
+  slider.max = steps.length;
+  slider.value = step;
+  by_id("step-back").disabled = step === 1;
+  by_id("step-on").disabled = step === steps.length;
+  say(by_id("step-said"), `${step} of ${steps.length}`);
+  slider.setAttribute("aria-valuetext", `${step} of ${steps.length}`);
+  draw_candidates(steps[step - 1], step);
+  const found = hypotheses.map(({ text, score, finished }) => {
+    const about = `score ${two_decimals(score)}${finished ? "" : ", not finished"}`;
+    return make("li", {}, text || "(nothing)", " ", make("span", { className: "small" }, about));
+  });
+  by_id("hypotheses").replaceChildren(...found);
+}
+
+/** Draw the candidates of a step as rows, the best total first. */
+function draw_candidates(candidates, step) {
+  const rows = candidates.map(({ pieces, log_prob, total, fate }) => {
+    const chance = Math.exp(log_prob);
+    const prefix = pieces.slice(0, -1).join("").replaceAll("▁", " ").trim();
+    return make(
+      "tr",
+      { className: fate },
+      make("td", { className: "prefix" }, prefix, " ", make("b", {}, readable(pieces.at(-1)))),
+      make("td", {}, draw_bar(chance), chance_text(chance)),
+      make("td", {}, two_decimals(total)),
+      make("td", {}, fate),
+    );
+  });
+  const titles = ["Prefix and next token", "its probability", "sum of logs", "fate"];
+  by_id("candidates").replaceChildren(
+    make(
+      "table",
+      { className: "candidates" },
+      make("caption", { className: "sr" }, `Candidates of step ${step}, the best first`),
+      make("thead", {}, make("tr", {}, ...titles.map((t) => make("th", { scope: "col" }, t)))),
+      make("tbody", {}, ...rows),
+    ),
+  );
+}

@@ -1,0 +1,103 @@
+// Runs the models beside the page, so that the page never waits.
+
+import { UserError } from "./errors.js";
+import { FILES, Translator } from "./translator.js";
+
+const MODELS = new URL("../models/", import.meta.url);
+const loaded = new Map(); // promises of translators, by name
+
+/** Fetch one file of a model. */
+async function fetch_file(name, file) {
+  let response;
+  try {
+    response = await fetch(new URL(`${name}/${file}`, MODELS));
+  } catch {
+    throw new UserError(
+      `models/${name}/${file} cannot be fetched: is the network there, and the server?`,
+    );
+  }
+  if (!response.ok) {
+    throw new UserError(
+      `models/${name}/${file} is missing (${response.status}): copy the folder ` +
+        `data/models/${name} there, or choose another model`,
+    );
+  }
+  return response.arrayBuffer();
+}
+
+/** Load a model; gives it, and what the page says of it. */
+async function load(name) {
+  const start = performance.now();
+  const files = await Promise.all(FILES.map((file) => fetch_file(name, file)));
+  const fetched = performance.now();
+  const translator = new Translator(files);
+  const { num_layers, num_heads } = translator.model.config;
+  return {
+    translator,
+    about: {
+      num_layers,
+      num_heads,
+      bytes: files.reduce((sum, file) => sum + file.byteLength, 0),
+      ms_to_fetch: fetched - start,
+      ms_to_read: performance.now() - fetched,
+    },
+  };
+}
+
+/** Give a loaded model, or load it; one that failed is tried again. */
+function find(name) {
+  if (!loaded.has(name)) {
+    const promise = load(name);
+    promise.catch(() => loaded.delete(name));
+    loaded.set(name, promise);
+  }
+  return loaded.get(name);
+}
+
+let last = { asked: "", whole: null }; // while only cuts change, the whole model says the same
+
+/** Look at a sentence with the whole model. */
+function look_whole(translator, name, sentence, options) {
+  const asked = JSON.stringify([name, sentence, options]);
+  if (asked !== last.asked) last = { asked, whole: translator.look(sentence, options) };
+  return last.whole;
+}
+
+const ACTS = {
+  /** Load a model. */
+  async load({ name }) {
+    return (await find(name)).about;
+  },
+
+  /** Translate a sentence, and once more with cuts, where there are any. */
+  async look({ name, sentence, options, cuts }) {
+    const { translator } = await find(name);
+    if (translator.encode(sentence).length === 0) return null;
+    const whole = look_whole(translator, name, sentence, options);
+    const cut = cuts === null ? null : translator.look(sentence, options, cuts, whole.said);
+    return { whole: for_readers(translator, whole), cut: cut && for_readers(translator, cut) };
+  },
+};
+
+/** Add to each candidate and hypothesis what a reader reads. */
+function for_readers({ tgt_tokenizer }, looked) {
+  const steps = looked.steps.map((step) =>
+    step.map((candidate) => ({ ...candidate, pieces: tgt_tokenizer.pieces(candidate.ids) })),
+  );
+  const hypotheses = looked.hypotheses.map((hypothesis) => ({
+    ...hypothesis,
+    text: tgt_tokenizer.decode(hypothesis.ids),
+  }));
+  return { ...looked, steps, hypotheses };
+}
+
+self.addEventListener("message", async ({ data: { number, act, values } }) => {
+  try {
+    self.postMessage({ number, answer: await ACTS[act](values) });
+  } catch (error) {
+    const known = error instanceof UserError;
+    if (!known) console.error(error);
+    const line = known ? error.message : `the page has a fault of its own: ${error.message}`;
+    self.postMessage({ number, error: line });
+  }
+});

@@ -1,0 +1,282 @@
+"""Open the page that translates in Chromium, without a network, and use it as a visitor does.
+
+    python tests/live/check_page.py [--shots FOLDER]
+
+A copy of the page is served from this computer, the only one that can be reached. A sentence is
+typed and its translation read; heads, cuts and steps are tried by mouse and by keyboard; every
+example is set up; what is wrong is to be told in one line. axe-core looks for what shuts readers
+out, in light, in dark and on a phone, where npm has put it: `make live-check`. It prints a line
+for each thing tried; the exit status says whether anything was wrong.
+
+It is not part of `make test`. It needs Playwright and Chromium, as `make browser` does.
+"""
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "browser"))
+
+from check_lessons import cut_off, launch  # noqa: E402  (it says what to do without Playwright)
+from playwright.sync_api import Browser, Error, Page, sync_playwright  # noqa: E402
+
+LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
+OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
+AXE = ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SETTLED = """before => (document.body.dataset.done ?? "0") !== before
+  && !document.body.classList.contains("busy")"""
+PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it."""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Leave the terminal to the check."""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the page with some of its models; gives its address."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for path in LIVE.iterdir():
+            (folder / path.name).symlink_to(path)
+        (folder / "models").mkdir()
+        for name in OFFERED:
+            (folder / "models" / name).symlink_to(MODELS / name)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=temporary))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/index.html"
+        finally:
+            server.shutdown()
+
+
+class Visit:
+    """One visit to the page: what was tried, and what was wrong."""
+
+    def __init__(self, browser: Browser, shots: Path | None) -> None:
+        self.page = browser.new_page(viewport={"width": 1100, "height": 900})
+        self.page.set_default_timeout(PATIENCE)
+        self.shots = shots
+        self.problems: list[str] = []
+        self.outside = cut_off(self.page)
+        self.page.on("pageerror", lambda error: self.problems.append(f"the page: {error}"))
+        self.page.on("console", self._listen)
+        self.missed_on_purpose = False
+
+    def _listen(self, message: object) -> None:
+        if message.type == "error" and not self.missed_on_purpose:  # type: ignore[attr-defined]
+            self.problems.append(f"the console: {message.text}")  # type: ignore[attr-defined]
+
+    def expect(self, what: str, found: object, wanted: object) -> None:
+        """Print what was tried, and keep it where it went wrong."""
+        right = found == wanted
+        print(f"{'right' if right else 'WRONG'}: {what}", flush=True)
+        if not right:
+            self.problems.append(f"{what}: {found!r}, not {wanted!r}")
+
+    def text(self, selector: str) -> str:
+        """Give the words of an element."""
+        return self.page.inner_text(selector).strip()
+
+    def settle(self, act: object) -> None:
+        """Do something, and wait until the page has drawn what it brings."""
+        before = self.page.evaluate("document.body.dataset.done ?? '0'")
+        act()  # type: ignore[operator]
+        self.page.wait_for_function(SETTLED, arg=before)
+
+    def type(self, sentence: str) -> None:
+        """Type a sentence, key by key at once, and wait for its translation."""
+        self.settle(lambda: self.page.fill("#sentence", sentence))
+
+    def shoot(self, name: str) -> None:
+        """Take a picture of the whole page, if pictures are wanted."""
+        if self.shots is not None:
+            self.page.screenshot(path=self.shots / f"{name}.png", full_page=True)
+
+    def audit(self, where: str) -> None:
+        """Let axe-core look for what shuts readers out."""
+        if not AXE.is_file():
+            print(f"left out: axe-core, {where}; `make live-check` gets it")
+            return
+        self.page.add_script_tag(path=AXE)
+        found = self.page.evaluate(
+            "tags => axe.run({ runOnly: tags }).then(r => r.violations"
+            ".map(v => `${v.id} (${v.impact}): ${v.nodes[0].html.slice(0, 120)}`))",
+            WCAG,
+        )
+        self.expect(f"axe-core finds nothing, {where}", found, [])
+
+
+def translates(visit: Visit, address: str) -> None:
+    """Type, and read; by Enter no line is broken into the sentence's tokens."""
+    page = visit.page
+    visit.settle(lambda: page.goto(address))
+    visit.expect(
+        "it translates as it opens",
+        visit.text("#translation"),
+        "Le petit chat dort dans le jardin.",
+    )
+    page.fill("#sentence", "")
+    page.type("#sentence", "The black cat is not sleeping in the garden.")
+    visit.settle(lambda: page.press("#sentence", "Enter"))
+    visit.expect(
+        "what is typed is translated",
+        visit.text("#translation"),
+        "Le chat noir ne dort pas dans le jardin.",
+    )
+    print(f"       {visit.text('#status')}")
+    visit.type("   ")
+    visit.expect("nothing typed", visit.text("#status"), "Type a sentence.")
+    visit.expect("nothing to show then", page.is_visible("#heads"), False)
+    visit.type("cat " * 300)
+    line = '..." has 300 tokens, and this model takes 255: split the sentence'
+    visit.expect("too long: one line says so", visit.text("#error").endswith(line), True)
+    visit.type("The clever saleswoman is reading an interesting novel.")
+    visit.expect("and the line goes away", page.is_visible("#error"), False)
+
+
+def explores(visit: Visit) -> None:
+    """Choose a head, walk over its map with the keys, take things away, step."""
+    page = visit.page
+    page.focus("#head-picker input[value='1.1']")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    visit.expect(
+        "the arrow keys choose a head", page.input_value("#head-picker :checked"), "1.3"
+    )
+    page.focus("#map td[tabindex='0']")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    told = visit.text("#readout")
+    visit.expect("and a square", told, "vendeuse attends to saleswoman: 1.00")
+    page.check("#stack-picker input[value='decoder']", force=True)
+    visit.expect(
+        "the decoder's map begins with bos",
+        page.inner_text("#map thead th:nth-child(2)"),
+        "<bos>",
+    )
+    page.check("#mode-picker input[value='before']", force=True)
+    visit.settle(lambda: page.click("#places button:nth-child(3)"))
+    visit.expect(
+        "a hidden noun loses its gender",
+        visit.text("#cut"),
+        "Le roman intelligent lit un roman intéressant.",
+    )
+    visit.expect(
+        "with the changed words marked", page.locator("#cut mark").all_inner_texts(),
+        ["Le", "roman", "intelligent"],
+    )
+    chance = page.inner_text("#chances tbody tr:first-child td:last-child").strip()
+    visit.expect("as lesson 00 has it", chance, "0.15")
+    visit.settle(lambda: page.click("#remove-head"))
+    visit.expect("a head removed", visit.text("#removed"), "decoder 1.3 ×")
+    visit.settle(lambda: page.click("#put-back"))
+    visit.expect("all put back", visit.text("#cut"), "Nothing is taken away yet.")
+    page.focus("#step")
+    page.keyboard.press("ArrowRight")
+    visit.expect("the search steps on", visit.text("#step-said").split(" ")[0], "2")
+    visit.expect("8 candidates a step", page.locator("#candidates tbody tr").count(), 8)
+    page.click("#options summary")
+    visit.settle(lambda: page.fill("#beam-size", "1"))
+    visit.expect("2 for greedy search", page.locator("#candidates tbody tr").count(), 2)
+    visit.settle(lambda: page.fill("#beam-size", "4"))
+
+
+def examples(visit: Visit) -> None:
+    """Set up every example; each must leave something to see, and no line of error."""
+    page = visit.page
+    buttons = page.locator("#examples button")
+    for index in range(buttons.count()):
+        title = buttons.nth(index).inner_text()
+        visit.settle(buttons.nth(index).click)
+        page.wait_for_selector(".see:not([hidden])")
+        visit.expect(f"“{title}”", page.is_visible("#error"), False)
+
+
+def without_models(visit: Visit, address: str) -> None:
+    """A missing model, a network that goes away, and a page opened from a file."""
+    page = visit.page
+    visit.missed_on_purpose = True
+    visit.settle(lambda: page.select_option("#model", "en-fr"))
+    line = " is missing (404): copy the folder data/models/en-fr there, or choose another model"
+    visit.expect("a missing model is told in a line", visit.text("#error").endswith(line), True)
+    page.context.set_offline(True)
+    visit.settle(lambda: page.select_option("#model", "demo-en-fr"))
+    visit.expect(
+        "offline the models that it has go on",
+        visit.text("#translation"),
+        "Le petit chat dort dans le jardin.",
+    )
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+    visit.expect(
+        "and so does its other direction",
+        visit.text("#translation"),
+        "The black cat is not sleeping in the garden.",
+    )
+    visit.settle(lambda: page.select_option("#model", "fr-en"))
+    visit.expect("others cannot be fetched", "cannot be fetched" in visit.text("#error"), True)
+    page.context.set_offline(False)
+    from_file = page.context.browser.new_page()  # type: ignore[union-attr]
+    from_file.goto(LIVE.joinpath("index.html").as_uri())
+    told = from_file.inner_text("#error")
+    visit.expect("opened from a file it says what to do", "serve the folder" in told, True)
+    from_file.close()
+
+
+def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
+    """Look at the page in light, in dark and on a phone."""
+    problems: list[str] = []
+    for name, scheme, width in (("light", "light", 1100), ("dark", "dark", 1100),
+                                ("phone", "light", 360), ("phone-dark", "dark", 360)):
+        visit = Visit(browser, shots)
+        visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        visit.page.set_viewport_size({"width": width, "height": 800})
+        visit.settle(lambda visit=visit: visit.page.goto(address))
+        visit.settle(visit.page.locator("#examples button").nth(6).click)
+        visit.page.wait_for_selector("#cuts-see:not([hidden])")
+        visit.audit(name)
+        wide = visit.page.evaluate("document.documentElement.scrollWidth")
+        visit.expect(f"nothing sticks out, {name}", wide <= width, True)
+        visit.shoot(name)
+        problems += visit.problems + [f"asked for {asked}" for asked in visit.outside]
+        visit.page.context.close()
+    return problems
+
+
+def main() -> int:
+    """Try the page; 1 where something is wrong."""
+    parser = argparse.ArgumentParser(description="Try the live page in a browser.")
+    parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
+    shots = parser.parse_args().shots
+    if shots:
+        shots.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, launch(playwright) as browser, served() as address:
+        visit = Visit(browser, shots)
+        try:
+            translates(visit, address)
+            explores(visit)
+            examples(visit)
+            without_models(visit, address)
+        except Error as error:
+            visit.problems.append(f"the browser: {error.message.splitlines()[0]}")
+        problems = visit.problems + [f"asked for {asked}" for asked in visit.outside]
+        visit.page.context.close()
+        problems += looks(browser, address, shots)
+    print(*(f"  {problem}" for problem in problems), sep="\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
