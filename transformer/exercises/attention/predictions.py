@@ -6,7 +6,7 @@ silent_query = Number(
     "silent_query",
     "A query of zeros asks for nothing in particular. The four values are 8, 40, 16 and 64. What "
     "does attention answer?",
-    low=-100,
+    low=0,
     high=100,
     near=0.5,
     digits=1,

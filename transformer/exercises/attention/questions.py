@@ -36,8 +36,8 @@ recall = Recall(
         },
     ),
     Choose(
-        "A Transformer reads all positions of a sentence at once. What does it need therefore, "
-        "which a recurrent network does not?",
+        "A Transformer reads all positions of a sentence at once. What does it therefore need that "
+        "a recurrent network does not?",
         Place("00", "What the paper claims"),
         (
             Option(

@@ -5,7 +5,8 @@ from transformer.exercises.recall import Choose, Option, Place, Recall
 recall = Recall(
     "08",
     Choose(
-        "Two models have one recipe and two seeds. What is the average of their weights?",
+        "Two models are trained by the same recipe from two seeds. What is the average of their "
+        "weights?",
         Place("07", "Build it: the average of the last checkpoints"),
         (
             Option(

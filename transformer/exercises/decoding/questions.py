@@ -24,7 +24,7 @@ recall = Recall(
         ),
     ),
     Say(
-        "Dropout with p = 0.5 lets a component of 3 pass. With which value? (A number.)",
+        "A component of value 3 survives dropout with p = 0.5. What is its value then? (A number.)",
         Place("05", "Dropout"),
         answer=6,
         says="Divided by 1 - p, so that its mean over many draws stays 3.",

@@ -44,7 +44,7 @@ recall = Recall(
         ),
     ),
     Choose(
-        "What do eight heads of 64 numbers have over one head of 512?",
+        "What is gained by eight heads of 64 numbers over one head of 512?",
         Place("02", "Several heads"),
         (
             Option(
