@@ -5,6 +5,8 @@ EQUAL_LENGTHS = "the lists are as long as each other"
 THE_VALUE_IS_THE_SAME = "where the two differ, both ways give the same value"
 TWO_AXES = "there are two axes only, the last is number 1"
 SAME_LENGTH = "only the length counts, and it is the same"
+NO_AXES = "a tensor without axes counts as its number"
+TWO_LISTS = "two empty lists are exchanged"
 EVERY_FACTOR = "a factor of all changes no order, and the product is not given back"
 
 # exercise -> reason -> changes, as `tests.helpers.mutants` writes them
@@ -13,11 +15,83 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         "the order of two axes to exchange": ["key.transpose(-2, -1) -> key.transpose(-1, -2)"],
         "keys are as wide as queries": ["query -> key #2"],
     },
-    "split_heads": {
+    "multi_head": {
         "the order of two axes to exchange": [
             "joined.unflatten(-1, (num_heads, -1)).transpose(1, 2)"
-            " -> joined.unflatten(-1, (num_heads, -1)).transpose(2, 1)"
+            " -> joined.unflatten(-1, (num_heads, -1)).transpose(2, 1)",
+            "(shares @ values).transpose(1, 2) -> (shares @ values).transpose(2, 1)",
         ],
+        "keys are as wide as queries": ["queries -> keys #2"],
+    },
+    "tied": {
+        "rows and positions are as wide as each other": ["table -> positions #2"],
+        "as many places are decoded as are read": ["ids -> decoded #2"],
+    },
+    "decoder_layer": {
+        EQUAL_LENGTHS: [
+            "zip(sublayers, layer.norms, strict=True) -> zip(sublayers, layer.norms)",
+            "True -> False",
+        ],
+    },
+    "train": {
+        SYMMETRIC: [
+            "min(step ** (-0.5), step * warmup_steps ** (-1.5))"
+            " -> min(step * warmup_steps ** (-1.5), step ** (-0.5))"
+        ],
+        NO_AXES: ["loss.item() -> loss"],
+        "the optimizer has all of the network's weights, and clears the same": ["adam -> model"],
+        "the optimizer has a single group": ["0 -> -1 #2"],
+    },
+    "cached_greedy": {
+        TWO_LISTS: ["(keys, values, written) -> (values, keys, written)"],
+        NO_AXES: ["int(model.scores(attended).argmax()) -> model.scores(attended).argmax()"],
+        "keys are as wide as queries": ["query -> key #2"],
+        "there is one axis only": ["0 -> -1"],
+    },
+    "sample": {
+        NO_AXES: [
+            "int((reached <= chance).sum()) -> (reached <= chance).sum()",
+            "int(tokens[place]) -> tokens[place]",
+        ],
+        "rounding decides where a sum is the number asked for, and no case is so near": [
+            "before < top_p -> before <= top_p",
+            "reached <= chance -> reached < chance",
+        ],
+        "what is cut comes last, beyond 1, and no chance is as large": ["kept -> probs"],
+        "there is one axis only": ["1 -> 0", "1 -> 0 #2", "1 -> 0 #3"],
+    },
+    "fault": {
+        TWO_LISTS: ["(states, losses) -> (losses, states)"],
+        "two losses are equal only where nothing moves, which is known by then": [
+            "losses[1] > losses[0] -> losses[1] >= losses[0]"
+        ],
+        "no training's second step is that much longer to the last digit": [
+            "sum(other) > 1.5 * sum(one) -> sum(other) >= 1.5 * sum(one)"
+        ],
+        "a distance is the same both ways": [
+            "(before, after) -> (after, before)",
+            "after[name] - before[name] -> before[name] - after[name]",
+        ],
+        "what the first step moves the second moves too": ["one -> other", "one -> other #2"],
+        "a loss that rises goes on rising": ["1 -> 2"],
+        "every state has the same names": ["before -> after", "before -> state"],
+    },
+    "sight": {
+        SYMMETRIC: [
+            "torch.allclose(before, logits[:place]) -> torch.allclose(logits[:place], before)",
+            "torch.allclose(decode(wider, tgt_in), logits)"
+            " -> torch.allclose(logits, decode(wider, tgt_in))",
+            "torch.allclose(decode(9 - src, tgt_in), logits)"
+            " -> torch.allclose(logits, decode(9 - src, tgt_in))",
+        ],
+        "there is nothing before the first place": [
+            "range(1, len(tgt_in)) -> range(len(tgt_in))",
+            "1 -> 0",
+        ],
+        "two places of padding tell as much as one": ["1 -> 2 #2"],
+        SAME_LENGTH: ["tgt_in -> logits #2"],
+        "a copy has the same numbers": ["changed -> tgt_in #2"],
+        "any other source will do": ["src -> tgt_in #4"],
     },
     "attention_in_blocks": {
         "the first maximum is minus infinity: what stands in total and sum is multiplied by 0": [
@@ -35,26 +109,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     "last_state": {SAME_LENGTH: ["outputs -> lengths #2"]},
     "groups": {"the groups are sorted at the end": ["[*apart, joined] -> [joined, *apart]"]},
     "leaked": {SAME_LENGTH: ["test -> seen #2"]},
-    "untrained": {
-        "both have the same names": ["before -> after"],
-        SYMMETRIC: [
-            "torch.equal(before[name], after[name]) -> torch.equal(after[name], before[name])"
-        ],
-    },
-    "brevity": {
-        THE_VALUE_IS_THE_SAME: [
-            "hypothesis_length >= reference_length -> hypothesis_length > reference_length"
-        ],
-    },
-    "matches": {
-        SYMMETRIC: [
-            "(hypothesis, reference) -> (reference, hypothesis)",
-            "(mine, wanted) -> (wanted, mine)",
-            "min(mine.count(gram), wanted.count(gram))"
-            " -> min(wanted.count(gram), mine.count(gram))",
-        ],
-        "what one side alone has counts 0": ["mine -> wanted"],
-    },
     "beam": {
         "a sentence of probability 0 is given where all have 0, and there is no such case": [
             "0.0 -> -1.0"
@@ -109,9 +163,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "links": {
-        "a tensor without axes counts as its number": [
-            "weights.argmax(dim=1).tolist() -> weights.argmax(dim=1)"
-        ],
+        NO_AXES: ["weights.argmax(dim=1).tolist() -> weights.argmax(dim=1)"],
     },
     "layer_norm": {
         TWO_AXES: ["-1 -> 1", "-1 -> 1 #2"],
@@ -123,7 +175,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "0.0 -> -1.0",
         ],
         SAME_LENGTH: ["one -> other"],
-        "a tensor without axes counts as its number": [
+        NO_AXES: [
             "float(here @ there) -> here @ there",
             "float(there[0] * here[1] - there[1] * here[0])"
             " -> there[0] * here[1] - there[1] * here[0]",
@@ -142,20 +194,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "pad_and_shift": {
-        "two empty lists are exchanged": ["(tgt_in, tgt_out) -> (tgt_out, tgt_in)"],
+        TWO_LISTS: ["(tgt_in, tgt_out) -> (tgt_out, tgt_in)"],
     },
     "best_pair": {"all counts begin at the same number": ["0 -> -1", "0 -> 1"]},
-    "unknown_share": {
-        "a list has the same members": ["set(types) -> types", "known -> types"],
-        SAME_LENGTH: ["token -> known", "token -> tokens", "token -> types"],
-    },
-    "loss_per_token": {
-        "two zeros are exchanged": ["(total, tokens) -> (tokens, total)", "(0.0, 0) -> (0, 0.0)"],
-        "a tensor without axes counts as its number": [
-            "float(losses[real].sum()) -> losses[real].sum()",
-            "int(real.sum()) -> real.sum()",
-        ],
-    },
     "warmup_rate": {SYMMETRIC: ["min(rising, falling) -> min(falling, rising)"]},
     "accumulated_gradient": {
         "they are multiplied with each other": [

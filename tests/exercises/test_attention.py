@@ -91,6 +91,63 @@ def masks_of(tgt_in):
     return (tgt_in != 0)[:, None, None, :], past
 
 
+# --- multi-head attention ---
+
+
+def heads_in_a_loop(query, memory, weights, num_heads, mask, scale=True):
+    w_q, w_k, w_v, w_o = weights
+    found = []
+    for head in range(num_heads):
+        queries, keys, values = (
+            (each @ matrix).unflatten(-1, (num_heads, -1))[:, :, head]
+            for each, matrix in ((query, w_q), (memory, w_k), (memory, w_v))
+        )
+        scores = queries @ keys.mT / (math.sqrt(queries.shape[-1]) if scale else 1)
+        found.append(scores.masked_fill(~mask[:, 0], -1e9).softmax(dim=-1) @ values)
+    return torch.cat(found, dim=-1) @ w_o
+
+
+def heads_by_einsum(query, memory, weights, num_heads, mask):
+    to_query, to_key, to_value = (each.unflatten(1, (num_heads, -1)) for each in weights[:3])
+    queries = torch.einsum("bqd,dhk->bhqk", query, to_query)
+    keys = torch.einsum("btd,dhk->bhtk", memory, to_key)
+    values = torch.einsum("btd,dhv->bhtv", memory, to_value)
+    heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+    return torch.einsum("bhqv,hvd->bqd", heads, weights[3].unflatten(0, (num_heads, -1)))
+
+
+def mean_of_heads(query, memory, weights, num_heads, mask):
+    return heads_in_a_loop(query, memory, weights, num_heads, mask) / num_heads
+
+
+@pytest.mark.parametrize("answer", [heads_in_a_loop, heads_by_einsum])
+def test_heads_may_be_taken_one_by_one_or_all_at_once(answer):
+    assert status("multi_head", answer) == "passed"
+
+
+@pytest.mark.parametrize(
+    "answer", [mean_of_heads, lambda *case: heads_in_a_loop(*case, scale=False)]
+)
+def test_heads_are_refused(answer):
+    assert status("multi_head", answer) == "wrong"
+
+
+def test_the_judge_of_multi_head_attention_is_right_by_pytorchs_own_module():
+    exercise, judged = ALL["multi_head"], 0
+    for query, memory, weights, num_heads, mask in exercise.cases:
+        if not all(len(each) == each.shape[1] for each in weights):
+            continue  # PyTorch's heads share out d_model
+        theirs = torch.nn.MultiheadAttention(len(weights[0]), num_heads, False, batch_first=True)
+        theirs.in_proj_weight.data = torch.cat([each.T for each in weights[:3]])
+        theirs.out_proj.weight.data = weights[3].T
+        shut = ~mask.expand(-1, num_heads, query.shape[1], -1).flatten(0, 1)
+        found, _ = theirs(query, memory, memory, attn_mask=shut)
+        judge = exercise.expected(query, memory, weights, num_heads, mask)
+        torch.testing.assert_close(found, judge)
+        judged += 1
+    assert judged >= 4
+
+
 # --- attention in blocks ---
 
 

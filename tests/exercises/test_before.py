@@ -57,3 +57,25 @@ def test_accepted():
 def test_a_rounded_logarithm_is_recognised(logarithm):
     text = repr(ALL["reach"].check(lambda n, k: max(1, math.ceil(logarithm(n, k)))))
     assert "math.log(125, 5)" in text
+
+
+def sight_in_one_pass(decode, src, tgt_in, other=1, front=0):
+    logits = decode(src, tgt_in)
+    for length in range(1, len(tgt_in)):
+        if not torch.allclose(decode(src, tgt_in[:length]), logits[:length]):
+            return "sees the future"
+    padded = torch.nn.functional.pad(src, (front, 3 - front))
+    if not torch.allclose(decode(padded, tgt_in), logits):
+        return "sees padding"
+    other = decode(torch.full_like(src, other), tgt_in)
+    return "deaf to the source" if torch.allclose(other, logits) else "none"
+
+
+def test_sight_may_be_tested_by_cutting():
+    """A prefix must be decoded as it is inside the whole."""
+    found = {status("sight", lambda *case, n=n: sight_in_one_pass(*case, n)) for n in range(1, 9)}
+    assert "passed" in found
+
+
+def test_padding_stands_at_the_end():
+    assert status("sight", lambda *case: sight_in_one_pass(*case, front=1)) == "wrong"

@@ -1,22 +1,10 @@
 """Lesson 08: wrong answers that have passed, and right ones that must."""
 
 import pytest
-import torch
 
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.tatoeba import group_pairs
 from transformer.evaluation.leaks import measure_leak
-
-
-def test_a_tiny_change_is_a_change():
-    def close(before, after):
-        return sorted(name for name in before if torch.allclose(before[name], after[name]))
-
-    def within_a_millionth(before, after):
-        return sorted(name for name in before if (before[name] - after[name]).abs().max() < 1e-6)
-
-    assert status("untrained", close) == "wrong"
-    assert status("untrained", within_a_millionth) == "wrong"
 
 
 def leaked_by(make):
@@ -97,3 +85,32 @@ def test_groups_are_not_those_of_the_lesson():
 def test_a_chain_may_be_longer(hops):
     assert status("groups", lambda pairs: in_hops(pairs, hops)) == "wrong"
     assert status("groups", lambda pairs: in_hops(pairs, 99)) == "passed"
+
+
+def fault_by_norms(trainer, pause=1, limit=1.8):
+    weights = trainer.state_dict()
+    way, losses, last = [], [], {name: weight.clone() for name, weight in weights.items()}
+    for _ in range(1 + pause):
+        losses.append(trainer.step())
+        way.append({name: float((weights[name] - last[name]).norm()) for name in weights})
+        last = {name: weight.clone() for name, weight in weights.items()}
+    still = [name for name, far in way[0].items() if far == 0]
+    if still:
+        return "nothing moves" if len(still) == len(weights) else "some weights stay"
+    if losses[-1] > losses[0]:
+        return "uphill"
+    return "gradients add up" if sum(way[-1].values()) > limit * sum(way[0].values()) else "none"
+
+
+def test_a_fault_may_be_found_in_many_steps():
+    for pause in (1, 2, 5):
+        assert status("fault", lambda trainer, n=pause: fault_by_norms(trainer, n)) == "passed"
+    assert status("fault", lambda trainer: fault_by_norms(trainer, limit=3.0)) == "wrong"
+
+
+def test_a_fault_is_no_matter_of_the_loss_alone():
+    def by_loss(trainer):
+        first, second = trainer.step(), trainer.step()
+        return "uphill" if second > first else "none" if second < first else "nothing moves"
+
+    assert status("fault", by_loss) == "wrong"

@@ -1,45 +1,11 @@
 """Lesson 06: wrong answers that have passed, and right ones that must."""
 
-from collections import Counter
+import math
 
 import pytest
+import torch
 
 from tests.helpers.exercise_walk import ALL, status
-
-
-def by(gram):
-    """Clipped matches of whatever `gram` makes of n words in a row."""
-
-    def answer(hypothesis, reference, n):
-        sides = [
-            Counter(gram(words[i : i + n]) for i in range(len(words) - n + 1))
-            for words in (hypothesis, reference)
-        ]
-        return (sides[0] & sides[1]).total()
-
-    return answer
-
-
-def pairs_at_most(hypothesis, reference, n):
-    return by(tuple)(hypothesis, reference, min(n, 2))
-
-
-GRAMS = {
-    "joined": lambda words: "".join(words),
-    "ends": lambda words: (words[0], words[-1]),
-    "lower case": lambda words: tuple(word.lower() for word in words),
-    "as a set": frozenset,
-}
-
-
-@pytest.mark.parametrize("name", GRAMS)
-def test_an_n_gram_is_all_of_its_words_in_order(name):
-    assert status("matches", by(GRAMS[name])) == "wrong"
-
-
-def test_an_n_gram_may_be_long():
-    assert status("matches", pairs_at_most) == "wrong"
-    assert status("matches", by(tuple)) == "passed"
 
 
 def beam(next_probs, limit, beam_size, stop=""):
@@ -84,3 +50,63 @@ def test_a_beam_may_stop_where_nothing_better_can_come():
 def test_a_beam_is_as_wide_as_it_is_told(size):
     assert status("beam", lambda probs, limit, _: beam(probs, limit, size)) == "wrong"
     assert status("beam", beam) == "passed"
+
+
+def search_with_room(model, limit, window=99):
+    """A cached search that has made room for all keys and values before it begins."""
+    written, kept = [2], None
+    for place in range(limit):
+        query, key, value = model.project(written[-1], place)
+        if kept is None:
+            kept = torch.zeros(limit, len(key)), torch.zeros(limit, len(value))
+        kept[0][place], kept[1][place] = key, value
+        keys, values = (each[max(0, place + 1 - window) : place + 1] for each in kept)
+        weights = (keys @ query / len(query) ** 0.5).softmax(dim=0)
+        written.append(model.scores(weights @ values).argmax().item())
+        if written[-1] == 3:
+            return written[1:-1]
+    return written[1:]
+
+
+def test_a_cache_may_be_one_tensor():
+    assert status("cached_greedy", search_with_room) == "passed"
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 4])
+def test_a_cache_forgets_nothing(window):
+    answer = lambda model, limit: search_with_room(model, limit, window)  # noqa: E731
+    assert status("cached_greedy", answer) == "wrong"
+
+
+def drawn(logits, temperature, top_p, chance, shift=0.0, least=1, safe=True):
+    """A draw in plain Python."""
+    top = float(logits.max()) if safe else 0.0
+    powers = [math.exp((float(logit) - top) / temperature) for logit in logits]
+    order = sorted(range(len(powers)), key=powers.__getitem__, reverse=True)
+    kept, total = [], 0.0
+    for token in order:
+        if total < top_p - shift or len(kept) < least:
+            kept.append(token)
+        total += powers[token] / sum(powers)
+    left = chance * sum(powers[token] for token in kept)
+    for token in kept:
+        left -= powers[token]
+        if left < 0:
+            return token
+    return kept[-1]
+
+
+def test_a_token_may_be_drawn_without_tensors():
+    assert status("sample", drawn) == "passed"
+
+
+DRAWS = {
+    "a smaller sum": {"shift": 0.1},
+    "two at least": {"least": 2},
+    "e to the power of a large number": {"safe": False},
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_draw_is_refused(name):
+    assert status("sample", lambda *case: drawn(*case, **DRAWS[name])) == "wrong"

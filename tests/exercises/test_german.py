@@ -22,12 +22,18 @@ GRAMS = {
     "joined": lambda words: "".join(words),
     "ends": lambda words: (words[0], words[-1]),
     "lower case": lambda words: tuple(word.lower() for word in words),
+    "as a set": frozenset,
 }
 
 
 @pytest.mark.parametrize("name", GRAMS)
 def test_an_n_gram_is_all_of_its_words(name):
     answer = lambda hyps, refs, n: precision(hyps, refs, n, GRAMS[name])  # noqa: E731
+    assert status("clipped_precision", answer) == "wrong"
+
+
+def test_an_n_gram_may_be_long():
+    answer = lambda hyps, refs, n: precision(hyps, refs, min(n, 2))  # noqa: E731
     assert status("clipped_precision", answer) == "wrong"
 
 

@@ -33,21 +33,6 @@ def never_over_two(tokens, min_frequency):
     return sorted(kept, key=lambda word: (-counts[word], word))
 
 
-def parts_of_words_are_known(types, tokens):
-    known = "".join(types)
-    return sum(token not in known for token in tokens) / len(tokens)
-
-
-def letters_are_known(types, tokens):
-    known, text = set("".join(types)), "".join(tokens)
-    return sum(letter not in known for letter in text) / len(text)
-
-
-def case_is_nothing(types, tokens):
-    known = {word.lower() for word in types}
-    return sum(token.lower() not in known for token in tokens) / len(tokens)
-
-
 def pairs_of_letters(words):
     counts = collections.Counter()
     for pieces, number in words.items():
@@ -101,7 +86,6 @@ def of_the_first_batch(lengths, budget):
 
 WRONG = {
     "kept_types": [letters, short_ones_first, lower_case, never_over_two],
-    "unknown_share": [parts_of_words_are_known, letters_are_known, case_is_nothing],
     "best_pair": [pairs_of_letters, pairs_joined],
     "pad_and_shift": [float_ids, short_ids, each_word_once, without_unknown_words],
     "token_batches": [of_the_first_batch],

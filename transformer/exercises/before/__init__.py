@@ -1,14 +1,16 @@
-"""The exercises of lesson 10, in its order."""
+"""The exercises of lesson 10, in its order. `Decoder` is its toy."""
 
 from transformer.exercises.before.convolutions import reach
-from transformer.exercises.before.costs import saving
 from transformer.exercises.before.questions import recall
 from transformer.exercises.before.recurrence import last_state, lstm_step
+from transformer.exercises.before.sight import sight
+from transformer.exercises.networks import Decoder
 
 __all__ = [
-    "saving",
     "lstm_step",
     "last_state",
+    "sight",
     "reach",
+    "Decoder",
     "recall",
 ]

@@ -1,12 +1,14 @@
-"""The exercises of lesson 08, in its order."""
+"""The exercises of lesson 08, in its order. `Trainer` is its toy."""
 
+from transformer.exercises.both_ways.faults import fault
 from transformer.exercises.both_ways.leaks import groups, leaked
 from transformer.exercises.both_ways.questions import recall
-from transformer.exercises.both_ways.weights import untrained
+from transformer.exercises.networks import Trainer
 
 __all__ = [
-    "untrained",
+    "fault",
     "leaked",
     "groups",
+    "Trainer",
     "recall",
 ]

@@ -1,85 +1,8 @@
-"""Two exercises of lesson 04 that count parameters."""
-
-import torch
-from torch import nn
+"""An exercise of lesson 04: parameters counted, from the whole to the vocabulary."""
 
 from transformer.config import ModelConfig
 from transformer.exercises.check import Exercise, Property, Wrong
-from transformer.layers import DecoderLayer
 from transformer.model import expected_parameters
-
-
-def my_layer_parameters(d_model: int, d_ff: int) -> int:
-    """Count the parameters of one decoder layer."""
-    attention = 4 * d_model * d_model
-    feed_forward = 2 * d_model * d_ff + d_ff + d_model
-    norm = 2 * d_model
-    return 2 * attention + feed_forward + 3 * norm
-
-
-def encoder_layer_instead(d_model: int, d_ff: int) -> int:
-    """Count one attention and two norms."""
-    return my_layer_parameters(d_model, d_ff) - 4 * d_model**2 - 2 * d_model
-
-
-def no_biases(d_model: int, d_ff: int) -> int:
-    """Forget the biases of the feed-forward network."""
-    return my_layer_parameters(d_model, d_ff) - d_ff - d_model
-
-
-def biases_in_attention(d_model: int, d_ff: int) -> int:
-    """Give the projections of attention a bias each."""
-    return 8 * d_model**2 + 2 * d_model * d_ff + d_ff + 15 * d_model
-
-
-def no_norms(d_model: int, d_ff: int) -> int:
-    """Forget that normalisation learns a gain and a bias."""
-    return 8 * d_model**2 + 2 * d_model * d_ff + d_ff + d_model
-
-
-def three_projections(d_model: int, d_ff: int) -> int:
-    """Forget the projection that joins the heads."""
-    return my_layer_parameters(d_model, d_ff) - 2 * d_model**2
-
-
-def _counted(d_model: int, d_ff: int) -> int:
-    with torch.device("meta"):
-        layer: nn.Module = DecoderLayer(ModelConfig(d_model=d_model, d_ff=d_ff, num_heads=1))
-    return sum(parameter.numel() for parameter in layer.parameters())
-
-
-layer_parameters = Exercise(
-    my_layer_parameters,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "Which sub-layers has a decoder layer? Count each, then the norms around them.",
-        "An attention has four matrices of d_model x d_model: for queries, keys, values, and to "
-        "join the heads. None of them has a bias.",
-        "The feed-forward network has two matrices and two biases, d_ff and d_model long. Each of "
-        "the three norms has a gain and a bias of d_model components.",
-    ),
-    worked=[((2, 1), 32 + 7 + 12), ((2, 3), 32 + 17 + 12)],
-    cases=[(d_model, d_ff) for d_model in (2, 4, 6) for d_ff in (1, 3, 7)],
-    expected=_counted,
-    wrong=[
-        Wrong(
-            encoder_layer_instead,
-            "This is an encoder layer. A decoder layer has a second attention, to the source, "
-            "and a third norm.",
-        ),
-        Wrong(no_biases, "The two maps of the feed-forward network have biases: see Eq. 2."),
-        Wrong(
-            biases_in_attention,
-            "The projections of attention have no biases (§3.2.2 writes none).",
-        ),
-        Wrong(no_norms, "Each norm learns a gain and a bias for every component."),
-        Wrong(
-            three_projections,
-            "Queries, keys and values make three matrices. A fourth, W^O, joins the heads.",
-        ),
-    ],
-)
 
 
 def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
@@ -142,7 +65,7 @@ def _models() -> list[tuple[int, int, int, int]]:
 vocabulary = Exercise(
     my_vocabulary,
     minutes=20,
-    difficulty="hard",
+    difficulty="medium",
     hints=(
         "Everything but the embedding depends on d_model, d_ff and num_layers alone: count that "
         "first, and subtract it.",

@@ -8,11 +8,10 @@ from transformer.exercises.text.predictions import (
     unknown_german,
 )
 from transformer.exercises.text.questions import recall
-from transformer.exercises.text.vocabularies import kept_types, unknown_share
+from transformer.exercises.text.vocabularies import kept_types
 
 __all__ = [
     "kept_types",
-    "unknown_share",
     "best_pair",
     "pad_and_shift",
     "token_batches",

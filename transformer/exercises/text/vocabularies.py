@@ -1,4 +1,4 @@
-"""Two exercises of lesson 01: which words a vocabulary keeps, and how many are unknown."""
+"""An exercise of lesson 01: which words a vocabulary keeps."""
 
 import collections
 import itertools
@@ -97,78 +97,4 @@ kept_types = Exercise(
         ),
     ],
     properties=[Property("each type stands once", lambda value, *_: len(set(value)) == len(value))],
-)
-
-
-def my_unknown_share(types: Tokens, tokens: Tokens) -> float:
-    """Give the share of the tokens that a vocabulary does not hold."""
-    known = set(types)
-    unknown = [token for token in tokens if token not in known]
-    return len(unknown) / len(tokens)
-
-
-def share_of_types(types: Tokens, tokens: Tokens) -> float:
-    """Count each unknown word once, and each known one too."""
-    return my_unknown_share(types, list(set(tokens)))
-
-
-def unknown_types_by_tokens(types: Tokens, tokens: Tokens) -> float:
-    """Count each unknown word once, but divide by the tokens."""
-    return len(set(tokens) - set(types)) / len(tokens)
-
-
-def share_of_known(types: Tokens, tokens: Tokens) -> float:
-    """Answer the opposite question."""
-    return 1 - my_unknown_share(types, tokens)
-
-
-def divides_by_vocabulary(types: Tokens, tokens: Tokens) -> float:
-    """Take the size of the vocabulary for the whole."""
-    return my_unknown_share(types, tokens) * len(tokens) / len(types)
-
-
-def _unknown_by_counting(types: Tokens, tokens: Tokens) -> float:
-    """Take from 1 what each type of the vocabulary covers."""
-    return 1.0 - sum(tokens.count(word) for word in types) / len(tokens)
-
-
-unknown_share = Exercise(
-    my_unknown_share,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "A share: of how many, how many? Both numbers count tokens, not types.",
-        "Go through `tokens`, count those that are not in `types`, divide by len(tokens).",
-    ),
-    worked=[((["a", "b"], ["a", "x", "a", "x"]), 0.5), ((["a"], ["a"]), 0.0)],
-    cases=[
-        (types, tokens)
-        for types in (["a"], ["b", "a"], ["c", "d", "e"])
-        for n in (1, 2, 3, 4)
-        for tokens in _texts(n)
-    ]
-    + [(["cat", "he"], ["a", "cat"]), (["the"], ["The", "the"])],
-    expected=_unknown_by_counting,
-    wrong=[
-        Wrong(
-            share_of_types,
-            "You count types: a word that comes ten times counts once. A reader "
-            "meets it ten times.",
-        ),
-        Wrong(
-            unknown_types_by_tokens,
-            "Above the line you count types, below it tokens. An unknown word that "
-            "comes twice is unknown twice.",
-        ),
-        Wrong(
-            share_of_known,
-            "This is the share of tokens that the vocabulary does hold.",
-        ),
-        Wrong(
-            divides_by_vocabulary,
-            "You divide by the size of the vocabulary. The question is about the text: "
-            "what share of its tokens?",
-        ),
-    ],
-    properties=[Property("a share lies between 0 and 1", lambda value, *_: 0 <= value <= 1)],
 )

@@ -1,13 +1,28 @@
-"""The exercises of lesson 05, in its order."""
+"""The exercises of lesson 05, in its order. `Parrot` is its toy."""
 
-from transformer.exercises.training.losses import loss_per_token, smoothed_target
+from transformer.exercises.networks import Parrot
+from transformer.exercises.training.loop import train
+from transformer.exercises.training.losses import smoothed_target
+from transformer.exercises.training.predictions import (
+    average_or_last,
+    how_sure,
+    lower_curve,
+    twelve_digits,
+)
+from transformer.exercises.training.questions import recall
 from transformer.exercises.training.schedule import warmup_rate
 from transformer.exercises.training.updates import accumulated_gradient, adam_step
 
 __all__ = [
     "warmup_rate",
     "smoothed_target",
-    "loss_per_token",
     "adam_step",
+    "train",
     "accumulated_gradient",
+    "Parrot",
+    "recall",
+    "how_sure",
+    "twelve_digits",
+    "lower_curve",
+    "average_or_last",
 ]

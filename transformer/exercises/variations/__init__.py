@@ -1,11 +1,10 @@
 """The exercises of lesson 11, in its order."""
 
-from transformer.exercises.variations.chance import false_alarms, standard_error
+from transformer.exercises.variations.chance import standard_error
 from transformer.exercises.variations.questions import recall
 from transformer.exercises.variations.trees import closing, shared
 
 __all__ = [
-    "false_alarms",
     "standard_error",
     "closing",
     "shared",

@@ -1,63 +1,9 @@
-"""Two exercises of lesson 11: false alarms, and the error of a difference."""
+"""An exercise of lesson 11: the standard error of a difference."""
 
 import math
 import statistics
 
 from transformer.exercises.check import Exercise, Wrong
-
-
-def my_false_alarms(comparisons: int, level: float) -> float:
-    """Give the probability of at least one false alarm."""
-    return 1 - (1 - level) ** comparisons
-
-
-def expected_alarms(comparisons: int, level: float) -> float:
-    """Give how many false alarms there are on average."""
-    return comparisons * level
-
-
-def none_at_all(comparisons: int, level: float) -> float:
-    """Give the probability that there is none."""
-    return 1 - my_false_alarms(comparisons, level)
-
-
-def every_one(comparisons: int, level: float) -> float:
-    """Give the probability that every comparison is a false alarm."""
-    return level**comparisons
-
-
-def a_single_one(comparisons: int, level: float) -> float:
-    """Give the probability of exactly one."""
-    return comparisons * level * (1 - level) ** (comparisons - 1)
-
-
-def _by_cases(comparisons: int, level: float) -> float:
-    """Add up the probabilities of 1, 2, ... alarms."""
-    return math.fsum(
-        math.comb(comparisons, alarms) * level**alarms * (1 - level) ** (comparisons - alarms)
-        for alarms in range(1, comparisons + 1)
-    )
-
-
-false_alarms = Exercise(
-    my_false_alarms,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "First: with what probability does one comparison give no alarm? And all of them?",
-        "At least one is the opposite of none at all.",
-        "1 - (1 - level) ** comparisons.",
-    ),
-    worked=[((1, 0.05), 0.05), ((2, 0.5), 0.75)],
-    cases=[(n, level) for n in (1, 2, 3, 5, 17, 20) for level in (0.01, 0.05, 0.2)],
-    expected=_by_cases,
-    wrong=[
-        Wrong(expected_alarms, "This is how many to expect; with 30 it would be over 1."),
-        Wrong(none_at_all, "This is the probability that there is none."),
-        Wrong(every_one, "This is the probability that all are false alarms."),
-        Wrong(a_single_one, "This is exactly one. Two or three are alarms too."),
-    ],
-)
 
 
 def my_standard_error(first: list[float], second: list[float]) -> float:
