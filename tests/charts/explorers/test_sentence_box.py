@@ -6,8 +6,9 @@ from pathlib import Path
 import altair as alt
 import pytest
 
+from transformer.analysis.heads import Head
 from transformer.charts import renderer
-from transformer.charts.explorers.sentence_box import sentence_box
+from transformer.charts.explorers.sentence_box import sentence_box, trace_box
 from transformer.charts.renderer import VEGALITE
 from transformer.trained.translator import Translator
 
@@ -57,3 +58,27 @@ def test_a_sentence_that_cannot_be_shown_says_why_and_keeps_the_picture(
 def test_it_names_the_direction(translator: Translator) -> None:
     line, *_ = sentence_box(translator, "The cat sleeps.").children
     assert line.description == "en to fr"
+
+
+@pytest.mark.slow
+def test_another_sentence_is_traced_anew() -> None:
+    """The explorer that is drawn is of the sentence typed, and a bad one keeps the last."""
+    shipped = Translator.load("demo-en-fr")
+    line, said, picture = trace_box(shipped, "The cat is sleeping.", "attention").children
+    first = picture.outputs[0]["data"]
+    assert {VEGALITE, "image/png", "text/plain"} <= set(first)
+    line.value = "The white cow is sleeping."
+    assert said.value == "La vache blanche dort."
+    second = picture.outputs[0]["data"]
+    assert "▁white ▁cow" in second["text/plain"]
+    assert first["image/png"] != second["image/png"]
+    line.value = "The cow is sleeping in the garden with the cat, " * 5
+    assert "give a shorter sentence" in said.value
+    assert picture.outputs[0]["data"] == second
+
+
+def test_a_trace_box_takes_any_part_and_head(translator: Translator) -> None:
+    *_, picture = trace_box(
+        translator, "The cat.", part="positions", head=Head("encoder", 1, 2)
+    ).children
+    assert "RoPE" in picture.outputs[0]["data"]["text/plain"]

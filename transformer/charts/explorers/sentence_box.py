@@ -1,13 +1,20 @@
-"""A line to type a sentence in, and below it the attention that translates it (a kernel needed)."""
+"""A line to type a sentence in, and below it what a model does with it (a kernel needed)."""
 
 from collections.abc import Callable
 
 import altair as alt
 import ipywidgets as widgets
 
+from transformer.analysis.heads import Head
+from transformer.analysis.trace import FINDER, trace
 from transformer.charts.explorers.heads import heads_explorer
+from transformer.charts.explorers.trace import trace_explorer
+from transformer.charts.renderer import HTML
+from transformer.support.colab import on_colab
 from transformer.support.errors import UserError
 from transformer.trained.translator import Attention, Translator
+
+Answer = Callable[[str], tuple[str, alt.TopLevelMixin]]
 
 
 def sentence_box(
@@ -25,6 +32,38 @@ def sentence_box(
         sentence: What stands in the line at first.
         draw: Makes the picture of an attention.
     """
+
+    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
+        attention = translator.attention(text)
+        return attention.translation, draw(attention)
+
+    return _box(translator, sentence, answer)
+
+
+def trace_box(
+    translator: Translator,
+    sentence: str,
+    part: str | None = None,
+    head: Head = FINDER,
+) -> widgets.VBox:
+    """Trace whatever sentence the reader types through a model; as `sentence_box` otherwise.
+
+    Args:
+        translator: The model, a Transformer; it translates greedily.
+        sentence: What stands in the line at first.
+        part: Of the trace, as `trace_explorer` has it; None gives the whole.
+        head: Whose queries, keys and weights are shown.
+    """
+
+    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
+        made = trace(translator, text, head)
+        return made.target.text, trace_explorer(made, part)
+
+    return _box(translator, sentence, answer)
+
+
+def _box(translator: Translator, sentence: str, answer: Answer) -> widgets.VBox:
+    """Put a line, what the model says and a picture below each other."""
     languages = f"{translator.recipe.data.src_lang} to {translator.recipe.data.tgt_lang}"
     line = widgets.Text(
         value=sentence,
@@ -37,12 +76,11 @@ def sentence_box(
 
     def show(text: str) -> None:
         try:
-            attention = translator.attention(text)
-            chart = draw(attention)
+            translation, chart = answer(text)
         except UserError as error:
             said.value = str(error)
             return
-        said.value = attention.translation
+        said.value = translation
         picture.outputs = (_display(chart),)
 
     line.observe(lambda change: show(change["new"]), names="value")
@@ -51,7 +89,12 @@ def sentence_box(
 
 
 def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
-    """Give a chart as the notebook's renderer shows it, in the form that an output has."""
+    """Give a chart as the notebook's renderer shows it, in the form that an output has.
+
+    On Colab without HTML: pictures show in this place, and whether scripts run is not known.
+    """
     shown = chart._repr_mimebundle_()
     data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+    if on_colab():
+        data = {kind: form for kind, form in data.items() if kind != HTML}
     return {"output_type": "display_data", "data": data, "metadata": metadata}
