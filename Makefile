@@ -9,6 +9,8 @@
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
 # make figures    draw figures/ anew from the code
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
+# make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
+# make live-check try that page in headless Chromium, with the network cut
 # make site       build the course's site into build/site (Node needed for its formulas)
 # make site-check build it, and try every page in headless Chromium, with the network cut
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
@@ -36,7 +38,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures browser site site-check colab colab-check
+.PHONY: lab test quick lint types unit lessons notebooks figures browser live live-check site site-check colab colab-check
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -79,6 +81,18 @@ figures: $(STAMP)
 browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	$(BIN)/python tests/browser/check_lessons.py $(ARGS)
+
+# Links, so that a changed file is there at once: no browser lets a page read files by itself.
+live:
+	@mkdir -p build/live
+	@ln -sfn $(CURDIR)/docs/live/* $(CURDIR)/data/models build/live/
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/live $(ARGS)
+
+# Needs Chromium and npm, as `make browser` and `make site-check` do.
+live-check: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	npm install --silent --no-audit --no-fund --prefix .venv/node axe-core@4.14.1
+	$(BIN)/python tests/live/check_page.py $(ARGS)
 
 # Needs Node. The formulas' style is that of the KaTeX that sphinxcontrib-katex draws them with.
 site: $(STAMP)

@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { BPETokenizer } from "../../docs/live/js/bpe.js";
 import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
+import { EXAMPLES } from "../../docs/live/js/examples.js";
 import { Hiding, probabilities, without_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
+import { MODELS } from "../../docs/live/js/models.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
 
 const [questions_file, answers_file] = process.argv.slice(2);
@@ -84,11 +86,17 @@ function look({ folder, sentence, options, cuts, compared }) {
   return rest;
 }
 
-const ACTS = { tokens, text_of, translate, greedy, search, network, look };
+const content = () => ({ examples: EXAMPLES, models: MODELS, files: FILES });
 
-function answer(question) {
+async function exported({ file }) {
+  return Object.keys(await import(new URL(`../../docs/live/js/${file}`, import.meta.url)));
+}
+
+const ACTS = { tokens, text_of, translate, greedy, search, network, look, content, exported };
+
+async function answer(question) {
   try {
-    return ACTS[question.act](question);
+    return await ACTS[question.act](question);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { error: error.message };
@@ -96,4 +104,6 @@ function answer(question) {
 }
 
 const questions = JSON.parse(readFileSync(questions_file, "utf8"));
-writeFileSync(answers_file, JSON.stringify(questions.map(answer)));
+const answers = [];
+for (const question of questions) answers.push(await answer(question));
+writeFileSync(answers_file, JSON.stringify(answers));

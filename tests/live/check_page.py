@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 from check_lessons import cut_off, launch  # noqa: E402  (it says what to do without Playwright)
-from playwright.sync_api import Browser, Error, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Error, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
@@ -152,9 +152,7 @@ def explores(visit: Visit) -> None:
     page.focus("#head-picker input[value='1.1']")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    visit.expect(
-        "the arrow keys choose a head", page.input_value("#head-picker :checked"), "1.3"
-    )
+    visit.expect("the arrow keys choose a head", page.input_value("#head-picker :checked"), "1.3")
     page.focus("#map td[tabindex='0']")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -175,7 +173,8 @@ def explores(visit: Visit) -> None:
         "Le roman intelligent lit un roman intéressant.",
     )
     visit.expect(
-        "with the changed words marked", page.locator("#cut mark").all_inner_texts(),
+        "with the changed words marked",
+        page.locator("#cut mark").all_inner_texts(),
         ["Le", "roman", "intelligent"],
     )
     chance = page.inner_text("#chances tbody tr:first-child td:last-child").strip()
@@ -238,8 +237,12 @@ def without_models(visit: Visit, address: str) -> None:
 def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
     """Look at the page in light, in dark and on a phone."""
     problems: list[str] = []
-    for name, scheme, width in (("light", "light", 1100), ("dark", "dark", 1100),
-                                ("phone", "light", 360), ("phone-dark", "dark", 360)):
+    for name, scheme, width in (
+        ("light", "light", 1100),
+        ("dark", "dark", 1100),
+        ("phone", "light", 360),
+        ("phone-dark", "dark", 360),
+    ):
         visit = Visit(browser, shots)
         visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         visit.page.set_viewport_size({"width": width, "height": 800})

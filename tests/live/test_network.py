@@ -12,7 +12,6 @@ from transformer.analysis.heads import Head, without_heads
 from transformer.analysis.interventions import Hiding
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data import tokenizers
-from transformer.data.batches import collate_sources
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.recipes.named import find_recipe

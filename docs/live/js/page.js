@@ -155,7 +155,8 @@ function type(sentence) {
 }
 
 /** Set everything up for one example, and go where there is something to see. */
-async function set_example({ model = "demo-en-fr", sentence, cuts, head, step, see }) {
+async function set_example(example, button) {
+  const { model = "demo-en-fr", sentence, cuts, head, step, see } = example;
   if (model !== state.model) set_model(model);
   by_id("sentence").value = sentence;
   set_sentence(sentence);
@@ -172,6 +173,7 @@ async function set_example({ model = "demo-en-fr", sentence, cuts, head, step, s
   const where = cuts ? "cuts" : step ? "search" : "heads";
   by_id(`${where}-see`).hidden = false;
   say(by_id(`${where}-see`), see);
+  button.setAttribute("aria-current", "true");
   by_id(`${where}-title`).focus({ preventScroll: true });
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   by_id(where).scrollIntoView({ behavior: calm ? "auto" : "smooth" });
@@ -180,6 +182,7 @@ async function set_example({ model = "demo-en-fr", sentence, cuts, head, step, s
 /** An example's words are of its own setting: hide them once anything else is set. */
 function hide_see() {
   for (const where of ["cuts", "search", "heads"]) by_id(`${where}-see`).hidden = true;
+  by_id("examples").querySelector("[aria-current]")?.removeAttribute("aria-current");
 }
 
 /** Say in the closed line what the search's options are. */
@@ -246,7 +249,7 @@ async function start() {
   by_id("step-on").addEventListener("click", () => set_step(Number(by_id("step").value) + 1));
   for (const example of EXAMPLES) {
     const button = make("button", { type: "button" }, example.title);
-    button.addEventListener("click", () => set_example(example));
+    button.addEventListener("click", () => set_example(example, button));
     by_id("examples").append(make("li", {}, button));
   }
   for (const name of FILES) {
