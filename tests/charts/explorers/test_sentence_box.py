@@ -1,7 +1,9 @@
 """The line to type in: another sentence gives another picture, a bad one a line of text."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import altair as alt
 import pytest
@@ -77,8 +79,15 @@ def test_another_sentence_is_traced_anew() -> None:
     assert picture.outputs[0]["data"] == second
 
 
-def test_a_trace_box_takes_any_part_and_head(translator: Translator) -> None:
-    *_, picture = trace_box(
-        translator, "The cat.", part="positions", head=Head("encoder", 1, 2)
-    ).children
+def test_a_trace_box_takes_any_part_and_head() -> None:
+    shipped, head = Translator.load("demo-en-fr"), Head("encoder", 1, 2)
+    *_, picture = trace_box(shipped, "The cat is sleeping.", "positions", head).children
     assert "RoPE" in picture.outputs[0]["data"]["text/plain"]
+
+
+def test_on_colab_it_shows_a_picture(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    *_, picture = sentence_box(translator, "The cat sleeps.").children
+    assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
