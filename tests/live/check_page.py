@@ -227,6 +227,10 @@ def without_models(visit: Visit, address: str) -> None:
     visit.settle(lambda: page.select_option("#model", "fr-en"))
     visit.expect("others cannot be fetched", "cannot be fetched" in visit.text("#error"), True)
     page.context.set_offline(False)
+    page.route("**/worker.js", lambda route: route.fulfill(body="this is no program"))
+    visit.settle(page.reload)
+    told = visit.text("#error")
+    visit.expect("a worker that does not start is told", "did not start" in told, True)
     from_file = page.context.browser.new_page()  # type: ignore[union-attr]
     from_file.goto(LIVE.joinpath("index.html").as_uri())
     told = from_file.inner_text("#error")

@@ -62,7 +62,7 @@ def test_captions(
     monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
     src_lang, tgt_lang = name.split("-")
     text = corpora.load("multi30k", "test_2016_flickr", src_lang, tgt_lang)
-    compare(name, list(text.src[::50]), tmp_path)
+    compare(name, list(text.src[::100]), tmp_path)
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5])

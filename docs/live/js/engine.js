@@ -6,6 +6,7 @@ export class Engine {
   constructor() {
     this.waiting = new Map(); // by number of the question
     this.asked = 0;
+    this.failure = null; // why there will be no more answers
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.worker.addEventListener("message", ({ data }) => this._answer(data));
     this.worker.addEventListener("error", () => this._fail());
@@ -13,6 +14,7 @@ export class Engine {
 
   /** Ask the worker; gives a promise of its answer. */
   ask(act, values) {
+    if (this.failure !== null) return Promise.reject(this.failure);
     const number = this.asked++;
     return new Promise((resolve, reject) => {
       this.waiting.set(number, { resolve, reject });
@@ -28,10 +30,10 @@ export class Engine {
   }
 
   _fail() {
-    const error = new UserError(
+    this.failure = new UserError(
       "The page's worker did not start: use a browser of 2023 or later, and load the page again.",
     );
-    for (const { reject } of this.waiting.values()) reject(error);
+    for (const { reject } of this.waiting.values()) reject(this.failure);
     this.waiting.clear();
   }
 }
