@@ -8,6 +8,7 @@
 # make notebooks  execute every lesson from top to bottom and store its outputs
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
 # make figures    draw figures/ anew from the code
+# make gpu        the tests that need a GPU; fails where there is none
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make live-check try that page in headless Chromium, with the network cut
@@ -38,7 +39,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures browser live live-check site site-check colab colab-check
+.PHONY: lab test quick lint types unit lessons notebooks figures gpu browser live live-check site site-check colab colab-check
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -76,6 +77,10 @@ notebooks: $(STAMP)
 
 figures: $(STAMP)
 	$(BIN)/python -m transformer record figures
+
+gpu: $(STAMP)
+	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
+	$(BIN)/python -m pytest -m gpu
 
 # Needs Chromium (Debian: apt install chromium); Playwright comes with the extra [browser].
 browser: $(STAMP)

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -161,6 +162,21 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
     assert "mypy" in "".join(quick)
     assert "ruff" in "".join(quick)
     assert not any("nbval" in line for line in quick)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_make_gpu_fails_in_a_line_without_a_gpu(checkout: Path) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    (checkout / ".venv" / ".installed").touch()
+    result = make(checkout, "gpu")
+    assert result.returncode == 2
+    assert "pytest" not in result.stdout
+    said = [line for line in result.stderr.splitlines() if not line.startswith("make")]
+    assert said == ["PyTorch finds no GPU here: nothing was tested"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,142 @@
+"""What a GPU does, on a device that needs none; `tests/test_other_device.py` runs this.
+
+LSTMs are left out: on a device they take kernels that the CPU does not have.
+"""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.helpers.other_device import DEVICE, Elsewhere
+from transformer import model as model_module
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.data.batches import Example, TokenBudgetBatches, collate
+from transformer.decoding import beam_search, greedy_search
+from transformer.model import Transformer
+from transformer.trained.translator import Translator
+from transformer.training.loop import train
+from transformer.training.loss import batch_loss, validation_loss
+
+TYPES = 29
+EXAMPLES = [Example([4 + i % 23, 7, *[9] * (i % 5)], [11, 4 + i % 13]) for i in range(41)]
+CONFIG = TrainingConfig(
+    steps=6, batch_tokens=24, accumulate=2, clip_norm=1.0, report_every=2, validate_every=3
+)
+FORMS: list[dict[str, Any]] = [
+    {},
+    {"pre_norm": True, "positions": "learned", "attention_bias": True},
+    {"positions": "concatenated", "position_dim": 3, "tie_softmax": False, "output_bias": True},
+]
+
+
+@pytest.fixture(params=FORMS, ids=["paper", "learned", "concatenated"])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    """A small network on the CPU, with dropout."""
+    torch.manual_seed(1)
+    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 3, "max_len": 37}
+    config = ModelConfig(**sizes | {"attention_dropout": 0.1} | request.param)
+    return Transformer(config, src_vocab_size=TYPES, tgt_vocab_size=TYPES)
+
+
+def there(model: Transformer) -> Transformer:
+    return copy.deepcopy(model).to(DEVICE)
+
+
+def here(tensor: Tensor) -> Tensor:
+    """Fetch what must have been computed on the device."""
+    assert isinstance(tensor, Elsewhere)
+    return tensor.cpu()
+
+
+def test_the_device_is_not_the_cpu() -> None:
+    made = [torch.zeros(3, device=DEVICE), torch.tensor([1, 2], device=DEVICE), torch.ones(2)]
+    assert [tensor.device.type for tensor in made] == ["elsewhere", "elsewhere", "cpu"]
+    assert (made[0] + 2).to(DEVICE).tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match=r"add.* tensors of elsewhere:0 and of cpu"):
+        made[1] + made[2]
+
+
+def leave_positions(model: Transformer, patch: pytest.MonkeyPatch) -> None:
+    model.src_embedding.sinusoids = model.src_embedding.sinusoids.cpu()
+
+
+def make_the_mask_here(model: Transformer, patch: pytest.MonkeyPatch) -> None:
+    mask = model_module.causal_mask
+    patch.setattr(model_module, "causal_mask", lambda q, k, device: mask(q, k))
+
+
+def leave_a_weight(model: Transformer, patch: pytest.MonkeyPatch) -> None:
+    model.output.weight = torch.nn.Parameter(model.output.weight.detach().cpu())
+
+
+@pytest.mark.parametrize("plant", [leave_positions, make_the_mask_here, leave_a_weight])
+def test_a_tensor_planted_on_the_cpu_is_caught(
+    plant: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=3)
+    network = Transformer(config, src_vocab_size=TYPES, tgt_vocab_size=TYPES).to(DEVICE)
+    batch = collate(EXAMPLES[:5]).to(DEVICE)
+    batch_loss(network, batch, CONFIG)
+    plant(network, monkeypatch)
+    with pytest.raises(RuntimeError, match="tensors of elsewhere:0 and of cpu"):
+        batch_loss(network, batch, CONFIG)
+
+
+def test_training_validation_and_resume(model: Transformer, tmp_path: Path) -> None:
+    """A run that is stopped and resumed there ends with the weights of one made here."""
+    batches, held_out = TokenBudgetBatches(EXAMPLES, 24), [collate(EXAMPLES[:7])]
+    runs = {"cpu": model, "begun": there(model), "resumed": there(model)}
+
+    def go(name: str, folder: str, **options: Any) -> None:
+        train(
+            runs[name], CONFIG, batches, held_out, tmp_path / folder, d_model=22,
+            on_report=lambda report: None, **options,
+        )  # fmt: skip
+
+    before = copy.deepcopy(model.state_dict())
+    go("cpu", "1")
+    go("begun", "2", device=DEVICE, stop_after=3)
+    go("resumed", "2", device=DEVICE, resume=True)
+    for name, tensor in runs["cpu"].state_dict().items():
+        torch.testing.assert_close(here(runs["resumed"].state_dict()[name]), tensor, msg=name)
+        assert not tensor.equal(before[name]), name
+    loss = validation_loss(runs["resumed"], held_out, device=DEVICE)
+    assert loss == pytest.approx(validation_loss(runs["cpu"], held_out), rel=1e-6)
+
+
+def test_both_searches(model: Transformer) -> None:
+    model.eval()
+    other, src = there(model), collate(EXAMPLES[:5]).src
+    for use_cache in (True, False):
+        options = {"max_len": 17, "use_cache": use_cache}
+        greedy = greedy_search(model, src, **options)
+        found = greedy_search(other, src.to(DEVICE), **options)
+        assert [h.ids for h in found] == [h.ids for h in greedy]
+        beams = beam_search(model, src, beam_size=3, **options)
+        for ours, theirs in zip(
+            beams, beam_search(other, src.to(DEVICE), beam_size=3, **options), strict=True
+        ):
+            assert [h.ids for h in theirs] == [h.ids for h in ours]
+            assert [h.score for h in theirs] == pytest.approx([h.score for h in ours], rel=1e-5)
+
+
+def test_attention_maps(model: Transformer) -> None:
+    batch = collate(EXAMPLES[:5])
+    expected = model.attention_maps(batch.src, batch.tgt_in)
+    found = there(model).attention_maps(batch.src.to(DEVICE), batch.tgt_in.to(DEVICE))
+    for ours, theirs in zip(expected, found, strict=True):
+        torch.testing.assert_close(here(theirs), ours)
+
+
+def test_a_translator() -> None:
+    sentences = ["The dog sleeps.", "", "The old woman is reading a book."]
+    ours, theirs = Translator.load("demo-en-fr"), Translator.load("demo-en-fr", DEVICE)
+    assert theirs.translate(sentences) == ours.translate(sentences)
+    found = theirs.attention(sentences[0])
+    assert found.translation == ours.translate(sentences[:1])[0]
+    assert isinstance(found.maps.cross, Elsewhere)
