@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import sys
 from collections.abc import Iterator
 from io import BytesIO
@@ -91,12 +92,18 @@ def test_nothing_changes_until_asked() -> None:
     assert alt.renderers.active == renderer.NAME
 
 
-def test_colab_gets_html(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
     renderer.enable()
-    assert alt.renderers.active == "html"
-    forms = schedule_explorer()._repr_mimebundle_(None, None)
-    assert "text/html" in forms
+    here, _ = shown(schedule_explorer())
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    there, metadata = shown(schedule_explorer())
+    assert set(there) == {"text/html", "image/png", "text/plain"}
+    assert there["image/png"] == here["image/png"]
+    assert there["text/plain"] == here["text/plain"] == metadata["image/png"]["alt"]
+    assert f'src="data:image/png;base64,{here["image/png"]}"' in there["text/html"]
+    drawn = re.search(r"vegaEmbed\(place, (.*), \{mode", there["text/html"])
+    assert drawn is not None
+    assert json.loads(drawn[1]) == here[renderer.VEGALITE]
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

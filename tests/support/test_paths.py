@@ -87,3 +87,17 @@ def test_a_missing_folder_is_named_with_the_remedy(name: str, checkout: Path) ->
 
 def test_without_shipped_models_there_are_none(checkout: Path) -> None:
     assert not paths.models_folder().exists()
+
+
+def test_a_run_has_a_new_folder_each_time_or_the_same_one(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv(paths.RUNS, "")
+    first, second = paths.run_folder("lesson"), paths.run_folder("lesson")
+    assert first.name == second.name == "lesson"
+    assert first != second
+    for folder in (first, second):
+        assert folder.parent.is_dir()
+        folder.parent.rmdir()
+    monkeypatch.setenv(paths.RUNS, str(tmp_path))
+    assert paths.run_folder("lesson") == paths.run_folder("lesson") == tmp_path / "lesson"

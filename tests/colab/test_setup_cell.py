@@ -1,0 +1,93 @@
+"""The cell that fetches the course: silent elsewhere; on Colab it clones, and says what is wrong.
+
+`make colab-check` runs it in Colab's own Python; here it is this one, where nothing is missing.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stamping import setup_cell
+
+from tests.helpers import ROOT
+
+CELL = Path(setup_cell.__file__).read_text(encoding="utf-8")
+ON_COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')\n"
+WHERE = "\nimport transformer; print(transformer.__file__)"
+
+
+def run(folder: Path, code: str) -> list[str]:
+    """Run code in a folder, where GitHub is another folder beside it; give what it prints."""
+    remotes = (folder.parent / "remotes").as_uri()
+    git = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{remotes}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, **git},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    assert not result.stderr
+    return result.stdout.splitlines()
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Path:
+    folder = tmp_path / "content"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> str:
+    """This repository, as it is committed, at an address of its own."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a clone of the repository")
+    place = tmp_path / "remotes" / "me" / "it"
+    subprocess.run(["git", "clone", "-q", "--bare", ROOT, place], check=True, timeout=60)
+    return CELL.replace('REPO = ""', 'REPO = "me/it"')
+
+
+def test_it_fits_a_cell() -> None:
+    lines = [line for line in CELL.splitlines() if line.strip()]
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+
+
+def test_elsewhere_it_does_nothing(runtime: Path) -> None:
+    assert run(runtime, CELL) == []
+    assert list(runtime.iterdir()) == []
+
+
+def test_without_an_address_it_says_what_to_do(runtime: Path) -> None:
+    (line,) = run(runtime, ON_COLAB + CELL)
+    assert line == "Set REPO above to the course's owner/name on GitHub, and rerun."
+
+
+def test_an_address_that_does_not_answer_is_named(runtime: Path) -> None:
+    cell = CELL.replace('REPO = ""', 'REPO = "no/body"')
+    (line,) = run(runtime, ON_COLAB + cell)
+    assert line == ("Could not fetch https://github.com/no/body: check REPO, and rerun this cell.")
+    assert list(runtime.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_it_fetches_the_course_once_though_it_runs_twice(runtime: Path, remote: str) -> None:
+    (runtime / "new-course").mkdir()  # of a clone cut short
+    (runtime / "new-course" / "half").touch()
+    mark = "\nfrom pathlib import Path; Path('attention-course/mark').touch()\n"
+    (used,) = run(runtime, ON_COLAB + remote + mark + remote + WHERE)
+    clone = runtime / "attention-course"
+    assert Path(used) == clone / "transformer" / "__init__.py"
+    assert (clone / "mark").exists()
+    assert not (clone / "half").exists()
+    assert not (runtime / "new-course").exists()
