@@ -93,7 +93,7 @@ def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
 
     On Colab without HTML: pictures show in this place, and whether scripts run is not known.
     """
-    shown = chart._repr_mimebundle_()
+    shown = chart._repr_mimebundle_() or {}
     data, metadata = shown if isinstance(shown, tuple) else (shown, {})
     if on_colab():
         data = {kind: form for kind, form in data.items() if kind != HTML}
