@@ -25,14 +25,17 @@ _PAGE = """\
   const place = document.getElementById("{name}");
   const define = window.define;
   window.define = undefined;
-  for (const address of {scripts}) {{
-    await new Promise((loaded, failed) => {{
-      const script = document.createElement("script");
-      Object.assign(script, {{src: address, onload: loaded, onerror: failed}});
-      document.head.append(script);
-    }});
+  try {{
+    for (const address of {scripts}) {{
+      await new Promise((loaded, failed) => {{
+        const script = document.createElement("script");
+        Object.assign(script, {{src: address, onload: loaded, onerror: failed}});
+        document.head.append(script);
+      }});
+    }}
+  }} finally {{
+    window.define = define;
   }}
-  window.define = define;
   await vegaEmbed(place, {spec}, {{mode: "vega-lite", ast: false}});
 }})();
 </script>
