@@ -2,9 +2,11 @@
 
 Not in the paper. Hooks listen while the model works as it always does; what it computes inside a
 step (scores, their scaling, the mask) is computed again from what was heard, and tests hold the
-whole chain to the model's output.
+whole chain to the model's output. It works on a copy with 64 bits: to the decimals that are shown,
+the numbers are then the same on every processor.
 """
 
+import copy
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.analysis.heads import Head, attention_of
-from transformer.attention import MultiHeadAttention, evaluating
+from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import collate_sources
 from transformer.decoding import greedy_search
@@ -110,7 +112,7 @@ class SubLayer:
 
 @dataclass(frozen=True)
 class Trace:
-    """One sentence through a model, for all positions at once.
+    """One sentence through a model, for all positions at once; every tensor is on the CPU.
 
     Attributes:
         source: The source, src_len pieces.
@@ -154,17 +156,17 @@ def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER)
         UserError: the sentence is empty or too long, the model has no such head, or it is no
             Transformer.
     """
-    model = translator.model
-    if not isinstance(model, Transformer):
+    if not isinstance(translator.model, Transformer):
         raise UserError("only a Transformer can be traced: an LSTM has no heads and no such layers")
+    model = copy.deepcopy(translator.model).to("cpu", torch.float64).eval()
     attention = attention_of(model, head)
     ids = translator.src_tokenizer.encode(sentence.strip()) if sentence.strip() else []
     if not ids:
         raise UserError("an empty sentence has no trace: give some words")
-    src = collate_sources([ids]).to(translator.device)
+    src = collate_sources([ids])
     (said,) = greedy_search(model, src)
     said_ids = [*said.ids, EOS_ID] if said.finished else said.ids
-    tgt_in = torch.tensor([[BOS_ID, *said_ids[:-1]]], device=translator.device)
+    tgt_in = torch.tensor([[BOS_ID, *said_ids[:-1]]])
     heard, weights = _listen(model, head, attention, src, tgt_in)
     read = translator.tgt_tokenizer.pieces(tgt_in[0].tolist())
     source_tokens = translator.src_tokenizer.pieces(src[0].tolist())
@@ -235,7 +237,7 @@ def _listen(
     }
     if isinstance(layer, DecoderLayer):
         parts["cross-attention"] = layer.cross_attention
-    with evaluating(model), _recorded(parts) as heard:
+    with _recorded(parts) as heard:
         maps = model.attention_maps(src, tgt_in)._asdict()
         model.output(heard["decoder"].gave[None])
     return heard, maps[head.stack][head.layer - 1, 0, head.head - 1]
@@ -271,9 +273,9 @@ def _head_trace(
         for name in ("query", "key", "value")
     )
     q_len, k_len = len(queries), len(keys)
-    mask = torch.ones(q_len, k_len, dtype=torch.bool, device=queries.device)
+    mask = torch.ones(q_len, k_len, dtype=torch.bool)
     if head.stack == "decoder":
-        mask = causal_mask(q_len, device=queries.device)[0, 0]
+        mask = causal_mask(q_len)[0, 0]
     scores = queries @ keys.T
     scaled = scores / math.sqrt(queries.shape[-1])
     return HeadTrace(
@@ -302,10 +304,9 @@ def _sub_layers(layer: EncoderLayer | DecoderLayer, heard: Mapping[str, _Heard])
         frames["cross-attention"] = layer.cross_attention_residual
     frames["feed-forward"] = layer.feed_forward_residual
     hidden, parts = heard["layer"].given, []
-    with evaluating(layer):
-        for name, frame in frames.items():
-            given, output = heard[name]
-            after = frame.after(hidden, output)
-            parts.append(SubLayer(name, hidden, given, output, hidden + output, after))
-            hidden = after
+    for name, frame in frames.items():
+        given, output = heard[name]
+        after = frame.after(hidden, output)
+        parts.append(SubLayer(name, hidden, given, output, hidden + output, after))
+        hidden = after
     return parts
