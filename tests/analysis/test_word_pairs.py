@@ -73,3 +73,28 @@ def test_all_sentences(split: str) -> None:
                 assert all(key < query for key in keys)
     missing = set() if split == "test" else {wp.MEANT, wp.NOT_MEANT}
     assert seen == set(wp.QUESTIONS) - missing
+
+
+def test_relations_by_hand() -> None:
+    (sentence,) = (
+        each
+        for each in reader.sentences("test")
+        if each.en == "She asks whether I greeted a tired policeman ."
+    )
+    words = sentence.en.split()
+    found = {
+        (p.question, words[p.query], *(words[k] for k in p.keys)) for p in wp.relations(sentence)
+    }
+    assert found == {
+        (wp.OF_VERB, "asks", "She"),
+        (wp.OF_VERB, "greeted", "I"),
+        (wp.OBJECT, "greeted", "policeman"),
+        (wp.NOUN, "a", "policeman"),
+        (wp.OF_ADJECTIVE, "tired", "policeman"),
+    }
+
+
+def test_relations_are_those_of_the_lesson_s_determiners() -> None:
+    for sentence in reader.sentences("test")[:200]:
+        asked = {(p.query, p.keys) for p in wp.word_pairs(sentence) if p.question == wp.NOUN}
+        assert {(p.query, p.keys) for p in wp.relations(sentence) if p.question == wp.NOUN} == asked

@@ -46,6 +46,10 @@ def with_controls(spec: Spec, **values: object) -> Spec:
     spec = copy.deepcopy(spec)
     params = {param["name"]: param for param in spec["params"]}
     for name, value in values.items():
+        if "expr" in params[name]:  # a value of a point selection, which has its control
+            (chosen,) = (param for param in spec["params"] if name in param.get("bind", {}))
+            chosen["value"][0][name] = value
+            continue
         assert "bind" in params[name]
         params[name]["value"] = value
     return spec

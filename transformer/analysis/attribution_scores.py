@@ -5,6 +5,7 @@ record that lesson 09 reads.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,13 @@ from transformer.analysis.alignment import (
     strongest_links,
 )
 from transformer.analysis.attributions import METHODS, hiding, word_attribution
+from transformer.data import corpora
 from transformer.data.parallel import ParallelText, aligned_tokens
 from transformer.evaluation.paired_bootstrap import RESAMPLES, SEED
+from transformer.support import machine
 from transformer.support.errors import UserError
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
 from transformer.trained.translator import Translator
 
 
@@ -111,3 +116,22 @@ def _bounds(text: ParallelText, gold: Sequence[Links]) -> dict[str, list[Links]]
     ]
     one_each = [frozenset({tgt: (src, tgt) for src, tgt in links}.values()) for links in gold]
     return {"place alone": [diagonal_links(*pair) for pair in sizes], "best possible": one_each}
+
+
+def record_attributions(model: str, file: Path) -> dict[str, Any]:
+    """Judge what a model's words take from their source on the test sentences; write the figures.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+
+    Returns:
+        As `attribution_scores`.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
+    scores = attribution_scores(translator, text)
+    origin = provenance(translator.device) | {"model": model, "split": "test"}
+    write_json(file, origin | {"sentences": len(text), "figures": scores})
+    return scores

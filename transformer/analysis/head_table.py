@@ -5,11 +5,15 @@ of roles, `record heads` that of removals; lesson 09 reads both.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformer.analysis.head_roles import name_heads, role_scores
 from transformer.data.embedded import reader
+from transformer.support import machine
 from transformer.support.errors import UserError
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
 from transformer.trained.translator import Translator
 
 CHOSEN_ON, SCORED_ON = "validation", "test"  # splits of the embedded corpus
@@ -57,6 +61,19 @@ def named_roles(translator: Translator) -> dict[str, Any]:
         | {"even": round(each.even, 3), "cases": each.cases, "named": each.named}
         for each in named
     }
+
+
+def record_roles(model: str, file: Path) -> None:
+    """Name a model's heads, and write their roles.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    roles = named_roles(translator)
+    origin = provenance(translator.device) | {"model": model}
+    write_json(file, origin | {"chosen_on": CHOSEN_ON, "scored_on": SCORED_ON, "figures": roles})
 
 
 def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:

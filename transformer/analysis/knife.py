@@ -163,3 +163,27 @@ def heads_each(
         if other is not None:
             swap = swapped_in(other, [head], len(knife.src_tokens))
             yield SWAP, str(head), Cut(swapped=swap)
+
+
+def translations_without(
+    translator: Translator, sentence: str, means: Mapping[Head, Tensor]
+) -> dict[str, dict[Head, str]]:
+    """Translate a sentence without each head in turn, greedily.
+
+    Args:
+        translator: A Transformer with its tokenizers.
+        sentence: Plain text.
+        means: From `mean_outputs`.
+
+    Returns:
+        By way of removing, "by zero" and "by its mean", each head's translation.
+
+    Raises:
+        UserError: the sentence is blank, or the network is no Transformer.
+    """
+    knife, heads = Knife(translator, sentence), all_heads(network_of(translator))
+    ways = {"by zero": {h: torch.zeros_like(means[h]) for h in heads}, "by its mean": means}
+    return {
+        way: {h: knife.text(knife.cut(Cut(constant={h: outputs[h]}))) for h in heads}
+        for way, outputs in ways.items()
+    }

@@ -5,6 +5,7 @@ Not in the paper; Michel et al. (2019), https://arxiv.org/abs/1905.10650, cut he
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,13 +14,20 @@ from tqdm import tqdm
 from transformer.analysis.heads import STACKS, all_heads
 from transformer.analysis.interventions import heads_replaced, mean_outputs
 from transformer.config import BEAM_SIZE
+from transformer.data import corpora
 from transformer.evaluation.paired_bootstrap import paired_bootstrap
 from transformer.evaluation.scores import bleu, count_run_on
 from transformer.model import Transformer
+from transformer.support import machine
 from transformer.support.errors import UserError
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
 from transformer.trained.translator import Translator
 
 Figures = dict[str, float]
+
+SENTENCES = 300  # of the validation text
+MEANS_OVER = 200  # of those that follow, for the heads' mean outputs
 
 
 def removal_scores(
@@ -84,3 +92,21 @@ def _measure(
         figures[name] = float(bleu(said, gold)["score"])
         figures[f"{name}_runs_on"] = count_run_on(said, gold)
     return said, figures
+
+
+def record_removals(model: str, file: Path) -> None:
+    """Measure a model without each of its heads on its validation text, and write the figures.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    src, tgt = text.src[:SENTENCES], text.tgt[:SENTENCES]
+    others = text.src[SENTENCES : SENTENCES + MEANS_OVER]
+    scores = removal_scores(translator, src, tgt, others)
+    origin = provenance(translator.device) | {"model": model, "split": "validation"}
+    sizes = {"sentences": len(src), "means_over": len(others)}
+    write_json(file, origin | sizes | {"figures": scores})

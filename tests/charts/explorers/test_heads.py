@@ -14,23 +14,36 @@ from tests.helpers.vega import (
     SAID,
     SRC,
     as_text,
+    softmaxed,
     some_attention,
     texts,
     title,
     with_controls,
 )
+from transformer.analysis.heads import Head
+from transformer.attention import AttentionMaps
 from transformer.charts.explorers.heads import FILLED, THUMB, heads_explorer
 from transformer.charts.renderer import PICTURE_VERSION
+from transformer.charts.style import TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 
 Spec = dict[str, Any]
-OVERVIEW, SENTENCE, LARGE = range(3)
+OVERVIEW, LARGE, SENTENCE, TRANSLATION = range(4)
+FIRST, SECOND = Head("cross", 1, 2), Head("encoder", 2, 3)
 
 
 def part(spec: Spec, index: int) -> Spec:
-    """One of the three pictures as a chart of its own."""
+    """One of the pictures as a chart of its own; the choice of a head as two plain values."""
     shared = {key: spec[key] for key in ("data", "params", "$schema", "config")}
-    return json.loads(json.dumps(spec["vconcat"][index] | shared))
+    beside, *below = spec["vconcat"]
+    shared = json.loads(json.dumps(shared))
+    (chosen,) = (param for param in shared["params"] if param["name"] == "chosen")
+    shared["params"].remove(chosen)
+    for param in shared["params"]:
+        if param["name"] in chosen["value"][0]:
+            del param["expr"]
+            param["value"] = chosen["value"][0][param["name"]]
+    return json.loads(json.dumps([*beside["hconcat"], *below][index] | shared))
 
 
 @pytest.fixture
@@ -130,4 +143,55 @@ def test_it_says_what_it_shows(spec: Spec) -> None:
     assert "every head" in spec["description"]
     assert " ".join(SRC[:-1]) in spec["description"]
     controls = [param for param in spec["params"] if "bind" in param]
-    assert {param["name"] for param in controls} == {"stack", "layer", "head", "query"}
+    assert {param["name"] for param in controls} == {"stack", "chosen", "query"}
+    (chosen,) = (param for param in controls if param["name"] == "chosen")
+    assert {name: bound["max"] for name, bound in chosen["bind"].items()} == {
+        "layer": NUM_LAYERS,
+        "head": NUM_HEADS,
+    }
+
+
+def removable() -> Spec:
+    heads = [
+        Head(stack, layer, head)
+        for stack in ("encoder", "decoder", "cross")
+        for layer in range(1, NUM_LAYERS + 1)
+        for head in range(1, NUM_HEADS + 1)
+    ]
+    said = {head: f"sans {head}" for head in heads}
+    whole = dict.fromkeys(heads, "le chat")
+    return heads_explorer(some_attention(), 1, {"by zero": said, "by its mean": whole}).to_dict()
+
+
+@pytest.mark.parametrize("head", [FIRST, SECOND])
+def test_a_removed_head_s_translation_is_written_in_another_colour(head: Head) -> None:
+    at = {"stack": head.stack, "layer": head.layer, "head": head.head}
+    for way, text, colour in (
+        ("not", "le chat", "black"),
+        ("by zero", f"sans {head}", TARGET),
+        ("by its mean", "le chat", "black"),
+    ):
+        shown = part(with_controls(removable(), **at, remove=way), TRANSLATION)
+        assert [said for said, *_ in texts(shown, "role-mark")] == [text]
+        assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(shown, vl_version=PICTURE_VERSION)
+        wanted = "Translation with " if way == "not" else "Translation without "
+        assert title(shown) == wanted + str(head) + ("" if way == "not" else f", {way}")
+
+
+def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
+    """What Vega makes of it: a click on a mark with a layer sets the values the sliders move."""
+    compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VERSION)
+    signals = {signal["name"]: signal for signal in compiled["signals"]}
+    for part_of in ("layer", "head"):
+        signal = signals[f"chosen_{part_of}"]
+        (event,) = signal["on"][0]["events"]
+        assert (event["type"], event["filter"]) == ("click", ["datum && datum.layer"])
+        assert f'datum["{part_of}"]' in signal["on"][0]["update"]
+        assert signal["bind"]["input"] == "range"
+        assert signals[part_of]["update"] == f"chosen_{part_of}"
+
+
+def test_many_heads_stand_above_the_large_picture() -> None:
+    weights = [softmaxed(2, 1, 8, *shape) for shape in ((4, 4), (3, 3), (3, 4))]
+    many = some_attention()._replace(maps=AttentionMaps(*weights))
+    assert len(heads_explorer(many).to_dict()["vconcat"]) == 3

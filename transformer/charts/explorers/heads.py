@@ -1,36 +1,53 @@
 """All heads of a model at once, one of them large, and one word's attention as shaded text.
 
 The paper's appendix figures show single heads of one sentence (§3.2.3, appendix); here the
-reader chooses.
+reader chooses, and may take the chosen head away.
 """
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
+from transformer.analysis.heads import Head
 from transformer.charts.cells import unpack
-from transformer.charts.controls import slider
+from transformer.charts.controls import choice, slider
 from transformer.charts.explorers.attention import WEIGHTS, attention_explorer
 from transformer.charts.style import TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.trained.translator import Attention
 
 THUMB = 84  # pixels of a head's small picture, with its margin
+SIDE_BY_SIDE = 400  # pixels of a table of heads beside which the large picture has room
 FILLED = 0.9  # of them are the picture
 LETTER = 8.5  # pixels of a letter of the sentence
 GAP = 1.5  # letters between two tokens
 UNFRAMED = alt.ViewBackground(stroke=None)
 SHOWN = "views[stack]"
+NOT = "not"
+NUM_LETTERS = 80  # of a translation that is seen whole
+TRANSLATED = (
+    f"(remove == '{NOT}' ? 'Translation with ' : 'Translation without ') + stack + ' ' + layer"
+    f" + '.' + head + (remove == '{NOT}' ? '' : ', ' + remove)"
+)
 HERE = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
-def heads_explorer(attention: Attention, query: int = 1) -> alt.VConcatChart:
+def heads_explorer(
+    attention: Attention,
+    query: int = 1,
+    without: Mapping[str, Mapping[Head, str]] | None = None,
+) -> alt.VConcatChart:
     """Draw every head of a stack small, the chosen one large, and what one token looks at.
 
     The controls are those of `attention_explorer`, and `query`, the token that looks: a row of
-    the large picture, from 1.
+    the large picture, from 1. A click on a small head chooses it, as the sliders do.
 
     Args:
         attention: From `Translator.attention`.
         query: The row to begin with.
+        without: By way of removing it, each head's translation when it is gone (from
+            `translations_without`); then there is a control to remove the chosen head.
 
     Raises:
         UserError: the model has no attention, the sentence is too long for a chart, or it has
@@ -40,19 +57,80 @@ def heads_explorer(attention: Attention, query: int = 1) -> alt.VConcatChart:
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows = max(len(attention.src_tokens), len(attention.tgt_tokens))
-    chosen = slider("query", query, 1, rows)
-    chart = alt.vconcat(
-        _overview(num_layers, num_heads),
-        _sentence(attention).add_params(chosen),
-        large,
-        data=data,
-        spacing=14,
-    )
+    large.params = [p for p in large.params if p.name not in ("layer", "head")]
+    heads = _overview(num_layers, num_heads)
+    wide = num_heads * THUMB > SIDE_BY_SIDE
+    pictures = [heads, large] if wide else [_beside(heads, large)]
+    pictures.append(_sentence(attention))
+    controls = [*_clicked(), slider("query", query, 1, rows)]
+    if without is not None:
+        _add_translations(data.values, attention.translation, without)
+        pictures.append(_translation())
+        controls.append(choice("remove", NOT, [NOT, *without]))
+    chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
     return chart.resolve_scale(color="independent").properties(
-        description="Three pictures of attention weights. Above, every head of the chosen stack, "
+        description="Three pictures of attention weights. First, every head of the chosen stack, "
         f"small: a row for each of {num_layers} layers, a column for each of {num_heads} heads. "
-        "Between, the tokens that may be attended to, shaded by how much one token, the query, "
-        f"attends to each. Below: {large.description}"
+        "Last, the tokens that may be attended to, shaded by how much one token, the query, "
+        f"attends to each. Between: {large.description}"
+    )
+
+
+def _beside(left: alt.LayerChart, right: alt.Chart) -> alt.HConcatChart:
+    """Put two pictures side by side, each with colours of its own."""
+    return alt.hconcat(left, right, spacing=24).resolve_scale(color="independent")
+
+
+def _clicked() -> list[alt.Parameter]:
+    """Give the chosen head's layer and number to all pictures, by the names they know."""
+    return [alt.param(name=part, expr=f"chosen_{part}") for part in ("layer", "head")]
+
+
+def _by_click(num_layers: int, num_heads: int) -> alt.Parameter:
+    """Make a choice of layer and head that a click on a head changes, and two sliders do."""
+    last = {"layer": num_layers, "head": num_heads}
+    return alt.selection_point(
+        name="chosen",
+        fields=list(last),
+        bind={
+            part: alt.binding_range(min=1, max=most, step=1, name=f"{part} ")
+            for part, most in last.items()
+        },
+        on="click[datum && datum.layer]",
+        clear=False,
+        value=[{"layer": num_layers, "head": 1}],
+    )
+
+
+def _add_translations(
+    rows: Sequence[dict[str, Any]], whole: str, without: Mapping[str, Mapping[Head, str]]
+) -> None:
+    """Write into each head's row what is said with it and without it."""
+    for row in rows:
+        head = Head(row["stack"], row["layer"], row["head"])
+        row["said"] = {NOT: whole} | {way: said[head] for way, said in without.items()}
+
+
+def _translation() -> alt.Chart:
+    """Write the translation under the table of heads; in orange where it is another."""
+    return (
+        alt.Chart()
+        .transform_filter(HERE)
+        .transform_calculate(now="datum.said[remove]", same=f"datum.now == datum.said['{NOT}']")
+        .mark_text(align="left", fontSize=14, aria=False)
+        .encode(
+            x=alt.value(0),
+            y=alt.value(8),
+            text="now:N",
+            color=alt.condition("datum.same", alt.value("black"), alt.value(TARGET)),
+        )
+        .properties(
+            name="translation",
+            width=NUM_LETTERS * LETTER,
+            height=18,
+            view=UNFRAMED,
+            title=alt.Title(text=alt.ExprRef(TRANSLATED), anchor="start"),
+        )
     )
 
 
@@ -77,6 +155,7 @@ def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
     )
     title = alt.Title(text=alt.ExprRef(f"{SHOWN}.title + ', every head'"), anchor="start")
+    small = small.properties(name="overview").add_params(_by_click(num_layers, num_heads))
     return (small + _frame()).properties(
         title=title, width=num_heads * THUMB, height=num_layers * THUMB, view=UNFRAMED
     )

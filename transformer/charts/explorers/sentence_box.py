@@ -1,18 +1,21 @@
 """A line to type a sentence in, and below it what a model does with it (a kernel needed)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import altair as alt
 import ipywidgets as widgets
+from torch import Tensor
 
 from transformer.analysis.heads import Head
+from transformer.analysis.knife import translations_without
 from transformer.analysis.trace import FINDER, trace
 from transformer.charts.explorers.heads import heads_explorer
+from transformer.charts.explorers.knife import knife_explorer
 from transformer.charts.explorers.trace import trace_explorer
 from transformer.charts.renderer import HTML
 from transformer.support.colab import on_colab
 from transformer.support.errors import UserError
-from transformer.trained.translator import Attention, Translator
+from transformer.trained.translator import Translator
 
 Answer = Callable[[str], tuple[str, alt.TopLevelMixin]]
 
@@ -20,7 +23,7 @@ Answer = Callable[[str], tuple[str, alt.TopLevelMixin]]
 def sentence_box(
     translator: Translator,
     sentence: str,
-    draw: Callable[[Attention], alt.TopLevelMixin] = heads_explorer,
+    means: Mapping[Head, Tensor] | None = None,
 ) -> widgets.VBox:
     """Show a sentence's translation and attention, anew whenever the reader types another.
 
@@ -30,12 +33,13 @@ def sentence_box(
     Args:
         translator: The model.
         sentence: What stands in the line at first.
-        draw: Makes the picture of an attention.
+        means: From `mean_outputs`; with them the chosen head can be removed.
     """
 
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
         attention = translator.attention(text)
-        return attention.translation, draw(attention)
+        without = None if means is None else translations_without(translator, text, means)
+        return attention.translation, heads_explorer(attention, without=without)
 
     return _box(translator, sentence, answer)
 
@@ -58,6 +62,27 @@ def trace_box(
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
         made = trace(translator, text, head)
         return made.target.text, trace_explorer(made, part)
+
+    return _box(translator, sentence, answer)
+
+
+def knife_box(
+    translator: Translator,
+    sentence: str,
+    means: Mapping[Head, Tensor] | None = None,
+    edges: bool = False,
+) -> widgets.VBox:
+    """Take something away from whatever sentence the reader types; as `sentence_box` otherwise.
+
+    Args:
+        translator: The model, a Transformer; it translates greedily.
+        sentence: What stands in the line at first.
+        means, edges: As for `knife_explorer`.
+    """
+
+    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
+        chart = knife_explorer(translator, text, means=means, edges=edges)
+        return translator.translate([text], beam_size=1)[0], chart
 
     return _box(translator, sentence, answer)
 
