@@ -1,0 +1,72 @@
+"""The speed of an exported model is a ratio within a round."""
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.experiments import export_speed
+from transformer.support.files import read_json
+
+
+def slow(seconds: float, wrong: str = "") -> export_speed.Translate:
+    """Upper-case sentences, each in some seconds of a clock that nothing else moves."""
+
+    def translate(sentences: list[str]) -> list[str]:
+        CLOCK[0] += seconds * len(sentences)
+        return ["?" if sentence == wrong else sentence.upper() for sentence in sentences]
+
+    return translate
+
+
+CLOCK = [0.0]
+
+
+def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
+    monkeypatch.setattr(export_speed, "ALONE", 2)
+    engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
+    figures = export_speed.compare(slow(0.5), engines, ["a", "b", "c"])
+    assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
+    assert figures["half"]["equal"] == 2
+    assert figures["twice"]["together"] == {
+        "times_our_speed": 2.0,
+        "lowest_and_highest": [2.0, 2.0],
+        "seconds": [0.75] * 5,
+        "our_seconds": [1.5] * 5,
+    }
+    assert figures["half"]["one_by_one"]["times_our_speed"] == 0.5
+    assert figures["half"]["one_by_one"]["our_seconds"] == [1.0] * 5
+
+
+@pytest.mark.slow
+def test_a_model_is_measured_in_every_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("ctranslate2", "onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="needs the extra [export]")
+    monkeypatch.setattr(export_speed, "ROUNDS", 1)
+    monkeypatch.setattr(export_speed, "TOGETHER", 7)
+    threads = torch.get_num_threads()
+    export_speed.record_speed("demo-en-fr", tmp_path / "export.json")
+    assert torch.get_num_threads() == threads
+    made = read_json(tmp_path / "export.json")
+    assert {"command", "commit", "hardware", "date"} < set(made)
+    assert "1 thread" in made["hardware"]
+    assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
+    assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
+
+
+def test_what_is_recorded_says_so_for_de_en() -> None:
+    """README's figures: every caption is translated as by us."""
+    from transformer.support.paths import results_folder
+
+    made = read_json(results_folder() / export_speed.RECORD)
+    assert made["model"] == "de-en"
+    for engine, found in made["figures"].items():
+        assert found["equal"] == found["sentences"] == 1000, engine
+        for way in ("together", "one_by_one"):
+            low, high = found[way]["lowest_and_highest"]
+            assert 0 < low <= found[way]["times_our_speed"] <= high
+            assert len(found[way]["seconds"]) == made["rounds"]
