@@ -242,6 +242,20 @@ def record_contrasts(options: argparse.Namespace) -> int:
     return 0
 
 
+def record_export(options: argparse.Namespace) -> int:
+    """Measure a model's speed in other engines beside ours; write and print the ratios."""
+    from transformer.experiments import export_speed
+
+    record = export_speed.record_speed(options.model, _kept(export_speed.RECORD))
+    for engine, found in record["figures"].items():
+        alone, together = (found[way]["times_our_speed"] for way in ("one_by_one", "together"))
+        print(
+            f"{engine}: {found['equal']} of {found['sentences']} translations equal; "
+            f"{together} times our speed, one by one {alone}"
+        )
+    return 0
+
+
 def _add_experiment(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument(
@@ -337,6 +351,13 @@ WHATS = (
         record_contrasts,
         "de-en --record contrasts.json",
         _add_loss,
+    ),
+    What(
+        "export",
+        "measure how fast one exported model is beside ours, for data/results/bench",
+        record_export,
+        "de-en",
+        add_model,
     ),
     What(
         "experiment",
