@@ -1,0 +1,95 @@
+"""Build the course's site into build/site: `python docs/site/build.py`, or `make site`.
+
+It needs the extra [site], and Node for the formulas. Nothing is executed; the finished site
+needs no network and works from a folder.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT)]
+
+BUILD = ROOT / "build"
+SOURCES, STATIC, SITE = BUILD / "site-sources", BUILD / "site-static", BUILD / "site"
+KATEX = ROOT / ".venv" / "node" / "node_modules" / "katex" / "dist"
+LEFT_OUT = (".*", "__pycache__", "build", "dist", "runs", "cache", "tests", "*.safetensors")
+OTHER_FONTS = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\(\"\w+\"\)")
+
+
+def stage() -> None:
+    """Lay out the sources: a copy of the repository's texts, and the pages that are written."""
+    from course_site.lessons import read_lessons
+    from course_site.package import Package
+    from course_site.package_pages import write_pages
+
+    shutil.rmtree(SOURCES, ignore_errors=True)
+    shutil.copytree(ROOT, SOURCES, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    opening = (HERE / "index.md").read_text(encoding="utf-8").replace("](../../", "](")
+    (SOURCES / "index.md").write_text(opening, encoding="utf-8")
+    write_pages(Package(ROOT), read_lessons(ROOT), SOURCES)
+
+
+def bundle() -> None:
+    """Put what pages load beside them: Vega as vl-convert ships it, KaTeX's style and fonts."""
+    import vl_convert
+    from course_site.outputs import VEGALITE_VERSION
+
+    fonts = STATIC / "katex" / "fonts"
+    fonts.mkdir(parents=True, exist_ok=True)
+    script = vl_convert.javascript_bundle(
+        "window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE_VERSION
+    )
+    # In a scope of its own: Sphinx's scripts and Vega's share short names.
+    (STATIC / "vega.js").write_text(f"(() => {{\n{script}\n}})();\n", encoding="utf-8")
+    for font in (KATEX / "fonts").glob("*.woff2"):
+        shutil.copy(font, fonts)
+    style = OTHER_FONTS.sub("", (KATEX / "katex.min.css").read_text(encoding="utf-8"))
+    (STATIC / "katex" / "katex.min.css").write_text(style, encoding="utf-8")
+
+
+def main() -> int:
+    """Build the site anew; the exit status is Sphinx's, which takes a warning for a failure."""
+    from course_site.live import copy_live_page
+
+    start = time.monotonic()
+    if shutil.which("node") is None or not KATEX.is_dir():
+        sys.exit("The site needs Node for its formulas: install node and npm, then `make site`")
+    stage()
+    bundle()
+    shutil.rmtree(SITE, ignore_errors=True)
+    options = [
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        "-c",
+        HERE,
+        "-E",
+        "-d",
+        BUILD / "site-doctrees",
+    ]
+    command = [sys.executable, "-m", "sphinx", *map(str, [*options, SOURCES, SITE])]
+    status = subprocess.run(command, check=False).returncode
+    if status:
+        return status
+    copy_live_page(ROOT, SITE)
+    files = [path for path in SITE.rglob("*") if path.is_file()]
+    pages = sum(path.suffix == ".html" for path in files)
+    size = sum(path.stat().st_size for path in files) / 1e6
+    print(f"{pages} pages, {size:.1f} MB, {time.monotonic() - start:.0f} s, no warning")
+    print(
+        f"Open {(SITE / 'index.html').relative_to(ROOT)}; the page that translates needs a server:"
+    )
+    print(f"python -m http.server --directory {SITE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""What the site knows of the lessons: number, title, how they open, and what they name."""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from course_site.docstrings import inline
+
+NAMED = re.compile(r"(?<![\w./-])transformer(?:\.\w+)+")
+MEMBERS = re.compile(r"`(transformer[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
+SET_UP = "tag_colab"
+IMPORTED = re.compile(r"from (transformer[\w.]*) import \(?([\w, \n]+)")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's notebook.
+
+    Attributes:
+        path: Its file.
+    """
+
+    path: Path
+
+    @property
+    def stem(self) -> str:
+        """`02_attention`."""
+        return self.path.stem
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """Its cells, as they are stored."""
+        cells: list[dict[str, Any]] = json.loads(self.path.read_text(encoding="utf-8"))["cells"]
+        return cells
+
+    @property
+    def number(self) -> str:
+        """`02`."""
+        return self.stem.partition("_")[0]
+
+    @property
+    def name(self) -> str:
+        """Its title without the number."""
+        return source(self.cells[0]).partition("\n")[0].removeprefix(f"# {self.number} · ")
+
+    @property
+    def opening(self) -> str:
+        """The first paragraph below the title, on one line."""
+        return " ".join(source(self.cells[0]).split("\n\n")[1].split())
+
+    @property
+    def sections(self) -> str:
+        """The sections of the paper, as the lesson's header names them."""
+        found = re.search(r"\*\*Paper sections:\*\* (.*?)\n- ", source(self.cells[0]), re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The dotted names in its text and its code, `transformer.data.bpe` among them."""
+        text = "\n".join(map(source, self.cells))
+        found = set(NAMED.findall(text))
+        for package, members in MEMBERS.findall(text):
+            found |= {f"{package}.{member}" for member in re.findall(r"`([\w.]+)`", members)}
+        for package, members in IMPORTED.findall(text):
+            found |= {f"{package}.{member}" for member in re.findall(r"\w+", members)}
+        return frozenset(found)
+
+
+def source(cell: dict[str, Any]) -> str:
+    """The text of a cell."""
+    return "".join(cell["source"])
+
+
+def read_lessons(root: Path) -> list[Lesson]:
+    """Give the lessons of a course in their order."""
+    return [Lesson(path) for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
+
+
+def leave_out_set_up(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out the cell that sets up Colab: on a page it does nothing."""
+    for cell in list(doctree.findall(nodes.container)):
+        if SET_UP in cell["classes"]:
+            cell.parent.remove(cell)
+
+
+class Lessons(SphinxDirective):
+    """The lessons, each with its number, its title and how it opens."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give them as a list that the style sheet draws as cards."""
+        cards = nodes.bullet_list(classes=["cards"])
+        for lesson in read_lessons(self.config.course_root):
+            self.env.note_dependency(str(lesson.path))
+            page = f"notebooks/{lesson.stem}.html"
+            link = nodes.reference(
+                "", "", nodes.inline(text=lesson.number), nodes.Text(f" {lesson.name}"), refuri=page
+            )
+            opening = nodes.paragraph("", "", *inline(lesson.opening))
+            paper = nodes.paragraph("", f"Paper: {lesson.sections}", classes=["paper"])
+            title = nodes.paragraph("", "", link, classes=["card-title"])
+            cards += nodes.list_item("", title, opening, paper)
+        return [cards]

@@ -1,0 +1,47 @@
+"""The page that translates in the browser: it is copied into the site, and lesson 00 leads to it."""
+
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+MODELS = ("demo-en-fr", "demo-fr-en", "de-en", "fr-en", "en-fr")
+FILES = (
+    "model.safetensors",
+    "src_tokenizer.json",
+    "tgt_tokenizer.json",
+    "recipe.json",
+    "card.json",
+)
+FIRST_LESSON = "notebooks/00_start_here"
+INVITATION = "Translate in the browser"
+
+
+def copy_live_page(root: Path, site: Path) -> None:
+    """Put the page and the models that it reads into a finished site.
+
+    Args:
+        root: The course's folder: `docs/live/` and `data/models/` in it.
+        site: The site's; it gets `live/` and `live/models/NAME/`.
+    """
+    shutil.copytree(root / "docs" / "live", site / "live", dirs_exist_ok=True)
+    for name in MODELS:
+        folder = site / "live" / "models" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in FILES:
+            shutil.copyfile(root / "data" / "models" / name / file, folder / file)
+
+
+def link_live_page(app: Sphinx, doctree: nodes.document) -> None:
+    """Lead from the head of the first lesson to the page that translates."""
+    if app.env.docname != FIRST_LESSON:
+        return
+    link = nodes.reference("", INVITATION, refuri="../live/index.html", internal=True)
+    text = nodes.Text(
+        ": type a sentence, and one of the course's models translates it in the page."
+    )
+    first = next(doctree.findall(nodes.bullet_list))
+    first.parent.insert(
+        first.parent.index(first), nodes.paragraph("", "", link, text, classes=["live"])
+    )

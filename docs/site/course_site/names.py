@@ -1,0 +1,62 @@
+"""Every name of the package that a text says in code leads to its page."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from course_site.package import Package, Place
+
+NAME = re.compile(r"transformer(?:\.\w+)+|transformer/[\w/]*(?:\.py)?")
+MEMBER = re.compile(r"[\w.]+")
+
+
+def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make links of the names on a page; a name of the page itself stays as it is."""
+    package: Package = app.config.course_package
+    for literal, name in _names(doctree):
+        place = package.find(name)
+        if place is None or place.page == page:
+            continue
+        link = nodes.reference("", "", refuri=_address(app, page, place), internal=True)
+        literal.replace_self(link)
+        link += literal
+
+
+def leave_words(
+    app: Sphinx, env: BuildEnvironment, node: nodes.Element, words: nodes.Element
+) -> nodes.Element | None:
+    """A link to what the repository has and the site has not, such as a folder, is its words."""
+    target = app.config.course_root / Path(node["refdoc"]).parent / node["reftarget"]
+    return words if target.exists() else None
+
+
+def _names(doctree: nodes.document) -> Iterator[tuple[nodes.literal, str]]:
+    """The pieces of code that are names, with the whole name of each."""
+    for literal in list(doctree.findall(nodes.literal)):
+        linked = isinstance(literal.parent, nodes.reference | nodes.title)
+        if not linked and NAME.fullmatch(literal.astext()):
+            members = list(_members(literal))
+            yield literal, literal.astext()
+            yield from members
+
+
+def _members(literal: nodes.literal) -> Iterator[tuple[nodes.literal, str]]:
+    """What follows a folder's name in brackets: `transformer.data` (`corpora`, `bpe`)."""
+    siblings = literal.parent.children[literal.parent.index(literal) + 1 :]
+    if not siblings or not siblings[0].astext().lstrip().startswith("("):
+        return
+    for sibling in siblings:
+        text = sibling.astext()
+        if isinstance(sibling, nodes.literal) and MEMBER.fullmatch(text):
+            yield sibling, f"{literal.astext()}.{text}"
+        elif not isinstance(sibling, nodes.Text) or ")" in text:
+            return
+
+
+def _address(app: Sphinx, page: str, place: Place) -> str:
+    address = app.builder.get_relative_uri(page, place.page)
+    return f"{address}#{place.anchor}" if place.anchor else address

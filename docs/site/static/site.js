@@ -1,0 +1,23 @@
+// What scrolls sideways can be reached with the keyboard.
+const SCROLLS = "pre, .table-wrapper, .chart, .math, .katex-display";
+
+function reachable() {
+  for (const part of document.querySelectorAll(SCROLLS)) {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  reachable();
+  for (const chart of document.querySelectorAll(".chart")) {
+    chart.addEventListener("drawn", reachable);
+  }
+});
+window.addEventListener("load", reachable);
+window.addEventListener("resize", reachable);
+
+// The search shows a passage of each page that it finds; from a folder no page may be read.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

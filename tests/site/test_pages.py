@@ -1,0 +1,158 @@
+"""What the extension makes of docstrings, lessons and stored pictures; it needs the extra [site]."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sphinx", reason="needs the extra [site]")
+
+from course_site import lessons, live, names, outputs
+from course_site.docstrings import to_nodes
+from course_site.package import Package
+from docutils import nodes
+from docutils.utils import new_document
+
+from tests.helpers import ROOT
+from transformer.charts import renderer
+
+DOCSTRING = """Do `it`, on
+two lines.
+
+Args:
+    x, y: Numbers, which
+        go on.
+    **options: More.
+
+Returns:
+    The sum: `x` and y.
+
+- one
+- two
+  lines
+
+    code(1)
+"""
+
+
+def test_a_docstring_is_paragraphs_entries_lists_and_code() -> None:
+    found = to_nodes(DOCSTRING)
+    assert [type(node).__name__ for node in found] == [
+        *("paragraph", "rubric", "definition_list", "rubric", "paragraph"),
+        *("bullet_list", "literal_block"),
+    ]
+    assert found[0].astext() == "Do it, on two lines."
+    assert [term.astext() for term in found[2].findall(nodes.term)] == ["x, y", "**options"]
+    assert "Numbers, which go on." in found[2].astext()
+    assert found[4].astext() == "The sum: x and y."
+    assert [item.astext() for item in found[5].findall(nodes.list_item)] == ["one", "two lines"]
+    assert found[6].astext() == "code(1)"
+
+
+def notebook(folder: Path, *cells: dict[str, Any]) -> lessons.Lesson:
+    path = folder / "03_a_subject.ipynb"
+    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    return lessons.Lesson(path)
+
+
+HEAD = """# 03 · A subject
+
+It opens
+so.
+
+- **Paper sections:** §1,
+  §2
+- **Modules:** `transformer.data` (`bpe`, `words`), `transformer.masks`"""
+
+
+def test_a_lesson_says_what_it_is_and_what_it_names(tmp_path: Path) -> None:
+    code = "from transformer.model import (\n    Transformer,\n)"
+    lesson = notebook(tmp_path, {"source": [HEAD]}, {"source": [code]})
+    assert (lesson.number, lesson.name, lesson.opening) == ("03", "A subject", "It opens so.")
+    assert lesson.sections == "§1, §2"
+    assert {"transformer.data.bpe", "transformer.masks", "transformer.model"} <= lesson.modules
+    assert "transformer.model.Transformer" in lesson.modules
+
+
+def test_the_form_of_charts_is_the_one_that_the_renderer_stores() -> None:
+    assert outputs.VEGALITE == renderer.VEGALITE
+    assert outputs.VEGALITE_VERSION == renderer.PICTURE_VERSION
+
+
+SPEC = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+    "data": {"values": [{"a": "</script>", "b": 2}]},
+    "mark": "bar",
+    "encoding": {
+        "x": {"field": "a", "type": "nominal"},
+        "y": {"field": "b", "type": "quantitative"},
+    },
+}
+
+
+def stored(alt: str | None, spec: dict[str, Any] | None) -> dict[str, Any]:
+    data = {"image/png": "aGVsbG8=", "text/plain": ["In ", "words."]}
+    metadata = {"image/png": {"alt": alt}} if alt else {}
+    return {"data": data | ({outputs.VEGALITE: spec} if spec else {}), "metadata": metadata}
+
+
+def test_pictures_get_their_words_and_charts_their_drawing(tmp_path: Path) -> None:
+    two = [stored("A line.", None), stored(None, SPEC)]
+    lesson = notebook(tmp_path, {"source": []}, {"source": [], "outputs": two})
+    page = new_document("page")
+    page += [nodes.image(uri=f"jupyter_execute/{name}.png") for name in "ab"]
+    page += nodes.image(uri="https://example.org/badge.svg", alt="Open it")
+    app: Any = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace(docname=lesson.stem))
+    outputs.describe_pictures(app, page)
+    assert [image["alt"] for image in page.findall(nodes.image)] == ["A line.", "In words."]
+    (chart,) = page.findall(nodes.container)
+    text = chart.children[1].astext()
+    assert text.startswith('<script type="application/json">')
+    assert text.count("</script>") == 1  # the data cannot end the element
+    drawing, options = json.loads(text.removeprefix('<script type="application/json">')[:-9])
+    assert drawing["marks"][0]["type"] == "rect"
+    assert options == {}
+    assert page.children[-1].astext() == "Open it"
+
+
+def test_every_name_in_code_leads_to_its_page() -> None:
+    builder = SimpleNamespace(get_relative_uri=lambda page, target: f"../{target}.html")
+    config = SimpleNamespace(course_package=Package(ROOT))
+    app: Any = SimpleNamespace(builder=builder, config=config)
+    page = new_document("page")
+    said = ["transformer.data", "bpe", "transformer.masks.causal_mask", "torch.nn", "bpe"]
+    between = ["", " (", "), ", ", ", ", "]
+    text = nodes.paragraph()
+    for before, name in zip(between, said, strict=True):
+        text += [nodes.Text(before), nodes.literal(text=name)]
+    page += text
+    names.link_names(app, page, "notebooks/01_text")
+    links = [(link.astext(), link["refuri"]) for link in page.findall(nodes.reference)]
+    assert links == [
+        ("transformer.data", "../package/data/index.html"),
+        ("bpe", "../package/data/bpe.html"),
+        ("transformer.masks.causal_mask", "../package/masks.html#causal_mask"),
+    ]
+
+
+def test_the_live_page_gets_its_models(tmp_path: Path) -> None:
+    root, site = tmp_path / "course", tmp_path / "site"
+    (root / "docs" / "live" / "js").mkdir(parents=True)
+    (root / "docs" / "live" / "js" / "page.js").write_text("1")
+    for name in live.MODELS:
+        (root / "data" / "models" / name).mkdir(parents=True)
+        for file in (*live.FILES, "log.jsonl"):
+            (root / "data" / "models" / name / file).write_text(name)
+    live.copy_live_page(root, site)
+    assert (site / "live" / "js" / "page.js").read_text() == "1"
+    for name in live.MODELS:
+        folder = site / "live" / "models" / name
+        assert sorted(file.name for file in folder.iterdir()) == sorted(live.FILES)
+
+
+def test_every_model_of_the_live_page_is_shipped() -> None:
+    for name in live.MODELS:
+        for file in live.FILES:
+            assert (ROOT / "data" / "models" / name / file).is_file()
