@@ -178,7 +178,7 @@ STRANGE: dict[str, tuple[Any, str]] = {
     "odd": (lambda *args: Odd(), "type Odd"),
     "too few arguments": (lambda: 1, "TypeError"),
     "complex": (lambda *args: 1j, "type complex"),
-    "no tensor": (lambda *args: "no", "type str"),
+    "no tensor": (lambda *args: b"no", "type bytes"),
     "self": (holds_itself, ""),
     "meta": (lambda *args: torch.empty(7, 5, device="meta"), ""),
     "wrong shape": (lambda *args: torch.zeros(7, 5, 3), ""),

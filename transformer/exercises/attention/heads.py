@@ -14,7 +14,7 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]  # of queries, keys, values, and
 def my_multi_head(
     query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
 ) -> Tensor:
-    """(batch, q_len, d_model) and (batch, k_len, d_model) -> (batch, q_len, d_model)."""
+    """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
     w_q, w_k, w_v, w_o = weights
     heads = []
     for joined in (query @ w_q, memory @ w_k, memory @ w_v):

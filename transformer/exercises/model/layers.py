@@ -177,7 +177,7 @@ def _layer_cases() -> list[Case]:
     generator = torch.Generator().manual_seed(0)
     cases: list[Case] = []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
-        ((1, 1, 2, 1, 2), (1, 2, 2, 1, 3), (1, 3, 3, 2, 4), (2, 3, 5, 1, 7), (2, 5, 3, 3, 6))
+        ((1, 2, 2, 1, 3), (1, 3, 2, 1, 2), (1, 3, 3, 2, 4), (2, 3, 5, 1, 7), (2, 5, 3, 3, 6))
     ):
         hidden = torch.randn(batch, tgt_len, d_model, generator=generator).round(decimals=1)
         memory = torch.randn(batch, src_len, d_model, generator=generator).round(decimals=1)
