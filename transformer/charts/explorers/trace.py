@@ -154,17 +154,7 @@ def _table(longest: int) -> alt.LayerChart:
         line="datum.q + 0.5",
         label=f"datum.word ? datum.word : isValid(datum.value) ? {room} : {struck}",
     )
-    rows = alt.Axis(
-        title=None,
-        values=[place + 0.5 for place in range(longest)],
-        labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
-        labelFontSize=12,
-        labelLimit=180,
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-        grid=False,
-    )
+    rows = _labels(longest)
     down = alt.Scale(domain=[longest, 0], nice=False)
     y = alt.Y("q:Q", scale=down, axis=rows)
     across = alt.Scale(domain=[0, 1], nice=False)
@@ -185,6 +175,21 @@ def _table(longest: int) -> alt.LayerChart:
     layers = alt.layer(*grounds, _text(base, "label", 12, down, rows), frame, heads)
     return layers.resolve_scale(color="independent").properties(
         width=WIDTH, height=ROW * longest, view=UNFRAMED
+    )
+
+
+def _labels(longest: int) -> alt.Axis:
+    """Name the rows, as many as the chosen step has."""
+    return alt.Axis(
+        title=None,
+        values=[place + 0.5 for place in range(longest)],
+        labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
+        labelFontSize=12,
+        labelLimit=180,
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+        grid=False,
     )
 
 
