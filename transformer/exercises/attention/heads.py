@@ -170,8 +170,8 @@ multi_head = Exercise(
         "A head takes a piece of the *width*, with all tokens in it: joined.unflatten(-1, "
         "(num_heads, -1)) makes two axes of the last, then transpose(1, 2) brings the heads "
         "before the tokens. Keys and values come from `memory`.",
-        "Scores are queries @ keys.mT / math.sqrt(queries.shape[-1]); of the heads' width, then. "
-        "The mask meets them as it is.",
+        "Scores are queries @ keys.mT / math.sqrt(queries.shape[-1]), the root of one head's "
+        "width; the mask fits them as it is.",
         "To join, go back the way you came: transpose(1, 2), then flatten(2), then @ w_o.",
     ),
     worked=[

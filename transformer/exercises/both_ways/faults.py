@@ -140,11 +140,11 @@ fault = Exercise(
         ),
         Wrong(
             never_reads_the_loss,
-            "The weights move, but which way? The loss tells: `step` gives it.",
+            "The weights move, but which way? The loss, which `step` returns, tells you.",
         ),
         Wrong(
             all_or_none,
-            "Here some tensors do move. That is another fault than none moving.",
+            "Some tensors do move here. That is not the same fault as nothing moving.",
         ),
         Wrong(
             satisfied_if_all_moves,

@@ -208,7 +208,7 @@ sample = Exercise(
         ),
         Wrong(
             place_for_token,
-            "This is the token's place in the order of probability. Asked for is the token itself.",
+            "This is the token's place in the order of probability. Give the token itself.",
         ),
         Wrong(least_first, "You begin with the *least* probable token."),
     ],

@@ -264,7 +264,7 @@ decoder_layer = Exercise(
         ),
         Wrong(
             never_drops,
-            "Dropout is missing. It goes over the output of each sub-layer, before the sum.",
+            "Dropout is missing. It belongs on the output of each sub-layer, before the sum.",
         ),
     ],
 )

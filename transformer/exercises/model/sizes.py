@@ -37,6 +37,21 @@ def not_divided(parameters: int, d_model: int, d_ff: int, num_layers: int) -> in
     return my_vocabulary(parameters, d_model, d_ff, num_layers) * d_model
 
 
+def biases_in_attention(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
+    """Give the projections of attention a bias each."""
+    return my_vocabulary(parameters - num_layers * 12 * d_model, d_model, d_ff, num_layers)
+
+
+def three_projections(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
+    """Forget the projection that joins the heads."""
+    return my_vocabulary(parameters + num_layers * 3 * d_model**2, d_model, d_ff, num_layers)
+
+
+def no_norms(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
+    """Forget that normalisation learns a gain and a bias."""
+    return my_vocabulary(parameters + num_layers * 10 * d_model, d_model, d_ff, num_layers)
+
+
 def _searched(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
     """Try vocabularies until the count fits."""
     config = ModelConfig(d_model=d_model, d_ff=d_ff, num_layers=num_layers, num_heads=1)
@@ -69,6 +84,9 @@ vocabulary = Exercise(
     hints=(
         "Everything but the embedding depends on d_model, d_ff and num_layers alone: count that "
         "first, and subtract it.",
+        "An attention has four matrices of d_model x d_model: for queries, keys, values, and to "
+        "join the heads. The feed-forward network has two matrices and two biases; a norm has a "
+        "gain and a bias of d_model components.",
         "An encoder layer has one attention and two norms, a decoder layer two and three; there "
         "are num_layers of each.",
         "What is left is one matrix, types x d_model, since embeddings and softmax share it.",
@@ -84,6 +102,15 @@ vocabulary = Exercise(
         ),
         Wrong(one_stack, "There are two stacks; you subtract the decoder only."),
         Wrong(one_layer_each, "Each stack has num_layers layers, and you subtract one."),
+        Wrong(
+            biases_in_attention,
+            "The projections of attention have no biases (§3.2.2 writes none).",
+        ),
+        Wrong(
+            three_projections,
+            "Queries, keys and values make three matrices. A fourth, W^O, joins the heads.",
+        ),
+        Wrong(no_norms, "Each norm learns a gain and a bias for every component."),
         Wrong(
             not_divided,
             "So many numbers are left for the embedding. How many rows of d_model make that?",

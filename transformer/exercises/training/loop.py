@@ -249,8 +249,8 @@ train = Exercise(
         ),
         Wrong(
             rate_of_the_step_before,
-            "You set the rate after the step, so it is one step late, and the first step has "
-            "Adam's own.",
+            "You set the rate after the step, so it comes one step late, and the first step has "
+            "Adam's default.",
         ),
         Wrong(
             one_rate_for_all,
