@@ -16,7 +16,8 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 BUILD = ROOT / "build"
-SOURCES, STATIC, SITE = BUILD / "site-sources", BUILD / "site-static", BUILD / "site"
+SOURCES, STATIC = BUILD / "site-sources", BUILD / "site-static"
+DOCTREES, SITE = BUILD / "site-doctrees", BUILD / "site"
 KATEX = ROOT / ".venv" / "node" / "node_modules" / "katex" / "dist"
 LEFT_OUT = (".*", "__pycache__", "build", "dist", "runs", "cache", "tests", "*.safetensors")
 OTHER_FONTS = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\(\"\w+\"\)")
@@ -63,18 +64,7 @@ def main() -> int:
     stage()
     bundle()
     shutil.rmtree(SITE, ignore_errors=True)
-    options = [
-        "-W",
-        "--keep-going",
-        "-q",
-        "-b",
-        "html",
-        "-c",
-        HERE,
-        "-E",
-        "-d",
-        BUILD / "site-doctrees",
-    ]
+    options = ["-W", "--keep-going", "-q", "-E", "-b", "html", "-c", HERE, "-d", DOCTREES]
     command = [sys.executable, "-m", "sphinx", *map(str, [*options, SOURCES, SITE])]
     status = subprocess.run(command, check=False).returncode
     if status:
@@ -84,10 +74,8 @@ def main() -> int:
     pages = sum(path.suffix == ".html" for path in files)
     size = sum(path.stat().st_size for path in files) / 1e6
     print(f"{pages} pages, {size:.1f} MB, {time.monotonic() - start:.0f} s, no warning")
-    print(
-        f"Open {(SITE / 'index.html').relative_to(ROOT)}; the page that translates needs a server:"
-    )
-    print(f"python -m http.server --directory {SITE.relative_to(ROOT)}")
+    print("Open build/site/index.html. The page that translates needs a server:")
+    print("python -m http.server --directory build/site")
     return 0
 
 

@@ -44,6 +44,7 @@ html_static_path = ["static", str(ROOT / "build" / "site-static")]
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_scaled_image_link = False
+html_use_index = False
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

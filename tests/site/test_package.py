@@ -19,6 +19,16 @@ README = """
 ## Glossary
 """
 
+SECOND = '''"""Two
+lines."""
+
+class C:
+    """A C."""
+
+    def m(self):
+        """M."""
+'''
+
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
@@ -26,7 +36,7 @@ def course(tmp_path: Path) -> Path:
     for name, text in {
         "__init__.py": '"""The package."""\n',
         "first.py": '"""One.\n\nMore."""\n\ndef f():\n    """Do f."""\n',
-        "second.py": '"""Two\nlines."""\n\nclass C:\n    """A C."""\n\n    def m(self):\n        """M."""\n',
+        "second.py": SECOND,
         "tools/__init__.py": "",
         "tools/hammer.py": "",
         "tools/small/nail.py": "",

@@ -1,4 +1,4 @@
-"""What the extension makes of docstrings, lessons and stored pictures; it needs the extra [site]."""
+"""What the extension makes of docstrings, lessons and pictures; it needs the extra [site]."""
 
 import json
 from pathlib import Path
@@ -14,6 +14,7 @@ from course_site.docstrings import to_nodes
 from course_site.package import Package
 from docutils import nodes
 from docutils.utils import new_document
+from sphinx.addnodes import pending_xref
 
 from tests.helpers import ROOT
 from transformer.charts import renderer
@@ -135,6 +136,19 @@ def test_every_name_in_code_leads_to_its_page() -> None:
         ("bpe", "../package/data/bpe.html"),
         ("transformer.masks.causal_mask", "../package/masks.html#causal_mask"),
     ]
+
+
+def test_a_link_to_a_folder_is_its_words() -> None:
+    config, env = SimpleNamespace(course_root=ROOT), SimpleNamespace(docname="docs/evidence")
+    app: Any = SimpleNamespace(config=config, env=env)
+    page = new_document("page")
+    for target in ("../transformer", "../nowhere"):
+        words = nodes.inline(text=target)
+        page += nodes.paragraph("", "", pending_xref("", words, reftype="myst", reftarget=target))
+    names.leave_words(app, page)
+    (left,) = page.findall(pending_xref)
+    assert left["reftarget"] == "../nowhere"
+    assert page.children[0].astext() == "../transformer"
 
 
 def test_the_live_page_gets_its_models(tmp_path: Path) -> None:

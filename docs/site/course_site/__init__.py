@@ -40,9 +40,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("lesson-chart", LessonChart)
     app.connect("doctree-read", describe_pictures)
     app.connect("doctree-read", leave_out_set_up)
+    app.connect("doctree-read", leave_words)
     app.connect("doctree-read", link_live_page)
     app.connect("doctree-resolved", link_names)
-    app.connect("missing-reference", leave_words)
     app.connect("html-page-context", scripts_of_page)
     app.connect("html-page-context", shown_branch, priority=400)  # before the theme's
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

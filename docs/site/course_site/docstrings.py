@@ -1,7 +1,8 @@
 """A docstring of this package as a page shows it: paragraphs, lists, and what goes in and out.
 
-The form is the one of `transformer/`: paragraphs; lists, each entry with a hyphen or a number; indented code;
-sections such as `Args:`, whose entries are `name: text` or text alone; `code` in backticks.
+The form is the one of `transformer/`: paragraphs; lists, each entry with a hyphen or a number;
+indented code; sections such as `Args:`, whose entries are `name: text` or text alone; `code` in
+backticks.
 """
 
 import re

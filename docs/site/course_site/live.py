@@ -1,4 +1,4 @@
-"""The page that translates in the browser: it is copied into the site, and lesson 00 leads to it."""
+"""The page that translates in the browser: the site has a copy, and lesson 00 leads to it."""
 
 import shutil
 from pathlib import Path

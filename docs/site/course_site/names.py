@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from course_site.package import Package, Place
 
@@ -26,12 +25,12 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
         link += literal
 
 
-def leave_words(
-    app: Sphinx, env: BuildEnvironment, node: nodes.Element, words: nodes.Element
-) -> nodes.Element | None:
+def leave_words(app: Sphinx, doctree: nodes.document) -> None:
     """A link to what the repository has and the site has not, such as a folder, is its words."""
-    target = app.config.course_root / Path(node["refdoc"]).parent / node["reftarget"]
-    return words if target.exists() else None
+    folder = (app.config.course_root / app.env.docname).parent
+    for link in list(doctree.findall(pending_xref)):
+        if link["reftype"] == "myst" and (folder / link["reftarget"]).exists():
+            link.replace_self(link.children)
 
 
 def _names(doctree: nodes.document) -> Iterator[tuple[nodes.literal, str]]:

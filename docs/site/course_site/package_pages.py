@@ -25,12 +25,11 @@ hide-toc: true
 ```{{beside}} {path}
 ```
 """
-PAPER = "the paper, and nothing else"
 INDEX = """# The package
 
-Each file of `transformer/` has a page: what a docstring says stands beside the code that does it. They
-are in the order of reading, the paper's own files first; a file imports only from its own folder and
-from what stands above it.
+Each file of `transformer/` has a page: what a docstring says stands beside the code that does it.
+The paper's own files come first, then the folders; both are in the order of reading. The answers to
+the lessons' exercises have no page.
 """
 
 
