@@ -55,6 +55,29 @@ def test_a_table_of_zeros_is_drawn(ax: Axes) -> None:
     assert ax.images[0].get_clim() == (-1, 1)
 
 
+def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
+    assert positions.draw_turn(TABLE, 1, (2, 7), 5, ax, "a title") is ax
+    hands = [line for line in ax.lines if len(line.get_xydata()) == 2]
+    ends = [line.get_xydata()[1] for line in hands]
+    np.testing.assert_allclose(ends, TABLE[[2, 7, 7, 12]][:, [3, 2]].numpy())  # cosine, sine
+    for line in hands:
+        np.testing.assert_array_equal(line.get_xydata()[0], [0, 0])
+    assert [line.get_linestyle() for line in hands] == [":", "-", ":", "-"]
+    blue, orange = (line.get_xydata() for line in ax.lines if len(line.get_xydata()) > 2)
+    for arc, (first, last) in ((blue, ends[:2]), (orange, ends[2:])):
+        radius = np.linalg.norm(arc[0])
+        np.testing.assert_allclose(arc[[0, -1]] / radius, [first, last], atol=1e-6)
+    colours = [to_hex(line.get_color()).upper() for line in ax.lines]
+    assert colours == [style.SOURCE] * 3 + [style.TARGET] * 3
+    assert labelled(ax)
+
+
+def test_a_move_by_nothing_is_drawn(ax: Axes) -> None:
+    positions.draw_turn(TABLE, 0, (3,), 0, ax)
+    dotted, full, _ = ax.lines
+    np.testing.assert_array_equal(dotted.get_xydata(), full.get_xydata())
+
+
 def test_similarity_is_the_dot_product_at_each_distance(ax: Axes) -> None:
     table = torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
     assert positions.draw_similarity(table, 1, ax, "a title") is ax
@@ -106,6 +129,18 @@ def test_accuracy_has_a_line_for_each_run_and_a_name_for_each_kind(ax: Axes) -> 
 BAD: dict[str, tuple[Callable[[Axes], object], str]] = {
     "no such wave": (lambda ax: positions.draw_waves(TABLE, [6], ax), "dimension 6 .* 0 to 5"),
     "negative": (lambda ax: positions.draw_waves(TABLE, [-1], ax), "dimension -1 "),
+    "no such pair": (
+        lambda ax: positions.draw_turn(TABLE, 3, (2,), 5, ax),
+        "pair 3 .* 0 to 2",
+    ),
+    "three moves": (
+        lambda ax: positions.draw_turn(TABLE, 1, (2, 3, 5), 2, ax),
+        "3 moves .* two colours",
+    ),
+    "a move past the end": (
+        lambda ax: positions.draw_turn(TABLE, 1, (2, 11), 2, ax),
+        "from 11 by 2 .* 0 to 12",
+    ),
     "no such position": (
         lambda ax: positions.draw_similarity(TABLE, 13, ax),
         "position 13 .* 0 to 12",

@@ -1,7 +1,9 @@
-"""Position encodings as pictures: the waves, the table, how alike two positions are (§3.5)."""
+"""Position encodings as pictures: waves, table, turning pairs, how alike two are (§3.5)."""
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -57,6 +59,48 @@ def draw_table(table: Tensor, ax: Axes, title: str = "") -> Axes:
     figure = ax.get_figure()
     assert figure is not None
     figure.colorbar(image, ax=ax, label="value (no unit)", pad=0.02)
+    return ax
+
+
+def draw_turn(
+    table: Tensor, pair: int, starts: Sequence[int], k: int, ax: Axes, title: str = ""
+) -> Axes:
+    """Draw a sine and its cosine as the hand of a clock, before and after a move by k (§3.5).
+
+    The cosine points to the right, the sine upwards. A dotted hand is where a move begins, a full
+    one where it ends, and the arc between them runs over the positions on the way.
+
+    Args:
+        table: (length, d_model), with the paper's waves.
+        pair: Which one, i of the paper, from 0.
+        starts: Positions where a move begins; two at the most.
+        k: By how many positions (tokens), 0 or more.
+        ax: Where to draw.
+        title: Above the picture.
+
+    Raises:
+        UserError: the table has no such pair, a move leaves it, or there are three moves.
+    """
+    length, d_model = table.shape
+    if not 0 <= pair < d_model // 2:
+        raise UserError(f"pair {pair} is not in the table: give 0 to {d_model // 2 - 1}")
+    if len(starts) > 2:
+        raise UserError(f"{len(starts)} moves, and there are two colours: give fewer starts")
+    speed = 10_000 ** (-2 * pair / d_model)  # radians per token
+    for start, colour, radius in zip(starts, (SOURCE, TARGET), (0.6, 0.4), strict=False):
+        if not 0 <= start <= start + k < length:
+            raise UserError(
+                f"a move from {start} by {k} leaves the table: its positions are 0 to {length - 1}"
+            )
+        for position, style in ((start, ":"), (start + k, "-")):
+            sine, cosine = table[position, 2 * pair : 2 * pair + 2].tolist()
+            ax.plot([0, cosine], [0, sine], style, color=colour, linewidth=2)
+        angle = speed * np.linspace(start, start + k, max(2, math.ceil(10 * speed * k)))
+        ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=colour)
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    ax.set_title(title, fontsize=10)
+    ax.set_xlabel("cosine (no unit)", fontsize=9)
+    ax.set_ylabel("sine (no unit)", fontsize=9)
     return ax
 
 
