@@ -135,7 +135,7 @@ BAD: dict[str, tuple[Callable[[Axes], object], str]] = {
     ),
     "three moves": (
         lambda ax: positions.draw_turn(TABLE, 1, (2, 3, 5), 2, ax),
-        "3 moves .* two colours",
+        "3 moves, .* two colours",
     ),
     "a move past the end": (
         lambda ax: positions.draw_turn(TABLE, 1, (2, 11), 2, ax),
