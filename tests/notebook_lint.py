@@ -175,6 +175,9 @@ def explained_pictures(cells: list[Cell]) -> Iterator[Finding]:
         if has_picture(cell) and any(text.startswith("<") for text in output_texts(cell)):
             remedy = "call `renderer.enable()` of transformer.charts where plotting begins"
             yield index, "a picture without a line of text", remedy
+        metadata = [o["metadata"] for o in cell["outputs"] if "image/png" in o.get("data", {})]
+        if not all(each.get("image/png", {}).get("alt") for each in metadata):
+            yield index, "a picture without alt text in its metadata", EXECUTE
 
 
 def compared(cells: list[Cell]) -> Iterator[Finding]:

@@ -18,7 +18,8 @@ from transformer.charts import renderer
 
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
 DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
-PICTURE = {"output_type": "display_data", "metadata": {}, "data": DATA}
+ALT = {"image/png": {"alt": "Picture: a line."}}
+PICTURE = {"output_type": "display_data", "metadata": ALT, "data": DATA}
 
 
 def markdown(text: str) -> dict:
@@ -116,6 +117,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "undescribed": (
         add_data("text/plain", "<Figure size 640x480 with 1 Axes>"),
         "cell 3: a picture without a line of text",
+    ),
+    "no alt text": (
+        lambda n: n["cells"][3]["outputs"][0].update(metadata={"image/png": {"width": 3}}),
+        "cell 3: a picture without alt text",
     ),
     "ignored": (ignore_six, "6 outputs not compared, over 5"),
     "incomparable": (change(1, source="3  # NBVAL_IGNORE_OUTPUT"), "cell 1: no text to compare"),

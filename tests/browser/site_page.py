@@ -66,13 +66,14 @@ class SitePage:
                     self.moved += 1
 
     def judge(self) -> None:
-        """Ask axe-core; what is serious or moderate is a problem."""
+        """Ask axe-core; what is moderate or worse is a problem, what is minor is counted."""
         self.page.add_script_tag(path=self.axe)
         found: list[dict[str, Any]] = self.page.evaluate(AXE, list(RULES))
         for violation in found:
             self.impacts[violation["impact"]] += len(violation["where"])
-            places = ", ".join(violation["where"][:3])
-            self.problems.append(f"axe, {violation['impact']}: {violation['id']}: {places[:200]}")
+            if violation["impact"] != "minor":
+                places = ", ".join(violation["where"][:3])[:200]
+                self.problems.append(f"axe, {violation['impact']}: {violation['id']}: {places}")
 
     def _moves(self, chart: ElementHandle, control: ElementHandle) -> bool:
         for back in (False, True):
