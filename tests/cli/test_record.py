@@ -11,7 +11,7 @@ import torch
 
 from tests.helpers import ROOT
 from transformer.__main__ import main
-from transformer.analysis import removals, text_figures
+from transformer.analysis import attribution_scores, head_table, removals, text_figures
 from transformer.charts.diagrams import figures
 from transformer.cli import record
 from transformer.cli.record import WHATS
@@ -26,8 +26,16 @@ from transformer.trained.translator import Translator
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
-ARGUMENTS = {"heads": ["de-en", "de-en"], "experiment": ["captions"]}
-IN_THE_CHECKOUT = ["corpus", "figures", "text", "leaks", "heads", "experiment"]
+ARGUMENTS = {
+    "heads": ["de-en", "de-en"],
+    "roles": ["demo-en-fr", "demo-en-fr"],
+    "attributions": ["demo-en-fr", "demo-en-fr"],
+    "experiment": ["captions"],
+}
+IN_THE_CHECKOUT = [
+    *("corpus", "figures", "text", "leaks"),
+    *("heads", "roles", "attributions", "experiment"),
+]
 
 
 def stored() -> dict[Path, int]:
@@ -67,7 +75,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 10
+    assert len(WHATS) == 13
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 
@@ -112,7 +120,7 @@ def test_an_installed_package_keeps_no_records(
     assert not [path for path in installed.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("what", ["text", "leaks", "heads"])
+@pytest.mark.parametrize("what", ["text", "leaks", "heads", "roles", "attributions"])
 def test_where_nothing_can_be_written_nothing_is_measured(
     what: str, kept: Path, capsys: Capture
 ) -> None:
@@ -183,6 +191,23 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
     assert made["model"] == str(tiny_folder)
     assert (made["split"], made["sentences"], made["means_over"]) == ("validation", 300, 200)
     assert made["figures"] == {"whole": 1.0}
+
+
+def test_roles_and_attributions_are_recorded_with_their_origin(
+    tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    figures = {"attention weights": {"error": 0.25}}
+    monkeypatch.setattr(attribution_scores, "attribution_scores", lambda *_: figures)
+    monkeypatch.setattr(head_table, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
+    for what in ("attributions", "roles"):
+        assert main(["record", what, str(tiny_folder), "tiny"]) == 0
+    assert "attention weights: alignment error 0.250" in capsys.readouterr().out
+    made = read_json(kept / "attributions" / "tiny.json")
+    assert (made["split"], made["sentences"], made["figures"]) == ("test", 1000, figures)
+    made = read_json(kept / "roles" / "tiny.json")
+    assert (made["chosen_on"], made["scored_on"]) == ("validation", "test")
+    assert made["figures"] == {"cross 1.1": {"score": 1.0}}
+    assert {"command", "commit", "hardware", "date", "model"} < set(made)
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, 
         figures = {"error": alignment_error_rate(links[name], gold)} | compared._asdict()
         scores[name] = {key: round(value, 4) for key, value in figures.items()}
         scores[name]["agrees"] = round(same, 4)
-    for name, found in _bounds(text, gold).items():
-        scores[name] = {"error": round(alignment_error_rate(found, gold), 4)}
+    for name, bound in _bounds(text, gold).items():
+        scores[name] = {"error": round(alignment_error_rate(bound, gold), 4)}
     return scores
 
 

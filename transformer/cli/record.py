@@ -21,9 +21,6 @@ from transformer.support.paths import (
     results_folder,
 )
 
-HEADS_SENTENCES = 300  # of the validation text
-HEADS_MEANS = 200  # of those that follow, for the heads' mean outputs
-
 
 class What(NamedTuple):
     """Something that can be recorded.
@@ -146,59 +143,30 @@ def _add_heads(parser: Parser) -> None:
 
 def record_heads(options: argparse.Namespace) -> int:
     """Remove every head of a model in turn, and write what each was worth."""
-    file = _kept(f"heads/{options.name}.json")
     from transformer.analysis import removals
-    from transformer.data import corpora
-    from transformer.support import machine
-    from transformer.support.provenance import provenance
-    from transformer.trained.translator import Translator
 
-    translator = Translator.load(options.model, machine.pick_device())
-    data = translator.recipe.data
-    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    src, tgt = text.src[:HEADS_SENTENCES], text.tgt[:HEADS_SENTENCES]
-    others = text.src[HEADS_SENTENCES : HEADS_SENTENCES + HEADS_MEANS]
-    scores = removals.removal_scores(translator, src, tgt, others)
-    origin = provenance(translator.device) | {"model": options.model, "split": "validation"}
-    sizes = {"sentences": len(src), "means_over": len(others)}
-    write_json(file, origin | sizes | {"figures": scores})
+    file = _kept(f"heads/{options.name}.json")
+    removals.record_removals(options.model, file)
     print(file)
     return 0
 
 
 def record_roles(options: argparse.Namespace) -> int:
     """Name every head of a model by what it does on the embedded corpus."""
-    file = _kept(f"roles/{options.name}.json")
     from transformer.analysis import head_table
-    from transformer.support import machine
-    from transformer.support.provenance import provenance
-    from transformer.trained.translator import Translator
 
-    translator = Translator.load(options.model, machine.pick_device())
-    roles = head_table.named_roles(translator)
-    origin = provenance(translator.device) | {"model": options.model}
-    splits = {"chosen_on": head_table.CHOSEN_ON, "scored_on": head_table.SCORED_ON}
-    write_json(file, origin | splits | {"figures": roles})
+    file = _kept(f"roles/{options.name}.json")
+    head_table.record_roles(options.model, file)
     print(file)
     return 0
 
 
 def record_attributions(options: argparse.Namespace) -> int:
     """Judge what a model's words take from its source by the gold alignments, in four ways."""
-    file = _kept(f"attributions/{options.name}.json")
     from transformer.analysis import attribution_scores
-    from transformer.data import corpora
-    from transformer.support import machine
-    from transformer.support.provenance import provenance
-    from transformer.trained.translator import Translator
 
-    translator = Translator.load(options.model, machine.pick_device())
-    data = translator.recipe.data
-    text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
-    scores = attribution_scores.attribution_scores(translator, text)
-    origin = provenance(translator.device) | {"model": options.model, "split": "test"}
-    write_json(file, origin | {"sentences": len(text), "figures": scores})
-    for name, figures in scores.items():
+    file = _kept(f"attributions/{options.name}.json")
+    for name, figures in attribution_scores.record_attributions(options.model, file).items():
         print(f"{name}: alignment error {figures['error']:.3f}")
     return 0
 

@@ -179,13 +179,13 @@ def test_a_removed_head_s_translation_is_written_in_another_colour(head: Head) -
 
 
 def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
-    """What Vega makes of it: a click on a mark with a layer sets the values the sliders move."""
+    """Every rectangle knows its head: a click on one sets the values that the sliders move."""
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VERSION)
     signals = {signal["name"]: signal for signal in compiled["signals"]}
     for part_of in ("layer", "head"):
         signal = signals[f"chosen_{part_of}"]
         (event,) = signal["on"][0]["events"]
-        assert (event["type"], event["filter"]) == ("click", ["datum && datum.layer"])
+        assert (event["type"], event["marktype"]) == ("click", "rect")
         assert f'datum["{part_of}"]' in signal["on"][0]["update"]
         assert signal["bind"]["input"] == "range"
         assert signals[part_of]["update"] == f"chosen_{part_of}"

@@ -60,7 +60,9 @@ def heads_explorer(
     large.params = [p for p in large.params if p.name not in ("layer", "head")]
     heads = _overview(num_layers, num_heads)
     wide = num_heads * THUMB > SIDE_BY_SIDE
-    pictures = [heads, large] if wide else [_beside(heads, large)]
+    pictures: list[alt.Chart | alt.LayerChart | alt.HConcatChart] = (
+        [heads, large] if wide else [_beside(heads, large)]
+    )
     pictures.append(_sentence(attention))
     controls = [*_clicked(), slider("query", query, 1, rows)]
     if without is not None:
@@ -92,11 +94,11 @@ def _by_click(num_layers: int, num_heads: int) -> alt.Parameter:
     return alt.selection_point(
         name="chosen",
         fields=list(last),
-        bind={
+        bind={  # type: ignore[arg-type]  # one binding for each field, as Vega-Lite has it
             part: alt.binding_range(min=1, max=most, step=1, name=f"{part} ")
             for part, most in last.items()
         },
-        on="click[datum && datum.layer]",
+        on="rect:click",
         clear=False,
         value=[{"layer": num_layers, "head": 1}],
     )
@@ -155,7 +157,7 @@ def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
     )
     title = alt.Title(text=alt.ExprRef(f"{SHOWN}.title + ', every head'"), anchor="start")
-    small = small.properties(name="overview").add_params(_by_click(num_layers, num_heads))
+    small = small.add_params(_by_click(num_layers, num_heads))
     return (small + _frame()).properties(
         title=title, width=num_heads * THUMB, height=num_layers * THUMB, view=UNFRAMED
     )

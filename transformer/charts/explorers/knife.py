@@ -5,6 +5,7 @@ Not in the paper. Stored data: every cut on offer is made beforehand, no kernel 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 
 import altair as alt
 from torch import Tensor
@@ -88,7 +89,7 @@ def knife_explorer(
         controls.append(_choice("head", "head", names[0], names))
     controls.append(_number("next", "next token", token, tgt_len - 1))
     tokens = [SPECIAL_TOKENS[BOS_ID], *knife.tgt_tokens[:-1]]
-    views = {"src": knife.src_tokens, "said": knife.tgt_tokens, "read": tokens}
+    views: dict[str, object] = {"src": knife.src_tokens, "said": knife.tgt_tokens, "read": tokens}
     views |= {"vocab": _vocabulary(knife, rows), "other": other or ""}
     shown = edges, means is not None
     chart = alt.vconcat(lines(*shown), bars(*shown, BARS), data=alt.Data(values=rows))
@@ -141,7 +142,8 @@ def _rows(knife: Knife, cuts: Iterable[NamedCut]) -> Iterator[dict[str, object]]
 
 def _shortened(tokens: Sequence[str]) -> list[str]:
     """Keep as many tokens as a line holds."""
-    kept, letters = [], 0
+    kept: list[str] = []
+    letters = 0
     for token in tokens:
         letters += len(token) + 1
         if letters > MAX_LETTERS:
@@ -166,9 +168,14 @@ def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
     for old, new in zip(whole.chances, outcome.chances, strict=True):
         ids = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
         shown = [i for i in ids if max(old[i], new[i]) >= LEAST]
-        shown.sort(key=lambda i, old=old, new=new: (-round(float(old[i]), 2), -float(new[i]), i))
+        shown.sort(key=partial(_order, old, new))
         steps.append(",".join(f"{i} {100 * old[i]:.0f} {100 * new[i]:.0f}" for i in shown[:BARS]))
     return steps
+
+
+def _order(old: Tensor, new: Tensor, token: int) -> tuple[float, float, int]:
+    """Put the likeliest old token first, among equal ones the likeliest new one."""
+    return -round(float(old[token]), 2), -float(new[token]), token
 
 
 def _vocabulary(knife: Knife, rows: Iterable[Mapping[str, object]]) -> dict[str, str]:

@@ -75,7 +75,7 @@ def lines(edges: bool, heads: bool) -> alt.LayerChart:
     )
     placed = struck.encode(ACROSS, DOWN), numbers.encode(ACROSS, DOWN, text="place:N")
     title = alt.ExprRef(PLAIN.format(_title(edges, heads)))
-    return alt.layer(words, *placed, names, settings).properties(
+    return alt.LayerChart(layer=[words, *placed, names, settings]).properties(
         width=WIDTH,
         height=3.4 * LINE,
         view=UNFRAMED,
@@ -178,7 +178,7 @@ def bars(edges: bool, heads: bool, most: int) -> alt.LayerChart:
     )
     said = "replace(join(slice(views.read, 0, next + 1), ''), /▁/g, ' ')"
     text = alt.ExprRef(f"'What comes after: ' + {said}")
-    return alt.layer(rectangles, values, tokens).properties(
+    return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
         width=WIDTH,
         height=2 * BAR * most,
         title=alt.Title(text=text, anchor="start", fontSize=FONT),
