@@ -12,6 +12,7 @@ from tests.helpers.vega import SRC, TGT_IN, some_attention, title
 from transformer.charts.explorers.attention import attention_explorer
 from transformer.charts.explorers.batches import batch_explorer
 from transformer.charts.explorers.masks import mask_explorer
+from transformer.charts.explorers.sampling import sampling_explorer
 from transformer.charts.explorers.schedule import schedule_explorer
 from transformer.charts.explorers.significance import chance_explorer
 from transformer.charts.explorers.smoothing import (
@@ -27,6 +28,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "targets": lambda: smoothed_targets_explorer(["<pad>", "le", "chat"], "chat"),
     "masks": lambda: mask_explorer(SRC, TGT_IN),
     "attention": lambda: attention_explorer(some_attention()),
+    "sampling": lambda: sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
     "batches": lambda: batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
 }
 

@@ -10,8 +10,10 @@ import pytest
 
 from transformer.analysis.heads import Head
 from transformer.charts import renderer
-from transformer.charts.explorers.sentence_box import sentence_box, trace_box
+from transformer.charts.explorers.schedule import schedule_explorer
+from transformer.charts.explorers.sentence_box import play_box, sentence_box, trace_box
 from transformer.charts.renderer import VEGALITE
+from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
 
@@ -83,6 +85,35 @@ def test_a_trace_box_takes_any_part_and_head() -> None:
     shipped, head = Translator.load("demo-en-fr"), Head("encoder", 1, 2)
     *_, picture = trace_box(shipped, "The cat is sleeping.", "positions", head).children
     assert "RoPE" in picture.outputs[0]["data"]["text/plain"]
+
+
+def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(translator: Translator) -> None:
+    calls = []
+
+    def answer(text: str, beam: int, alpha: float) -> tuple[str, alt.TopLevelMixin]:
+        calls.append((text, beam, alpha))
+        if beam > 4:
+            raise UserError("a beam of 5 is too wide: give 4 or less")
+        return "\n".join([text] * beam), schedule_explorer()
+
+    box = play_box(translator, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
+    line, beam, alpha, said, picture = box.children
+    assert said.value == "A cat."
+    assert [each["output_type"] for each in picture.outputs] == ["display_data", "stream"]
+    assert picture.outputs[1]["text"] == "A cat.\n"  # the lines after the first
+    alpha.value = 1.1
+    line.value = "A dog."
+    beam.value = 1
+    assert len(picture.outputs) == 1
+    assert calls == [
+        ("A cat.", 2, 0.6),
+        ("A cat.", 2, 1.1),
+        ("A dog.", 2, 1.1),
+        ("A dog.", 1, 1.1),
+    ]
+    beam.value = 5
+    assert said.value == "a beam of 5 is too wide: give 4 or less"
+    assert len(picture.outputs) == 1  # the last picture stays
 
 
 def test_on_colab_it_shows_a_picture(

@@ -1,6 +1,6 @@
 """A line to type a sentence in, and below it what a model does with it (a kernel needed)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import altair as alt
 import ipywidgets as widgets
@@ -17,7 +17,7 @@ from transformer.support.colab import on_colab
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
-Answer = Callable[[str], tuple[str, alt.TopLevelMixin]]
+Answer = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
 def sentence_box(
@@ -87,8 +87,39 @@ def knife_box(
     return _box(translator, sentence, answer)
 
 
-def _box(translator: Translator, sentence: str, answer: Answer) -> widgets.VBox:
-    """Put a line, what the model says and a picture below each other."""
+def play_box(
+    translator: Translator, sentence: str, answer: Answer, **sliders: tuple[float, float, float]
+) -> widgets.VBox:
+    """Run a function of the lesson on whatever sentence the reader types; otherwise `sentence_box`.
+
+    It runs anew when a slider is let go, too.
+
+    Args:
+        translator: The model, for its two languages.
+        sentence: What stands in the line at first.
+        answer: Takes the sentence, and each slider's value by the slider's name. Gives a text and
+            a chart. The text's first line stands above the chart, the others below it.
+        sliders: By name: the lowest value, the highest, and the one to begin with. They go in
+            whole numbers if all three are whole, in tenths otherwise.
+    """
+    return _box(translator, sentence, answer, [_slider(*each) for each in sliders.items()])
+
+
+def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
+    low, high, value = ends
+    common = {"min": low, "max": high, "value": value, "continuous_update": False}
+    if all(isinstance(each, int) for each in ends):
+        return widgets.IntSlider(description=name, **common)
+    return widgets.FloatSlider(description=name, step=0.1, readout_format=".1f", **common)
+
+
+def _box(
+    translator: Translator,
+    sentence: str,
+    answer: Answer,
+    sliders: Sequence[widgets.ValueWidget] = (),
+) -> widgets.VBox:
+    """Put a line, sliders, what the model says and a picture below each other."""
     languages = f"{translator.recipe.data.src_lang} to {translator.recipe.data.tgt_lang}"
     line = widgets.Text(
         value=sentence,
@@ -99,18 +130,24 @@ def _box(translator: Translator, sentence: str, answer: Answer) -> widgets.VBox:
     said = widgets.Label()
     picture = widgets.Output()
 
-    def show(text: str) -> None:
+    def show(_: object = None) -> None:
         try:
-            translation, chart = answer(text)
+            text, chart = answer(line.value, **{each.description: each.value for each in sliders})
         except UserError as error:
             said.value = str(error)
             return
-        said.value = translation
-        picture.outputs = (_display(chart),)
+        said.value, _, others = text.partition("\n")
+        shown = _display(chart)
+        picture.outputs = (shown, _printed(others)) if others else (shown,)
 
-    line.observe(lambda change: show(change["new"]), names="value")
-    show(sentence)
-    return widgets.VBox([line, said, picture])
+    for control in (line, *sliders):
+        control.observe(show, names="value")
+    show()
+    return widgets.VBox([line, *sliders, said, picture])
+
+
+def _printed(text: str) -> dict[str, object]:
+    return {"output_type": "stream", "name": "stdout", "text": f"{text}\n"}
 
 
 def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
