@@ -99,7 +99,7 @@ class LessonPage:
             kind: What the screenshots are called by: stored or run.
         """
         self.pictures = self.charts = self.moved = 0
-        for index, pictures, charts in self._expected():
+        for index, pictures, charts in self._expected(kind):
             node = self.page.evaluate_handle(SHOW, index).as_element()
             assert node is not None
             if self._drawn(node, pictures, charts):
@@ -138,9 +138,14 @@ class LessonPage:
         except TimeoutError as error:
             raise Error(f"the lesson is not {what} after {seconds} s") from error
 
-    def _expected(self) -> Iterator[tuple[int, int, int]]:
-        """Give every cell that shows something: its place, its pictures, its charts."""
+    def _expected(self, kind: str) -> Iterator[tuple[int, int, int]]:
+        """Give every cell that shows something: its place, its pictures, its charts.
+
+        What stands behind a prediction is folded until it is run.
+        """
         for index, cell in enumerate(self.page.evaluate(CELLS)):
+            if kind == "stored" and cell["metadata"].get("jupyter", {}).get("outputs_hidden"):
+                continue
             if cell["cell_type"] == "code":
                 shown = [output.get("data", {}) for output in cell["outputs"]]
                 charts = sum(VEGALITE in data for data in shown)

@@ -92,6 +92,7 @@ class Exercise:
         properties: What every right answer has.
         rules: What the text forbids, where the value alone does not tell: each gives a context
             that watches an answer and raises `BrokenRuleError`.
+        handle: How a notebook calls the exercise; None is "ex." and its name.
     """
 
     def __init__(
@@ -107,8 +108,10 @@ class Exercise:
         expected: Answer | None = None,
         properties: Sequence[Property] = (),
         rules: Sequence[Rule] = (),
+        handle: str | None = None,
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
+        self.handle = handle or f"ex.{self.name}"
         self.reference, self.minutes, self.difficulty = reference, minutes, difficulty
         self.hints, self.wrong, self.worked = tuple(hints), tuple(wrong), tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, tuple(properties)
@@ -177,7 +180,7 @@ class Exercise:
         number = self._hints_given
         lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
         if number == len(self.hints):
-            lines.append(f"After this one there is ex.{self.name}.solution().")
+            lines.append(f"After this one there is {self.handle}.solution().")
         return Text("\n".join(map(_fill, lines)))
 
     def solution(self) -> Text:
@@ -242,7 +245,7 @@ class Exercise:
         found = find_mistakes(self._deeds(answer), self._mistakes, self._both)
         hints = [self.wrong[place].hint for place in found.places]
         if not hints:
-            return [f"ex.{self.name}.hint() gives a hint."]
+            return [f"{self.handle}.hint() gives a hint."]
         if not found.is_all:
             return [f"One thing that is wrong: {hints[0]}"]
         if len(hints) == 1:

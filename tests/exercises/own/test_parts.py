@@ -109,6 +109,7 @@ def test_an_error_shows_its_line() -> None:
 
     said = own.embedding.check(MyEmbedding).text
     assert "AttributeError" in said
+    assert "own.embedding.hint() gives a hint." in said
     assert "return self.tokens(ids)" in said
 
 
@@ -117,7 +118,9 @@ def test_an_instance_in_place_of_the_class_is_told() -> None:
 
 
 def test_hints_and_solution() -> None:
-    assert own.attention.hint().text.startswith("Hint 1 of 3.")
+    hints = [own.attention.hint().text for _ in range(3)]
+    assert hints[0].startswith("Hint 1 of 3.")
+    assert hints[2].endswith("After this one there is own.attention.solution().")
     assert own.attention.solution().text.startswith("class MyAttention(nn.Module):")
 
 

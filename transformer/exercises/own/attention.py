@@ -76,6 +76,7 @@ def _attention_cases() -> list[Args]:
 
 attention = Part(
     MyAttention,
+    handle="own.attention",
     lesson="02",
     call=lambda module, *inputs: module(*inputs),
     sizes=2,

@@ -45,6 +45,7 @@ class _SentencesNumbered(MyEmbedding):
 
 embedding = Part(
     MyEmbedding,
+    handle="own.embedding",
     lesson="03",
     call=lambda module, ids: module(ids),
     sizes=2,

@@ -57,6 +57,7 @@ def _layer_cases(inputs: Callable[..., Args]) -> list[Args]:
 
 encoder_layer = Part(
     MyEncoderLayer,
+    handle="own.encoder_layer",
     lesson="04",
     call=lambda module, *inputs: module(*inputs),
     sizes=3,
@@ -122,6 +123,7 @@ class _NormsMemory(MyDecoderLayer):
 
 decoder_layer = Part(
     MyDecoderLayer,
+    handle="own.decoder_layer",
     lesson="04",
     call=lambda module, *inputs: module(*inputs),
     sizes=3,

@@ -57,6 +57,7 @@ class _GivesProbabilities(MyTransformer):
 
 transformer = Part(
     MyTransformer,
+    handle="own.transformer",
     lesson="04",
     call=lambda module, *inputs: module(*inputs),
     sizes=5,

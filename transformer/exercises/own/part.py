@@ -22,6 +22,7 @@ class Part:
 
     Args:
         reference: A right class, called My and its name.
+        handle: How a notebook calls this part: "own.attention".
         lesson: Where it is written, "02".
         call: Runs a module on a case's inputs.
         sizes: How many of a case's arguments go to the constructor; the others are inputs.
@@ -35,6 +36,7 @@ class Part:
         self,
         reference: type[nn.Module],
         *,
+        handle: str,
         lesson: str,
         call: Callable[..., Any],
         sizes: int,
@@ -54,11 +56,13 @@ class Part:
             cases=cases,
             expected=self._runner(reference),
             wrong=[Wrong(self._runner(each), hint) for each, hint in wrong],
+            handle=handle,
         )
 
     def __repr__(self) -> str:
         """Name the class and what is offered."""
-        return f"{self.name} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
+        offered = f".check({self.name}), .hint(), .solution()"
+        return f"{self._exercise.handle} (lesson {self.lesson}): {offered}"
 
     def check(self, answer: Any) -> Text:
         """Judge a class: passed, not attempted, or what is wrong, on the smallest case."""
