@@ -70,6 +70,27 @@ def test_a_second_class_leaves_the_first_in_the_file(tmp_path: Path) -> None:
     assert file.read_text().count("class MyEmbedding") == 1
 
 
+LAYER = """
+class MyEncoderLayer(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.feed_forward = MyFeedForward(d_model, d_ff)
+
+    def forward(self, x):
+        return x + self.feed_forward(x)
+"""
+
+
+def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "my_transformer.py"
+    own.keep(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file=file)
+    later: dict = {"MyFeedForward": own.kept("MyFeedForward", file=file)}
+    own.keep(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file=file)
+    assert "my_transformer import" not in file.read_text()
+    layer = own.kept("MyEncoderLayer", file=file)(2, 3)
+    assert layer(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
+
+
 def test_nothing_kept_means_the_courses_own(tmp_path: Path) -> None:
     assert own.kept("MyTransformer", file=tmp_path / "none.py") is own.MyTransformer
 

@@ -97,6 +97,8 @@ def _collect(name: str, value: Any, imports: set[str], pieces: dict[str, str]) -
             continue
         other = code.__globals__[used]
         module = getattr(other, "__module__", None)
+        if module == FILE.stem:  # kept in an earlier lesson: the file has it already
+            continue
         if isinstance(other, ModuleType):
             imports.add(f"import {other.__name__} as {used}")
         elif module == code.__module__:
