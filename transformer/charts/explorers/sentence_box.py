@@ -1,6 +1,7 @@
 """A line to type a sentence in, and below it what a model does with it (a kernel needed)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import ipywidgets as widgets
@@ -107,10 +108,11 @@ def play_box(
 
 def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
     low, high, value = ends
-    common = {"min": low, "max": high, "value": value, "continuous_update": False}
+    common: dict[str, Any] = {"min": low, "max": high, "value": value, "continuous_update": False}
+    common |= {"description": name, "style": {"description_width": "initial"}}
     if all(isinstance(each, int) for each in ends):
-        return widgets.IntSlider(description=name, **common)
-    return widgets.FloatSlider(description=name, step=0.1, readout_format=".1f", **common)
+        return widgets.IntSlider(**common)
+    return widgets.FloatSlider(step=0.1, readout_format=".1f", **common)
 
 
 def _box(
