@@ -21,3 +21,13 @@ window.addEventListener("resize", reachable);
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+// A formula is on a page twice, drawn and as MathML: in a passage that was found, once is enough.
+if (typeof Search !== "undefined") {
+  const passage = Search.htmlToText;
+  Search.htmlToText = (html, anchor) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    page.querySelectorAll(".katex-mathml").forEach((formula) => formula.remove());
+    return passage(page.documentElement.outerHTML, anchor);
+  };
+}
