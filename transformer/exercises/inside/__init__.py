@@ -5,9 +5,9 @@ from transformer.exercises.inside.entropy import spread
 from transformer.exercises.inside.heads import prune
 from transformer.exercises.inside.predictions import (
     dull_head,
+    exchanged_article,
     mean_of_heads,
     no_encoder_heads,
-    without_carrier,
 )
 from transformer.exercises.inside.questions import recall
 
@@ -17,7 +17,7 @@ __all__ = [
     "links",
     "error_rate",
     "recall",
-    "without_carrier",
+    "exchanged_article",
     "dull_head",
     "no_encoder_heads",
     "mean_of_heads",

@@ -1,15 +1,15 @@
-"""Predictions of lesson 09: what removing shows, and what the mean of the heads is worth."""
+"""Predictions of lesson 09: what cuts and patches show, and what the mean of the heads is worth."""
 
 from transformer.exercises.predict import Choice, Number
 
-without_carrier = Number(
-    "without_carrier",
-    "With everything but *The* hidden from the decoder, 229 of 241 articles are right; a coin "
-    "would get 120. How many are right when head 2.3 is removed as well (its mean output in its "
-    "place)?",
+exchanged_article = Number(
+    "exchanged_article",
+    "In the run of a sentence, the encoder's output at *The* is exchanged for that of the same "
+    "sentence with a noun of the other gender. The decoder sees every place. Of 100 articles, how "
+    "many become the other one?",
     low=0,
-    high=241,
-    near=15,
+    high=100,
+    near=10,
 )
 
 dull_head = Number(
