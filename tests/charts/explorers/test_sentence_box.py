@@ -99,8 +99,8 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(translator: Trans
     box = play_box(translator, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
     line, beam, alpha, said, picture = box.children
     assert said.value == "A cat."
-    assert [each["output_type"] for each in picture.outputs] == ["display_data", "stream"]
-    assert picture.outputs[1]["text"] == "A cat.\n"  # the lines after the first
+    assert [each["output_type"] for each in picture.outputs] == ["stream", "display_data"]
+    assert picture.outputs[0]["text"] == "A cat.\n"  # the lines after the first
     alpha.value = 1.1
     line.value = "A dog."
     beam.value = 1

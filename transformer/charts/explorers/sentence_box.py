@@ -98,8 +98,8 @@ def play_box(
     Args:
         translator: The model, for its two languages.
         sentence: What stands in the line at first.
-        answer: Takes the sentence, and each slider's value by the slider's name. Gives a text and
-            a chart. The text's first line stands above the chart, the others below it.
+        answer: Takes the sentence, and each slider's value by the slider's name. Gives a text, of
+            one line or several, and a chart that is shown below it.
         sliders: By name: the lowest value, the highest, and the one to begin with. They go in
             whole numbers if all three are whole, in tenths otherwise.
     """
@@ -140,7 +140,7 @@ def _box(
             return
         said.value, _, others = text.partition("\n")
         shown = _display(chart)
-        picture.outputs = (shown, _printed(others)) if others else (shown,)
+        picture.outputs = (_printed(others), shown) if others else (shown,)
 
     for control in (line, *sliders):
         control.observe(show, names="value")
