@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import logging
+import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -232,6 +233,112 @@ def test_an_unreadable_archive(user: Path, corpus: Corpus, cut: int) -> None:
     write(user / "iwslt", {"de-en.tgz": whole[:cut]})
     with pytest.raises(UserError, match=r"de-en\.tgz cannot be read as an archive"):
         corpora.load(corpus, "test", "de", "en")
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("outer", [None, "w:"])
+def test_no_flipped_bit_gives_other_sentences(
+    user: Path, corpus: Corpus, mode: str, outer: str | None
+) -> None:
+    whole = tar({f"de-en/{name}": content for name, content in encoded().items()}, mode)
+    name = "de-en.tgz" if outer is None else "2016-01.tar"  # a plain tar has no sum of its own
+    path = user / "iwslt" / name
+
+    def load(content: bytes) -> tuple[object, object]:
+        inside = content if outer is None else tar({"2016-01/de-en.tgz": content}, outer)
+        write(user / "iwslt", {name: inside})
+        text = corpora.load(corpus, "test", "de", "en")
+        return text.src, text.tgt
+
+    right, said = load(whole), []
+    for bit in range(0, 8 * len(whole), 8 * len(whole) // 97):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        try:
+            same = load(bytes(damaged)) == right  # the date in its head, say
+        except UserError as error:
+            said.append(str(error))
+        else:
+            assert same
+    assert len(said) > 80
+    assert all(f"{path} cannot be read as an archive" in line for line in said)
+
+
+def test_an_archive_in_an_archive_in_an_archive_is_not_looked_into(
+    user: Path, corpus: Corpus
+) -> None:
+    deep = archived(encoded())["de-en.tgz"]
+    for _ in range(2):
+        deep = tar({"de-en.tgz": deep})
+    write(user / "iwslt", {"de-en.tgz": deep})
+    with pytest.raises(UserError, match="no IWSLT text here"):
+        corpora.load(corpus, "test", "de", "en")
+
+
+def test_an_archive_that_would_fill_the_memory(
+    user: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iwslt, "MOST_BYTES", 100)
+    write(user / "iwslt", archived(encoded()))
+    with pytest.raises(UserError, match=r"cannot be read as an archive \(.* more than 100\)"):
+        corpora.load(corpus, "test", "de", "en")
+
+
+NAME = "train.tags.de-en.de"
+
+
+@pytest.mark.parametrize("name", [NAME, "de-en.tgz"])
+@pytest.mark.parametrize("kind", ["pipe", "nowhere", "circle"])
+def test_what_is_no_file_is_named(user: Path, corpus: Corpus, name: str, kind: str) -> None:
+    write(user / "iwslt", {"train.tags.de-en.en": TRAIN_EN.encode()})
+    path = user / "iwslt" / name
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(user / "none" if kind == "nowhere" else path)
+    with pytest.raises(UserError, match=r"is no file \(a folder, a pipe, or a link") as caught:
+        corpora.load(corpus, "train", "de", "en")
+    assert str(path) in str(caught.value)
+
+
+UNREADABLE = Path("/proc/self/mem")  # a file, and yet to read its beginning is an error
+
+
+@pytest.mark.skipif(not UNREADABLE.is_file(), reason="this system has no such file")
+@pytest.mark.parametrize("name", [NAME, "de-en.tgz"])
+def test_a_file_that_the_disk_does_not_give_is_not_called_damaged(
+    user: Path, corpus: Corpus, name: str
+) -> None:
+    write(user / "iwslt", {"train.tags.de-en.en": TRAIN_EN.encode()})
+    (user / "iwslt" / name).symlink_to(UNREADABLE)
+    with pytest.raises(UserError, match=f"cannot read .*{name}: Input/output error"):
+        corpora.load(corpus, "train", "de", "en")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_byte_order_mark_is_no_text(
+    user: Path, corpus: Corpus, layout: Callable[[dict[str, bytes]], dict[str, bytes]]
+) -> None:
+    marked = {name: b"\xef\xbb\xbf" + content for name, content in encoded().items()}
+    write(user / "iwslt", layout(marked))
+    assert corpora.load(corpus, "train", "de", "en").src[0] == "Vielen Dank, Chris."
+    assert corpora.load(corpus, "test", "de", "en").src[0] == "Eins."
+
+
+def test_another_known_encoding_is_read(user: Path, corpus: Corpus) -> None:
+    name = "IWSLT16.TED.tst2014.de-en.de.xml"
+    text = xml("Ärger.", "Zwei.", "Drei.").replace("UTF-8", "ISO-8859-1").encode("latin-1")
+    write(user / "iwslt", encoded(**{name: text}))
+    assert corpora.load(corpus, "test", "de", "en").src[0] == "Ärger."
+
+
+@pytest.mark.parametrize("encoding", ["nonsense", "rot13", "utf-7", "idna", "big5"])
+def test_an_odd_encoding_is_refused(user: Path, corpus: Corpus, encoding: str) -> None:
+    name = "IWSLT16.TED.tst2014.de-en.de.xml"
+    write(user / "iwslt", encoded(**{name: xml("Eins.").replace("UTF-8", encoding)}))
+    with pytest.raises(UserError, match=r"de\.xml is not well-formed XML") as caught:
+        corpora.load(corpus, "test", "de", "en")
+    assert "\n" not in str(caught.value)
 
 
 def test_an_empty_segment_is_dropped_with_its_pair(

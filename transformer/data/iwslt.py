@@ -2,9 +2,11 @@
 
 Its licence lets nobody hand it on changed, and its old address is dead: the user brings it.
 The archive (2016-01.tgz, or de-en.tgz out of it) or its files go into the folder `iwslt`
-below `TRANSFORMER_DATA` or the cache, at any depth.
+below `TRANSFORMER_DATA` or the cache, at any depth. No sums of it are known; a compressed archive
+has its own, and is read to the end so that it speaks. Loose files and a plain tar have none.
 """
 
+import lzma
 import re
 import tarfile
 import zlib
@@ -24,6 +26,8 @@ FILES = {  # split to file name; the two sets are those that torchtext validates
     "test": "IWSLT16.TED.tst2014.{pair}.{lang}.xml",
 }
 ARCHIVES = (".tgz", ".tar.gz", ".tar")
+MOST_BYTES = 500_000_000  # of a file's text, or of an archive in the archive; the largest has 40 MB
+BLOCK = 1 << 20  # bytes read at once where only a check sum is wanted
 TAG_LINE = re.compile(
     r"\s*</?(doc|url|keywords|talkid|speaker|reviewer|translator|title|description|transcript)\b"
 )
@@ -84,7 +88,7 @@ def segments(content: bytes, name: str) -> list[str]:
     """Give the sentences of a test set's XML, its `seg` elements in order."""
     try:
         root = ElementTree.fromstring(content)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # an encoding it knows not
         raise UserError(f"{name} is not well-formed XML ({error}): get it anew") from error
     return ["".join(segment.itertext()) for segment in root.iter("seg")]
 
@@ -96,45 +100,77 @@ def _folders(corpus: Corpus) -> list[Path]:
 def _find(corpus: Corpus, pair: str, names: list[str]) -> list[bytes] | None:
     """Give the contents of the named files, all from one place, or None."""
     for folder in _folders(corpus):
-        loose = [next(iter(sorted(folder.rglob(name))), None) for name in names]
+        paths = sorted(folder.rglob("*"))
+        loose = [next((path for path in paths if path.name == name), None) for name in names]
         if all(loose):
-            return [path.read_bytes() for path in loose if path is not None]
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name.endswith(ARCHIVES):
+            return [_read(path) for path in loose if path is not None]
+        for path in paths:
+            if path.name.endswith(ARCHIVES) and not path.is_dir():
                 contents = _from_archive(path, pair, names)
                 if contents is not None:
                     return contents
     return None
 
 
+def _read(path: Path) -> bytes:
+    """Read a loose file; nothing else that has its name, for a pipe would be waited for."""
+    _check_is_file(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _check_is_file(path: Path) -> None:
+    if not path.is_file():
+        raise UserError(
+            f"{path} is no file (a folder, a pipe, or a link that leads to none): "
+            "put the file itself there, or remove it"
+        )
+
+
 def _from_archive(path: Path, pair: str, names: list[str]) -> list[bytes] | None:
     """Read the named files out of an archive without unpacking it to disk."""
+    _check_is_file(path)
     try:
         with path.open("rb") as stream:
-            held = dict(_members(stream, pair, names))
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+            inner = {pair + ending for ending in ARCHIVES}
+            held = dict(_members(stream, {*names}, inner))
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:  # the disk's word, not the archive's
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
         raise UserError(f"{path} cannot be read as an archive ({error}): get it anew") from error
     return [held[name] for name in names] if held.keys() >= set(names) else None
 
 
-def _members(stream: IO[bytes], pair: str, names: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Give name and content of the wanted files, also of those in the pair's inner archive."""
+def _members(stream: IO[bytes], names: set[str], inner: set[str]) -> Iterator[tuple[str, bytes]]:
+    """Give name and content of the wanted files, also of those in the inner archives.
+
+    Args:
+        stream: An archive.
+        names: Of the wanted files.
+        inner: Names of archives to look into; in them no other is looked for.
+    """
     with tarfile.open(fileobj=stream, mode="r:*") as archive:
         for member in archive:
             name = PurePosixPath(member.name).name
-            inner = name in {pair + ending for ending in ARCHIVES}
-            content = archive.extractfile(member) if inner or name in names else None
-            if content is None:
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is None or name not in names | inner:
                 continue
-            if inner:
-                yield from _members(content, pair, names)
+            if member.size > MOST_BYTES:
+                raise ValueError(f"{name} has {member.size} bytes, more than {MOST_BYTES}")
+            if name in inner:
+                yield from _members(content, names, set())
             else:
                 yield name, content.read()
+        # The tar ends before the compressed stream does, and the check sum stands at its end.
+        while archive.fileobj is not None and archive.fileobj.read(BLOCK):
+            pass
 
 
 def _decode(content: bytes, name: str) -> str:
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{name} is not UTF-8 (byte {error.start}): get it anew") from error
 

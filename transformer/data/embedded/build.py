@@ -17,7 +17,7 @@ from transformer.data.embedded.german import german
 from transformer.data.embedded.parse import parse
 from transformer.data.embedded.periods import PeriodSampler
 from transformer.data.embedded.phenomena import combinations, phenomena
-from transformer.data.embedded.reader import LANGUAGES, SIZES, Sentence
+from transformer.data.embedded.reader import LANGUAGES, SIZES, SUM, Sentence, sum_line
 from transformer.data.embedded.tables import lexicon
 from transformer.data.embedded.tree import Tree, Word
 from transformer.support.files import write_atomically
@@ -117,7 +117,7 @@ def line(split: str, said: Sentence) -> str:
 
 
 def write(file: Path) -> None:
-    """Draw the corpus, and write its file whole or not at all.
+    """Draw the corpus, and write its file whole or not at all, then its check sum beside it.
 
     Not in the paper: the course's own corpus.
 
@@ -128,4 +128,6 @@ def write(file: Path) -> None:
         UserError: it cannot be written.
     """
     content = "".join(line(split, sentence) for split, sentence in build()).encode()
-    write_atomically(file, gzip.compress(content, mtime=0))
+    compressed = gzip.compress(content, mtime=0)
+    write_atomically(file, compressed)
+    write_atomically(file.with_name(SUM), sum_line(compressed))

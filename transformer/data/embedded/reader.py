@@ -1,6 +1,7 @@
 """The embedded corpus: English, French and German sentences with their gold word alignments."""
 
 import gzip
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from transformer.data.embedded.tree import Phenomenon
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import ParallelText, split_lines
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.paths import corpus_folder
 
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 FILE = "sentences.tsv.gz"
+SUM = f"{FILE}.sha256"  # its check sum, as `sha256sum` writes it
 LANGUAGES = ("en", "fr", "de")
 SIZES = {
     "train": 20_000,
@@ -72,13 +74,34 @@ class Sentence:
 def _corpus() -> dict[str, tuple[Sentence, ...]]:
     """Read every split from the file that `build` writes."""
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
-    with gzip.open(corpus_folder() / FILE, "rt", encoding="utf-8") as file:
-        for line in file:
-            split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.rstrip("\n").split("\t")
-            phenomena = frozenset(Phenomenon[name] for name in shown.split())
-            links = {"en-fr": en_fr, "en-de": en_de, "fr-de": fr_de}
-            splits[split].append(Sentence(en, fr, de, links, phenomena, parse))
+    for line in split_lines(gzip.decompress(_checked()).decode("utf-8")):
+        split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.split("\t")
+        phenomena = frozenset(Phenomenon[name] for name in shown.split())
+        links = {"en-fr": en_fr, "en-de": en_de, "fr-de": fr_de}
+        splits[split].append(Sentence(en, fr, de, links, phenomena, parse))
     return {name: tuple(each) for name, each in splits.items()}
+
+
+def _checked() -> bytes:
+    """Read the corpus's file, if it is what its check sum says."""
+    file, expected = corpus_folder() / FILE, corpus_folder() / SUM
+    try:
+        content, said = file.read_bytes(), expected.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"cannot read {error.filename} ({error.strerror}): get it again with git checkout"
+        ) from error
+    if said != sum_line(content):
+        raise UserError(
+            f"{file} is corrupted (its sha256 is not that of {SUM}): get both again with git "
+            "checkout, or draw the corpus anew with python -m transformer record corpus"
+        )
+    return content
+
+
+def sum_line(content: bytes) -> bytes:
+    """Give the line of `SUM` for a corpus's file, as `sha256sum` writes it."""
+    return f"{hashlib.sha256(content).hexdigest()}  {FILE}\n".encode()
 
 
 def sentences(split: str) -> Sequence[Sentence]:
@@ -91,7 +114,7 @@ def sentences(split: str) -> Sequence[Sentence]:
             shows together, though it shows each) or "test_long" (longer than any of training).
 
     Raises:
-        UserError: There is no such split.
+        UserError: There is no such split, or the corpus's file is missing or corrupted.
     """
     if split not in SIZES:
         raise unknown_name("split", split, SIZES)
