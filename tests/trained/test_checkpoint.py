@@ -151,6 +151,88 @@ def test_safetensors_of_another_program(tmp_path: Path) -> None:
         load_tensors(path)
 
 
+@pytest.mark.parametrize("place", [0.03, 0.2, 0.4, 0.7, 0.999])
+def test_one_flipped_bit_is_seen_wherever_it_is(tmp_path: Path, place: float) -> None:
+    path = tmp_path / "a.safetensors"
+    save_tensors(path, {"weight": torch.randn(7, 11)}, step=17, loss=0.25)
+    content = bytearray(path.read_bytes())
+    for bit in range(8):
+        flipped = bytearray(content)
+        flipped[int(place * len(content))] ^= 1 << bit
+        path.write_bytes(flipped)
+        with pytest.raises(UserError, match=r"a\.safetensors (is|was|says)"):
+            load_tensors(path)
+
+
+def test_a_file_of_before_sums_were_kept_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, {"format": "attention-course-1", "step": "17"})
+    tensors, about = load_tensors(path)
+    assert torch.equal(tensors["a"], torch.ones(3))
+    assert about == {"step": 17}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"format": "attention-course-1", "by": "somebody else"},
+        {"format": "attention-course-1", "by": "[" * 100_000},
+        {"attention-course-2": "half"},
+    ],
+)
+def test_metadata_that_is_not_json(tmp_path: Path, metadata: dict[str, str]) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, metadata)
+    with pytest.raises(UserError, match=r"a\.safetensors says about itself what is not JSON"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("metadata", [{"attention-course-3": "{}"}, {"attention-course-2": "[]"}])
+def test_a_foreign_or_newer_format(tmp_path: Path, metadata: dict[str, str]) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, metadata)
+    with pytest.raises(UserError, match="was not written by this version of the course"):
+        load_tensors(path)
+
+
+def test_equal_weights_make_equal_files(tmp_path: Path) -> None:
+    # The library writes the entries of the metadata in an order that chance decides.
+    files = [tmp_path / f"{number}.safetensors" for number in range(7)]
+    for path in files:
+        save_tensors(path, {"a": torch.ones(3)}, step=17, loss=0.25, kept="best", seed=1)
+    assert len({path.read_bytes() for path in files}) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("kind", [torch.float16, torch.float32])
+def test_weights_that_are_no_numbers(value: float, kind: torch.dtype) -> None:
+    model = Tied()
+    before = model.embedding.weight.detach().clone()
+    damaged = {name: tensor.clone() for name, tensor in weights(model).items()}
+    damaged["embedding.weight"] = damaged["embedding.weight"].detach().to(kind)
+    damaged["embedding.weight"][5, 3] = value
+    with pytest.raises(
+        UserError, match=r"a\.safetensors is damaged: embedding.weight holds a value"
+    ):
+        load_weights(model, damaged, Path("a.safetensors"))
+    assert torch.equal(model.embedding.weight, before)
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.float8_e4m3fn, torch.complex64])
+def test_weights_of_another_kind(kind: torch.dtype) -> None:
+    model = Tied()
+    foreign = weights(model) | {"embedding.weight": torch.zeros(7, 5, dtype=kind)}
+    with pytest.raises(UserError, match=f"embedding.weight is {kind} there and torch.float32 here"):
+        load_weights(model, foreign, Path("a.safetensors"))
+
+
+def test_half_precision_is_loaded() -> None:
+    model = Tied()
+    halves = {name: t.half() if t.is_floating_point() else t for name, t in weights(model).items()}
+    load_weights(model, halves, Path("a.safetensors"))
+    assert torch.equal(model.embedding.weight, halves["embedding.weight"].float())
+
+
 def test_average_by_hand(tmp_path: Path) -> None:
     paths = [path_of(tmp_path, a=torch.tensor([x, 2 * x])) for x in (1.0, 2.0, 6.0)]
     assert torch.equal(average(paths)["a"], torch.tensor([3.0, 6.0]))

@@ -1,13 +1,14 @@
 """A run's state: saved and taken up again."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.support.errors import UserError
-from transformer.trained.checkpoint import save_tensors
+from transformer.trained.checkpoint import load_tensors, save_tensors
 from transformer.trained.state import load_state, restore, save_state
 
 
@@ -31,7 +32,7 @@ def test_the_whole_state_comes_back(tmp_path: Path) -> None:
     learn(model, optimizer)
     other, other_optimizer = parts(seed=5)
     tensors, about = load_state(path)
-    restore(tensors, other, other_optimizer, cpu, path)
+    restore(tensors, other, other_optimizer, cpu, path, steps=1)
     assert about == {"progress": {"step": 1}}
     learn(other, other_optimizer)
     pairs = zip(model.parameters(), other.parameters(), strict=True)
@@ -50,7 +51,7 @@ def test_state_before_the_first_step(tmp_path: Path) -> None:
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
     model, optimizer = parts(seed=3)
     save_state(path, model, optimizer, cpu)
-    restore(load_state(path)[0], *parts(seed=5), cpu, path)
+    restore(load_state(path)[0], *parts(seed=5), cpu, path, steps=0)
 
 
 def test_weights_only_are_no_state(tmp_path: Path) -> None:
@@ -58,3 +59,102 @@ def test_weights_only_are_no_state(tmp_path: Path) -> None:
     save_tensors(path, {"a": torch.ones(1)})
     with pytest.raises(UserError, match="holds weights only"):
         load_state(path)
+
+
+Change = Callable[[dict[str, Tensor]], object]
+NAN = float("nan")
+DAMAGES: dict[str, tuple[Change, str]] = {
+    "a shorter moment": (
+        lambda t: t.update({"optimizer/0/exp_avg": t["optimizer/0/exp_avg"][:1].clone()}),
+        r"optimizer/0/exp_avg has shape \(1, 3\) there and \(5, 3\) here",
+    ),
+    "a moment of another kind": (
+        lambda t: t.update({"optimizer/1/exp_avg_sq": t["optimizer/1/exp_avg_sq"].half()}),
+        r"optimizer/1/exp_avg_sq is torch.float16 there and torch.float32 here",
+    ),
+    "a moment that is no number": (
+        lambda t: t["optimizer/2/exp_avg"].fill_(NAN),
+        "optimizer/2/exp_avg holds a value that is not a finite number",
+    ),
+    "a moment too few": (lambda t: t.pop("optimizer/3/exp_avg"), "optimizer/3/exp_avg is missing"),
+    "a moment of no parameter": (
+        lambda t: t.update({"optimizer/17/step": torch.ones(())}),
+        "optimizer/17/step is unknown here",
+    ),
+    "a step that is no number": (
+        lambda t: t.update({"optimizer/0/step": torch.ones(2)}),
+        r"optimizer/0/step has shape \(2,\) there",
+    ),
+    "a foreign part": (lambda t: t.update({"scaler": torch.ones(1)}), "scaler is unknown here"),
+    "a weight of another kind": (
+        lambda t: t.update({"model/0.bias": t["model/0.bias"].half()}),
+        "0.bias is torch.float16 there",
+    ),
+    "a weight that is no number": (lambda t: t["model/0.bias"].fill_(NAN), "0.bias holds a value"),
+    "short random numbers": (
+        lambda t: t.update({"random/cpu": t["random/cpu"][:7].clone()}),
+        r"random/cpu has shape \(7,\) there",
+    ),
+    "foreign random numbers": (lambda t: t["random/cpu"].fill_(255), "random numbers are not tor"),
+}
+
+
+def state_of(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    save_state(path, model, optimizer, torch.device("cpu"))
+    return {name: tensor.clone() for name, tensor in load_tensors(path)[0].items()}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_nothing_is_restored_of_a_state_that_does_not_fit(tmp_path: Path, damage: str) -> None:
+    # A moment that is too short was written past its end: the process died.
+    path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
+    model, optimizer = parts(seed=3)
+    learn(model, optimizer)
+    change, message = DAMAGES[damage]
+    tensors = state_of(path, model, optimizer)
+    change(tensors)
+    other, other_optimizer = parts(seed=5)
+    learn(other, other_optimizer)
+    before = state_of(path, other, other_optimizer)
+    with pytest.raises(UserError, match=f"last.safetensors .*{message}"):
+        restore(tensors, other, other_optimizer, cpu, path, steps=1)
+    after = state_of(path, other, other_optimizer)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_a_state_without_its_optimizer_is_not_begun_anew(tmp_path: Path) -> None:
+    path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
+    model, optimizer = parts(seed=3)
+    learn(model, optimizer)
+    tensors = state_of(path, model, optimizer)
+    none = {name: tensor for name, tensor in tensors.items() if "optimizer" not in name}
+    with pytest.raises(UserError, match="has no moments of the optimizer: put the run's own"):
+        restore(none, *parts(seed=5), cpu, path, steps=1)
+
+
+def test_a_state_with_one_parameters_moments_lost(tmp_path: Path) -> None:
+    path = tmp_path / "last.safetensors"
+    model, optimizer = parts(seed=3)
+    learn(model, optimizer)
+    save_state(path, model, optimizer, torch.device("cpu"))
+    tensors, about = load_tensors(path)
+    some = {name: tensor for name, tensor in tensors.items() if "optimizer/2" not in name}
+    save_tensors(path, some, **about)
+    with pytest.raises(UserError, match="has lost a part of its optimizer"):
+        load_state(path)
+
+
+def test_a_parameter_that_no_loss_depends_on_has_no_moments(tmp_path: Path) -> None:
+    path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
+
+    def with_one_idle() -> tuple[nn.Module, torch.optim.Optimizer]:
+        model, _ = parts(seed=3)
+        model.idle = nn.Parameter(torch.ones(7))
+        return model, torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
+
+    model, optimizer = with_one_idle()
+    learn(model, optimizer)
+    save_state(path, model, optimizer, cpu)
+    other, other_optimizer = with_one_idle()
+    restore(load_state(path)[0], other, other_optimizer, cpu, path, steps=1)
+    assert len(other_optimizer.state_dict()["state"]) == 4

@@ -642,6 +642,26 @@ def test_damaged_checkpoint(tmp_path: Path, damage: str) -> None:
         go(tmp_path, Tiny(), resume=True)
 
 
+@pytest.mark.parametrize("lost", ["a row", "the optimizer", "settings", "progress"])
+def test_a_checkpoint_that_does_not_fit_is_not_gone_on_from(tmp_path: Path, lost: str) -> None:
+    # With a row of a moment lost, the next update wrote into foreign memory.
+    go(tmp_path, Tiny(), stop_after=4)
+    last = RunFolder(tmp_path).last
+    tensors, about = load_tensors(last)
+    if lost == "a row":
+        tensors["optimizer/0/exp_avg"] = tensors["optimizer/0/exp_avg"][:1].clone()
+    elif lost == "the optimizer":
+        tensors = {name: each for name, each in tensors.items() if "optimizer" not in name}
+        del about["moments_of"]
+    else:
+        del about[lost]
+    save_tensors(last, tensors, **about)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with pytest.raises(UserError, match=r"last\.safetensors .*(put|copy)"):
+        go(tmp_path, Tiny(), resume=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+
+
 def test_what_a_killed_run_had_begun_to_write_is_removed(tmp_path: Path) -> None:
     go(tmp_path, Tiny(), stop_after=4)
     unfinished = [

@@ -1,13 +1,17 @@
 """Checkpoints: a model's weights in safetensors, each file written whole or not at all.
 
+Each file carries the SHA-256 sum of what it holds, so one flipped bit is seen when it is read.
+
 Not in the paper, but for the averaging of the last checkpoints (§6.1).
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
@@ -15,8 +19,10 @@ from torch import Tensor, nn
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-FORMAT = "attention-course-1"
+FORMAT = "attention-course-2"  # one entry of the metadata, so that equal runs leave equal bytes
+BEFORE = "attention-course-1"  # an entry for each value, and no sum
 COMPILED = "_orig_mod."  # what torch.compile puts before the names of what it wraps
+FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}  # one may stand for another
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
@@ -31,8 +37,18 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> Non
         UserError: the file cannot be written.
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"format": FORMAT} | {key: json.dumps(value) for key, value in about.items()}
-    write_atomically(path, to_bytes(plain, metadata))
+    entry = {"sha256": _sum_of(plain, about), "about": about}
+    write_atomically(path, to_bytes(plain, {FORMAT: json.dumps(entry, allow_nan=False)}))
+
+
+def _sum_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
+    """Give the SHA-256 sum of tensors, their names, kinds and shapes, and of what is said."""
+    digest = hashlib.sha256(json.dumps(about).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(repr((name, str(tensor.dtype), tuple(tensor.shape))).encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -42,7 +58,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         The tensors, on the CPU, and the metadata.
 
     Raises:
-        UserError: the file is missing, cut short, or not one of ours.
+        UserError: the file is missing, cut short, damaged, or not one of ours.
     """
     if not path.is_file():
         raise UserError(f"no file {path}: is this the folder of a trained model?")
@@ -51,17 +67,38 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             # clones, for the originals are the file's own memory
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except PermissionError as error:
+        raise UserError(f"no permission to read {path}: ask its owner for it") from error
     except (SafetensorError, OSError) as error:
         raise UserError(
             f"{path} is cut short or not a safetensors file ({error}): "
             "copy it again, or use another checkpoint"
         ) from error
-    if metadata.pop("format", None) != FORMAT:
+    return tensors, _about(path, tensors, metadata)
+
+
+def _about(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> dict[str, Any]:
+    """Give what a file says about its tensors, once its sum is seen to be right."""
+    try:
+        if metadata.pop("format", None) == BEFORE:
+            return {key: json.loads(value) for key, value in metadata.items()}
+        entry = json.loads(metadata.get(FORMAT, "null"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{path} says about itself what is not JSON: copy it again, or use another checkpoint"
+        ) from error
+    if not isinstance(entry, dict) or not isinstance(entry.get("about"), dict):
         raise UserError(
             f"{path} was not written by this version of the course: "
             "use a checkpoint that it trained"
         )
-    return tensors, {key: json.loads(value) for key, value in metadata.items()}
+    about: dict[str, Any] = entry["about"]
+    if entry.get("sha256") != _sum_of(tensors, about):
+        raise UserError(
+            f"{path} is damaged: its sum is not the one it was written with; "
+            "copy it again, or use another checkpoint"
+        )
+    return about
 
 
 def _saved_names(model: nn.Module) -> dict[str, str]:
@@ -101,31 +138,58 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
         source: The file that they are from, for the message.
 
     Raises:
-        UserError: a tensor is missing, foreign or of another shape, or they are a run's state.
+        UserError: a tensor is missing, foreign, of another shape or kind, or not finite; or
+            they are a run's state. The model is as it was.
     """
     if holds_state(tensors):
         raise UserError(
             f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
         )
     names, state = _saved_names(model), weights(model)
-    expected = set(state)
-    problem = ""
-    if missing := sorted(expected - tensors.keys()):
-        problem = f"{missing[0]} is missing"
-    elif foreign := sorted(tensors.keys() - expected):
-        problem = f"{foreign[0]} is unknown here"
-    else:
-        for name in sorted(expected):
-            has, wants = tuple(tensors[name].shape), tuple(state[name].shape)
-            if has != wants:
-                problem = f"{name} has shape {has} there and {wants} here"
-                break
-    if problem:
+    if problem := misfit(tensors, state):
         raise UserError(
             f"{source} does not fit this model: {problem}; "
             "build the model with the recipe and tokenizers saved beside it"
         )
+    require_finite(tensors, source)
     model.load_state_dict({name: tensors[saved] for name, saved in names.items()})
+
+
+def misfit(
+    has: Mapping[str, Tensor], wants: Mapping[str, Tensor], *, same_kind: bool = False
+) -> str:
+    """Say what first keeps tensors from taking the place of others; "" where nothing does.
+
+    Args:
+        has: The tensors, by name.
+        wants: Those whose place they are to take.
+        same_kind: Refuse half precision in the place of full precision, too.
+    """
+    if missing := sorted(wants.keys() - has.keys()):
+        return f"{missing[0]} is missing"
+    if foreign := sorted(has.keys() - wants.keys()):
+        return f"{foreign[0]} is unknown here"
+    for name in sorted(wants):
+        there, here = has[name], wants[name]
+        if there.shape != here.shape:
+            return f"{name} has shape {tuple(there.shape)} there and {tuple(here.shape)} here"
+        if there.dtype != here.dtype and (same_kind or not {there.dtype, here.dtype} <= FLOATS):
+            return f"{name} is {there.dtype} there and {here.dtype} here"
+    return ""
+
+
+def require_finite(tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Refuse tensors that no sound training left.
+
+    Raises:
+        UserError: one holds a value that is not a finite number.
+    """
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise UserError(
+                f"{source} is damaged: {name} holds a value that is not a finite number; "
+                "copy it again, or use another checkpoint"
+            )
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:

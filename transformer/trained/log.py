@@ -39,6 +39,30 @@ class Progress:
     window_start: float = 0.0
 
 
+def read_progress(values: Any, source: Path) -> Progress:
+    """Make a run's progress of what a checkpoint says.
+
+    Args:
+        values: `vars` of a `Progress`; of an earlier version without validated_step.
+        source: The checkpoint, for the message.
+
+    Raises:
+        UserError: a value is missing, foreign, of another kind, negative or not finite.
+    """
+    said = {"validated_step": values.get("step")} | values if isinstance(values, dict) else {}
+    for name, usual in vars(Progress()).items():
+        value = said.get(name)
+        kinds = (int,) if type(usual) is int else (int, float)
+        missing = name == "best_loss" and value is None and name in said
+        if not missing and not (type(value) in kinds and 0 <= value < math.inf):
+            raise UserError(
+                f"{source} has {value!r} for the progress's {name}: put the run's own file back"
+            )
+    if foreign := sorted(said.keys() - vars(Progress()).keys()):
+        raise UserError(f"{source} has a foreign progress {foreign[0]}: it is of a newer version")
+    return Progress(**said)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """One line of a run's story; `str` gives the line to show.

@@ -18,6 +18,8 @@ from transformer.trained.checkpoint import (
     holds_state,
     load_tensors,
     load_weights,
+    misfit,
+    require_finite,
     save_tensors,
     weights,
 )
@@ -38,12 +40,13 @@ def save_state(
         UserError: the file cannot be written; the one before is unharmed.
     """
     tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
-    for index, moments in optimizer.state_dict()["state"].items():
+    moments_of = optimizer.state_dict()["state"]
+    for index, moments in moments_of.items():
         tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
     tensors["random/cpu"] = torch.get_rng_state()
     if device.type == "cuda":
         tensors["random/cuda"] = torch.cuda.get_rng_state(device)
-    save_tensors(path, tensors, **about)
+    save_tensors(path, tensors, moments_of=sorted(moments_of), **about)
 
 
 def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -53,11 +56,17 @@ def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         The tensors for `restore`, and the metadata.
 
     Raises:
-        UserError: the file is missing or damaged, or holds weights only.
+        UserError: the file is missing or damaged, or holds weights only, or not every moment
+            of the optimizer that it was written with.
     """
     tensors, about = load_tensors(path)
     if not holds_state(tensors):
         raise UserError(f"{path} holds weights only: put the run's own file back")
+    parts = [name.split("/") for name in tensors]
+    here = {part[1] for part in parts if part[0] == "optimizer" and len(part) == 3}
+    wanted = about.pop("moments_of", None)  # of an earlier version: without
+    if wanted is not None and here != {str(index) for index in wanted}:
+        raise UserError(f"{path} has lost a part of its optimizer: put the run's own file back")
     return tensors, about
 
 
@@ -67,29 +76,82 @@ def restore(
     optimizer: Optimizer,
     device: torch.device,
     source: Path,
+    *,
+    steps: int,
 ) -> None:
     """Put model, optimizer and random numbers where `save_state` found them.
+
+    All is checked before anything is restored: Adam's kernel trusts its moments to have the
+    sizes of the parameters, and writes past the end of one that is smaller.
 
     Args:
         tensors: As `load_state` gave them.
         model: Built as the one saved.
-        optimizer: Of its parameters.
+        optimizer: Adam or AdamW, of its parameters.
         device: Of the model.
         source: The file that the tensors are from, for the message.
+        steps: Updates that the model had had; after the first there are moments.
 
     Raises:
-        UserError: the tensors are another model's.
+        UserError: the tensors are another model's, of other kinds or not finite, or there are
+            no moments; model, optimizer and random numbers are as they were.
     """
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
-    for name, tensor in tensors.items():
-        part, _, rest = name.partition("/")
-        parts[part][rest] = tensor
-    load_weights(model, parts["model"], source)
+    own = {name.removeprefix("model/"): t for name, t in tensors.items() if name[:6] == "model/"}
+    rest = {name: tensor for name, tensor in tensors.items() if name[:6] != "model/"}
+    _require_fit(own, weights(model), source)
+    _require_fit(rest, _wanted(rest, optimizer, device), source)
     moments: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in parts["optimizer"].items():
-        index, _, key = name.partition("/")
-        moments.setdefault(int(index), {})[key] = tensor
+    for name, tensor in rest.items():
+        part, *inner = name.split("/")
+        if part == "optimizer":
+            moments.setdefault(int(inner[0]), {})[inner[1]] = tensor
+    if steps > 0 and not moments:
+        raise UserError(f"{source} has no moments of the optimizer: put the run's own file back")
+    _require_random(rest, device, source)
+    load_weights(model, own, source)
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
-    torch.set_rng_state(parts["random"]["cpu"])
-    if device.type == "cuda" and "cuda" in parts["random"]:
-        torch.cuda.set_rng_state(parts["random"]["cuda"], device)
+    torch.set_rng_state(rest["random/cpu"])
+    if device.type == "cuda" and "random/cuda" in rest:
+        torch.cuda.set_rng_state(rest["random/cuda"], device)
+
+
+def _wanted(
+    tensors: Mapping[str, Tensor], optimizer: Optimizer, device: torch.device
+) -> dict[str, Tensor]:
+    """Give tensors of the sizes and kinds that a state must have, the model's left out.
+
+    A parameter that no loss depends on has no moments.
+    """
+    wanted = {"random/cpu": torch.get_rng_state()}
+    if "random/cuda" in tensors:  # which a CPU has no use for
+        used = device.type == "cuda"
+        wanted["random/cuda"] = torch.cuda.get_rng_state(device) if used else tensors["random/cuda"]
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    for index, parameter in enumerate(parameters):
+        prefix = f"optimizer/{index}/"
+        if any(name.startswith(prefix) for name in tensors):
+            wanted[f"{prefix}step"] = torch.zeros(())
+            wanted |= {f"{prefix}exp_avg": parameter, f"{prefix}exp_avg_sq": parameter}
+    return wanted
+
+
+def _require_fit(has: Mapping[str, Tensor], wants: Mapping[str, Tensor], source: Path) -> None:
+    """Refuse tensors that cannot take the place of others, or are not finite."""
+    if problem := misfit(has, wants, same_kind=True):
+        raise UserError(
+            f"{source} does not fit this model: {problem}; "
+            "put the run's own file back, or begin in another folder"
+        )
+    require_finite(has, source)
+
+
+def _require_random(tensors: Mapping[str, Tensor], device: torch.device, source: Path) -> None:
+    """Refuse random numbers that torch could not go on from, tried on a generator of their own."""
+    try:
+        torch.Generator().set_state(tensors["random/cpu"])
+        if device.type == "cuda" and "random/cuda" in tensors:
+            torch.Generator(device).set_state(tensors["random/cuda"])
+    except RuntimeError as error:
+        raise UserError(
+            f"{source} is damaged: its random numbers are not torch's; put the run's own file back"
+        ) from error

@@ -17,7 +17,14 @@ from transformer.data.batches import Batch
 from transformer.support.errors import UserError
 from transformer.trained import checkpoint
 from transformer.trained.folder import RunFolder
-from transformer.trained.log import Progress, Report, TrainingResult, append_log, truncate_log
+from transformer.trained.log import (
+    Progress,
+    Report,
+    TrainingResult,
+    append_log,
+    read_progress,
+    truncate_log,
+)
 from transformer.trained.state import load_state, restore, save_state
 from transformer.training.loss import validation_loss
 from transformer.training.updates import Updates
@@ -71,10 +78,14 @@ class Run:
         """Go on from the last checkpoint."""
         folder, progress = self.folder, self.progress
         tensors, about = load_state(folder.last)
-        checkpoint.require_same(about["settings"], self.settings, free="steps")
-        restore(tensors, self.model, self.updates.optimizer, self.device, folder.last)
-        saved = about["progress"]  # of an earlier version: without validated_step
-        vars(progress).update({"validated_step": saved["step"]} | saved)
+        settings = about.get("settings")
+        if not isinstance(settings, dict):
+            raise UserError(f"{folder.last} says no settings: put the run's own file back")
+        checkpoint.require_same(settings, self.settings, free="steps")
+        saved = read_progress(about.get("progress"), folder.last)
+        parts = self.model, self.updates.optimizer, self.device
+        restore(tensors, *parts, folder.last, steps=saved.step)
+        vars(progress).update(vars(saved))
         if progress.step > self.config.steps:
             raise UserError(
                 f"{folder.out} has done {progress.step} steps already and cannot end at "
