@@ -1,4 +1,4 @@
-"""Take figures/lesson.png: a lesson in JupyterLab, open at an explorer, as README shows it.
+"""Take docs/lesson.png: a lesson in JupyterLab, open at an explorer, as README shows it.
 
     python tests/browser/take_picture.py
 
@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 LESSON = "09_looking_inside.ipynb"
 EXPLORER = "heads_explorer("  # the first code cell that says this
 MOVES = ("layer",)  # controls moved to their end, by a part of their name
-PICTURE = ROOT / "figures" / "lesson.png"
+PICTURE = ROOT / "docs" / "lesson.png"
 CLEAR = """() => { const app = window.jupyterapp;
   if (!app.shell.leftCollapsed) app.shell.collapseLeft();
   app.shell.collapseRight?.(); }"""
