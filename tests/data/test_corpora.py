@@ -75,6 +75,8 @@ def test_the_sums_are_those_of_the_publishers_files(shared_data: Path) -> None:
         for file in corpus.files:
             assert listed.get(f"./{file.name}", file.sha256) == file.sha256
             assert file.sha256 in readme or f"./{file.name}" in listed
+            if (path := shared_data / file.name).exists():
+                assert path.stat().st_size == file.size
 
 
 def test_importing_it_is_light() -> None:

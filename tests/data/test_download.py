@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import gzip
 import hashlib
+import os
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,6 +29,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = False
     contents: dict[str, bytes]
     asked: list[str]
+    sent: int
     release: threading.Event
 
     def address(self, manner: str) -> str:
@@ -45,11 +48,16 @@ class Handler(BaseHTTPRequestHandler):
         if content is None or manner in ("missing", "broken"):
             self.send_error(503 if manner == "broken" else 404)
             return
+        if manner in ("endless", "dripping", "dripping_head"):
+            with contextlib.suppress(ConnectionError):
+                self.send_without_end(manner)
+            return
         if manner == "corrupted":
             content = content[:-1] + bytes([content[-1] ^ 1])
         self.send_response(200)
         if manner != "unsized":
-            self.send_header("Content-Length", str(len(content)))
+            length = "many" if manner == "nonsense" else str(len(content))
+            self.send_header("Content-Length", length)
         self.end_headers()
         half = len(content) // 2
         if manner in ("truncated", "unsized"):
@@ -64,6 +72,20 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):
             self.wfile.write(content[half:])
 
+    def send_without_end(self, manner: str) -> None:
+        """Send 400 MB, or a byte every now and then, as long as somebody listens."""
+        if manner == "dripping_head":
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
+        else:
+            self.send_response(200)
+            self.end_headers()
+        piece, pause = (bytes(400_000), 0.0) if manner == "endless" else (b"x", 0.02)
+        for _ in range(1000):
+            if self.server.release.wait(pause):
+                return
+            self.wfile.write(piece)
+            self.server.sent += len(piece)
+
     def log_message(self, format: str, *args: object) -> None:
         pass
 
@@ -75,6 +97,7 @@ def server() -> Iterator[Server]:
         f"val.{lang}.gz": gzip.compress(text.encode(), mtime=0) for lang, text in LINES.items()
     }
     server.asked = []
+    server.sent = 0
     server.release = threading.Event()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -92,7 +115,11 @@ def no_user_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def corpus_from(server: Server, cache: Path, *manners: str) -> Corpus:
     files = tuple(
-        DataFile(name=f"multi30k/{name}", sha256=hashlib.sha256(content).hexdigest())
+        DataFile(
+            name=f"multi30k/{name}",
+            sha256=hashlib.sha256(content).hexdigest(),
+            size=len(content),
+        )
         for name, content in server.contents.items()
     )
     return dataclasses.replace(
@@ -101,6 +128,7 @@ def corpus_from(server: Server, cache: Path, *manners: str) -> Corpus:
         mirrors=tuple(server.address(manner) for manner in manners),
         cache=cache,
         timeout=0.5,
+        deadline=3,
     )
 
 
@@ -125,7 +153,8 @@ def test_a_second_fetch_asks_nobody(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "manner", ["truncated", "unsized", "corrupted", "missing", "broken", "stalled"]
+    "manner",
+    ["truncated", "unsized", "corrupted", "missing", "broken", "stalled", "nonsense", "endless"],
 )
 def test_a_bad_mirror_gives_way_to_the_next(server: Server, tmp_path: Path, manner: str) -> None:
     corpus = corpus_from(server, tmp_path, manner, "good")
@@ -143,6 +172,8 @@ def test_a_bad_mirror_gives_way_to_the_next(server: Server, tmp_path: Path, mann
         ("corrupted", "sent a file with a wrong check sum", 3),
         ("missing", "answers 404", 1),
         ("stalled", "does not answer in time", 3),
+        ("nonsense", "sent a broken answer", 3),
+        ("endless", "sends more than the 43 bytes of this file", 1),
     ],
 )
 def test_a_failure_says_what_to_do_and_leaves_no_file(
@@ -179,6 +210,69 @@ def test_a_passing_fault_is_asked_again(server: Server, tmp_path: Path) -> None:
 def test_a_slow_mirror_is_waited_for(server: Server, tmp_path: Path) -> None:
     corpus = corpus_from(server, tmp_path, "slow")
     assert obtain(corpus, corpus.files[0]).read_bytes() == server.contents["val.de.gz"]
+
+
+@pytest.mark.parametrize("manner", ["dripping", "dripping_head"])
+def test_a_mirror_has_so_much_time_and_is_not_asked_again(
+    server: Server, tmp_path: Path, manner: str
+) -> None:
+    corpus = dataclasses.replace(corpus_from(server, tmp_path, manner, "good"), deadline=0.3)
+    began = time.monotonic()
+    path = obtain(corpus, corpus.files[0])
+    assert time.monotonic() - began < 3
+    assert path.read_bytes() == server.contents["val.de.gz"]
+    assert server.asked == [manner, "good"]
+    corpus = dataclasses.replace(corpus, mirrors=corpus.mirrors[:1])
+    with pytest.raises(UserError, match=r"takes more than 0\.3 seconds"):
+        obtain(corpus, corpus.files[1])
+    assert server.asked == [manner, "good", manner]
+    assert files_below(tmp_path) == ["multi30k/val.de.gz"]
+
+
+def test_no_more_is_taken_than_the_file_has(server: Server, tmp_path: Path) -> None:
+    corpus = corpus_from(server, tmp_path, "endless")
+    with pytest.raises(UserError, match="sends more than the"):
+        obtain(corpus, corpus.files[0])
+    server.release.set()
+    assert server.sent < 40_000_000  # what the system's buffers hold, of 400 MB
+    assert list((tmp_path / "multi30k").iterdir()) == []
+
+
+def test_what_a_killed_download_left_is_removed(server: Server, tmp_path: Path) -> None:
+    corpus = corpus_from(server, tmp_path, "good")
+    left, living = (tmp_path / "multi30k" / f".download-{name}" for name in ("left", "living"))
+    for folder in (left, living):
+        folder.mkdir(parents=True)
+        (folder / "tmp").write_bytes(b"half a file")
+    os.utime(left, (time.time() - 7, time.time() - 7))
+    obtain(corpus, corpus.files[0])
+    assert files_below(tmp_path) == ["multi30k/.download-living/tmp", "multi30k/val.de.gz"]
+
+
+@pytest.mark.parametrize("kind", ["nowhere", "circle"])
+def test_a_link_in_the_cache_that_leads_to_no_file_is_replaced(
+    server: Server, tmp_path: Path, kind: str
+) -> None:
+    corpus = corpus_from(server, tmp_path, "good")
+    link = tmp_path / "multi30k" / "val.de.gz"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "none" if kind == "nowhere" else link)
+    assert obtain(corpus, corpus.files[0]).read_bytes() == server.contents["val.de.gz"]
+    assert not link.is_symlink()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_in_the_cache(server: Server, tmp_path: Path, kind: str) -> None:
+    corpus = corpus_from(server, tmp_path, "good")
+    place = tmp_path / "multi30k" / "val.de.gz"
+    place.parent.mkdir()
+    if kind == "folder":
+        place.mkdir()
+        with pytest.raises(UserError, match=f"cannot write {place}: Is a directory"):
+            obtain(corpus, corpus.files[0])
+    else:
+        os.mkfifo(place)
+        assert obtain(corpus, corpus.files[0]).is_file()
 
 
 def test_a_corrupted_cached_file_is_downloaded_anew(server: Server, tmp_path: Path) -> None:

@@ -4,18 +4,23 @@ Three places, in this order: the folder that `TRANSFORMER_DATA` names (the user'
 copies, only read), the cache, and the corpus's mirrors.
 """
 
+import contextlib
 import hashlib
 import os
+import shutil
+import tempfile
 import time
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from transformer.data.fetch import UnfetchedError, fetch
 from transformer.data.registry import Corpus, DataFile
 from transformer.support.errors import UserError
 from transformer.support.paths import cache_folder
 
 ROUNDS = 3  # how often every mirror is asked before giving up
+UNFINISHED = ".download-"  # begins the name of a folder in which a file is being made
 PAUSE = 0.5  # seconds before the second round, twice that before the third
 
 
@@ -58,11 +63,18 @@ def search_folders(corpus: Corpus) -> list[Path]:
 
 
 def check(path: Path, sha256: str) -> State:
-    """Compare a file with its check sum."""
+    """Compare a file with its check sum.
+
+    Raises:
+        UserError: It is there and cannot be read.
+    """
     if not path.is_file():
         return State.MISSING
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
     return State.OK if digest == sha256 else State.CORRUPTED
 
 
@@ -98,15 +110,9 @@ def obtain(corpus: Corpus, file: DataFile) -> Path:
 def _download(corpus: Corpus, file: DataFile, target: Path) -> None:
     """Ask every mirror in turn, some rounds over, until the check sum is right.
 
-    pooch writes to a temporary name beside the target and renames it after the check, so
-    that a file under its final name is always whole.
+    A file is made in a folder of its own beside the target and moved after the check, so that
+    a file under its final name is always whole.
     """
-    import pooch
-    import requests
-
-    downloader = pooch.HTTPDownloader(
-        progressbar=True, chunk_size=65536, timeout=(corpus.timeout, corpus.timeout)
-    )
     addresses = [mirror + file.remote_name for mirror in corpus.mirrors]
     reasons: dict[str, str] = {}
     for round_number in range(ROUNDS):
@@ -114,37 +120,29 @@ def _download(corpus: Corpus, file: DataFile, target: Path) -> None:
             time.sleep(PAUSE * round_number)
         for address in tuple(addresses):
             try:
-                pooch.retrieve(
-                    address,
-                    known_hash=f"sha256:{file.sha256}",
-                    fname=target.name,
-                    path=target.parent,
-                    downloader=downloader,
-                )
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _remove_abandoned(target.parent, corpus.deadline)
+                with tempfile.TemporaryDirectory(
+                    prefix=UNFINISHED, dir=target.parent, ignore_cleanup_errors=True
+                ) as folder:
+                    fetched = fetch(address, file, Path(folder), corpus.timeout, corpus.deadline)
+                    os.replace(fetched, target)
                 return
-            except requests.HTTPError as error:
-                status = 0 if error.response is None else error.response.status_code
-                reasons[address] = f"answers {status}"
-                if 400 <= status < 500:  # asking again will not help
+            except UnfetchedError as error:
+                reasons[address] = str(error)
+                if not error.passing:  # asking again will not help
                     addresses.remove(address)
-            except requests.RequestException as error:
-                reasons[address] = _reason(error)
-            except ValueError:
-                reasons[address] = "sent a file with a wrong check sum"
             except OSError as error:
                 raise UserError(f"cannot write {target}: {error.strerror or error}") from error
     raise _unobtainable(file, target, reasons)
 
 
-def _reason(error: Exception) -> str:
-    """Say in a few words why a connection failed."""
-    import requests
-
-    if isinstance(error, requests.Timeout) or "timed out" in str(error):
-        return "does not answer in time"
-    if isinstance(error, requests.ConnectionError):
-        return "cannot be reached"
-    return "broke off"
+def _remove_abandoned(folder: Path, deadline: float) -> None:
+    """Delete what killed downloads left: a living one is no older than its deadline."""
+    for path in folder.glob(f"{UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > 2 * deadline:
+                shutil.rmtree(path)
 
 
 def _unobtainable(file: DataFile, target: Path, reasons: dict[str, str]) -> UserError:

@@ -15,10 +15,12 @@ class DataFile:
     Attributes:
         name: Path below the data folder, and below `TRANSFORMER_DATA`: "multi30k/val.de.gz".
         sha256: Of the whole file, in hexadecimal.
+        size: Most bytes that a mirror may send; exact where the publisher's file was measured.
     """
 
     name: str
     sha256: str
+    size: int = 10_000_000
 
     @property
     def remote_name(self) -> str:
@@ -41,6 +43,7 @@ class Corpus:
         mirrors: Addresses of the folders that hold the files, the preferred first.
         cache: Folder of the downloads; None means `transformer.support.paths.cache_folder`.
         timeout: Seconds without a byte after which the next mirror is tried.
+        deadline: Seconds for a whole file, after which a mirror is given up for good.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Corpus:
     mirrors: tuple[str, ...] = ()
     cache: Path | None = None
     timeout: float = 30.0
+    deadline: float = 600.0
 
     def file(self, name: str) -> DataFile:
         """Give the file of this name, as its reader asks for it.
@@ -86,6 +90,17 @@ _MULTI30K_SUMS = {
     "test_2018_flickr.de": "ddd0130c7d97482dc5197a02141dae8dd79f20f03586c480d675c09a32daf608",
     "test_2018_flickr.en": "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d",
     "test_2018_flickr.fr": "fb2b83fcceb937a4f7e3e93c1c51c22aba92f1e342391e6b5ba392b16a920501",
+}
+_MULTI30K_SIZES = {  # bytes; the later test sets, a thousand lines each, were not measured
+    "train.de": 637_044,
+    "train.en": 568_929,
+    "train.fr": 604_242,
+    "val.de": 24_681,
+    "val.en": 21_650,
+    "val.fr": 23_001,
+    "test_2016_flickr.de": 22_890,
+    "test_2016_flickr.en": 21_077,
+    "test_2016_flickr.fr": 22_310,
 }
 
 _EMBEDDED = Corpus(
@@ -121,7 +136,12 @@ _MULTI30K = Corpus(
     licence="no licence file; the terms of Flickr30K: non-commercial research and education",
     citation="Elliott et al. 2016 and 2017, Barrault et al. 2018 (github.com/multi30k/dataset)",
     files=tuple(
-        DataFile(name=f"multi30k/{stem}.gz", sha256=sha) for stem, sha in _MULTI30K_SUMS.items()
+        DataFile(
+            name=f"multi30k/{stem}.gz",
+            sha256=sha,
+            size=_MULTI30K_SIZES.get(stem, 1_000_000),
+        )
+        for stem, sha in _MULTI30K_SUMS.items()
     ),
     mirrors=(
         f"https://raw.githubusercontent.com/multi30k/dataset/{_MULTI30K_COMMIT}/data/task1/raw/",
@@ -140,6 +160,7 @@ _TATOEBA = Corpus(
         DataFile(
             name="tatoeba/data.zip",
             sha256="fb317e80248faeb62dc25ef3390ae24ca34b94e276bbc5141fd8862c2200bff5",
+            size=2_882_130,
         ),
     ),
     mirrors=("https://download.pytorch.org/tutorial/",),
