@@ -15,7 +15,7 @@ lost_gradient = Number(
 untied_size = Number(
     "untied_size",
     "With one matrix for both embeddings and the softmax, the base model has 63 million "
-    "parameters. How many millions has it with three, for 37,000 types and 512 components?",
+    "parameters. How many million would it have with three, for 37,000 types and 512 components?",
     low=0,
     high=500,
     near=3,
