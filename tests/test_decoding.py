@@ -196,6 +196,23 @@ def test_a_prefix_that_nothing_can_follow_is_taken_as_it_stands() -> None:
 def test_a_beam_of_none_is_refused(model: Transformer, src: Tensor) -> None:
     with pytest.raises(UserError, match="beam size 0 is too small: give 1 or more"):
         beam_search(model, src, beam_size=0)
+    with pytest.raises(UserError, match=r"beam size 10+ is too large: give 1000 or less"):
+        beam_search(model, src, beam_size=10**18)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 10.1, 400.0, math.nan, math.inf, -math.inf])
+def test_an_alpha_out_of_range_is_refused(model: Transformer, src: Tensor, alpha: float) -> None:
+    with pytest.raises(UserError, match=f"alpha is {alpha}: give a number from 0 to 10"):
+        beam_search(model, src, alpha=alpha)
+    with pytest.raises(UserError, match="alpha is"):
+        length_penalty(7, alpha)
+
+
+def test_the_largest_alpha_ranks_the_longest_translations() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    (found,) = beam_search(Scripted(), src, beam_size=2, alpha=10.0, use_cache=False)
+    assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
+    assert math.isfinite(length_penalty(10**9, 10.0))
 
 
 @pytest.mark.gpu

@@ -25,6 +25,8 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
+MOST_BEAM_SIZE = 1000
+MOST_ALPHA = 10  # more says nothing more, and soon is no number
 
 
 class Positions(StrEnum):
@@ -343,6 +345,8 @@ class Recipe:
             kinds = _sections(NETWORKS[values.get("network", "transformer")])
             sections = {key: kind(**values[key]) for key, kind in kinds.items()}
             words = {key: values[key] for key in ("name", "about")}
+            foreign = values.keys() - {*kinds, *words, "differs", "network"}
+            require(not foreign, f"unknown section {min(foreign, default='')!r}: take it out")
             return cls(**words, **sections, differs=values.get("differs", ""))
         except (TypeError, KeyError, AttributeError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
+from transformer.config import (
+    BEAM_SIZE,
+    BOS_ID,
+    EOS_ID,
+    LENGTH_PENALTY,
+    MOST_ALPHA,
+    MOST_BEAM_SIZE,
+    PAD_ID,
+)
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
@@ -50,7 +58,12 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
     Args:
         length: Target tokens, eos included.
         alpha: 0 means no penalty, 1 nearly the mean per token.
+
+    Raises:
+        UserError: alpha is not a number from 0 to `MOST_ALPHA`.
     """
+    if not 0 <= alpha <= MOST_ALPHA:
+        raise UserError(f"alpha is {alpha}: give a number from 0 to {MOST_ALPHA}")
     return ((5 + length) / 6) ** alpha
 
 
@@ -209,10 +222,12 @@ def beam_search(
         For each sentence one to beam_size hypotheses, the best first.
 
     Raises:
-        UserError: beam_size is below 1.
+        UserError: beam_size is below 1 or above `MOST_BEAM_SIZE`, or alpha is out of range.
     """
     if beam_size < 1:
         raise UserError(f"beam size {beam_size} is too small: give 1 or more")
+    if beam_size > MOST_BEAM_SIZE:
+        raise UserError(f"beam size {beam_size} is too large: give {MOST_BEAM_SIZE} or less")
     decoder = _Decoder(model, src, use_cache)
     decoder.select(torch.arange(len(src), device=src.device).repeat_interleave(beam_size))
     limits = _length_limits(src, extra_length, max_len).tolist()

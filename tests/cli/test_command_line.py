@@ -137,9 +137,12 @@ def test_help_needs_no_heavy_library(command: list[str]) -> None:
         (["translate", "nowhere", "--attention", "a.pdf"], ["a.pdf: give a name that ends in"]),
         (["evaluate", "nowhere"], ["no model folder 'nowhere'"]),
         (["evaluate", "nowhere", "--beam", "x"], ["--beam", "'x'"]),
-        (["evaluate", "nowhere", "--alpha", "x"], ["--alpha", "'x': give a number, 0 or more"]),
+        (["evaluate", "nowhere", "--alpha", "x"], ["--alpha", "'x': give a number from 0 to 10"]),
         (["evaluate", "nowhere", "--alpha=-1"], ["--alpha", "'-1'"]),
         (["evaluate", "nowhere", "--alpha", "inf"], ["--alpha", "'inf'"]),
+        (["evaluate", "nowhere", "--alpha", "nan"], ["--alpha", "'nan'"]),
+        (["evaluate", "nowhere", "--alpha", "400"], ["--alpha", "'400'"]),
+        (["evaluate", "nowhere", "--beam", "9" * 5000], ["--beam", "give a whole number, 1 to"]),
     ],
 )
 def test_a_mistake_is_said_in_a_line_and_writes_nothing(

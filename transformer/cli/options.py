@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NoReturn
 
-from transformer.config import BEAM_SIZE
+from transformer.config import BEAM_SIZE, MOST_ALPHA, MOST_BEAM_SIZE
 from transformer.support.errors import MISTAKE
 from transformer.trained.shipped import names
 
@@ -35,10 +35,10 @@ def beam_size(text: str) -> int:
     """Read a number of prefixes.
 
     Raises:
-        argparse.ArgumentTypeError: it is no whole number, or under 1.
+        argparse.ArgumentTypeError: it is no whole number, under 1, or above `MOST_BEAM_SIZE`.
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number, 1 or more")
+    if not text.isdecimal() or not 1 <= float(text) <= MOST_BEAM_SIZE:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number, 1 to {MOST_BEAM_SIZE}")
     return int(text)
 
 
@@ -46,14 +46,14 @@ def alpha(text: str) -> float:
     """Read the exponent of the length penalty.
 
     Raises:
-        argparse.ArgumentTypeError: it is no number, or under 0.
+        argparse.ArgumentTypeError: it is no number, under 0, or above `MOST_ALPHA`.
     """
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number, 0 or more")
+    if not 0 <= value <= MOST_ALPHA:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 0 to {MOST_ALPHA}")
     return value
 
 
