@@ -24,7 +24,7 @@ dull_head = Number(
 
 no_encoder_heads = Number(
     "no_encoder_heads",
-    "Now take away *all eight* heads of the encoder: no English word can learn anything of its "
+    "Now take away *all eight* heads of the encoder: no English word can learn anything from its "
     "neighbours. How many of the 96 BLEU are left (by the mean, beam 4)?",
     low=0,
     high=100,
