@@ -13,7 +13,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.graph import Node
-from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.attention import scaled_dot_product_attention
@@ -143,6 +142,9 @@ def measure_seconds(layer: Layer, n: int, d: int) -> float:
     Returns:
         Seconds.
     """
+    # Where a CUDA build finds no GPU, as on Colab without one, this import says so on stderr.
+    from torch.utils.benchmark import Timer
+
     known = {"layer": layer, "vectors": _vectors(n, d)}
     with torch.no_grad():
         return Timer("layer(vectors)", globals=known).blocked_autorange(min_run_time=0.1).median

@@ -157,7 +157,8 @@ def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
     )
     title = alt.Title(text=alt.ExprRef(f"{SHOWN}.title + ', every head'"), anchor="start")
-    small = small.add_params(_by_click(num_layers, num_heads))
+    # Without a name Altair gives one, and Altair 5.5 another each time.
+    small = small.properties(name="heads").add_params(_by_click(num_layers, num_heads))
     return (small + _frame()).properties(
         title=title, width=num_heads * THUMB, height=num_layers * THUMB, view=UNFRAMED
     )
