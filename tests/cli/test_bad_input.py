@@ -5,7 +5,6 @@ Wrong names and options are in test_command_line.py; here are corpora, model fol
 
 import fcntl
 import io
-import json
 import os
 import resource
 import shlex
@@ -24,6 +23,7 @@ import torch
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.trained.checkpoint import load_tensors
+from transformer.trained.folder import read_recipe, write_recipe
 from transformer.training import runner
 from transformer.training.interrupt import NOTED
 
@@ -192,9 +192,7 @@ def test_a_damaged_model_folder(
 def test_a_model_folder_with_a_part_of_another(
     model: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    recipe = json.loads((model / "recipe.json").read_text(encoding="utf-8"))
-    recipe["model"]["d_ff"] = 19
-    (model / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+    write_recipe(model, read_recipe(model).override({"d_ff": "19"}))
     type_in(monkeypatch, "The dog sleeps.\n")
     assert "model.safetensors does not fit this model" in fails(capsys, "translate", model)
 

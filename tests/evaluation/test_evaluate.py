@@ -19,6 +19,7 @@ from transformer.evaluation.parse_f1 import parse_f1
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
 from transformer.support.errors import UserError
+from transformer.trained.folder import read_recipe, write_recipe
 from transformer.trained.log import read_log
 from transformer.trained.translator import Translator
 
@@ -66,9 +67,7 @@ def test_loss_takes_every_sentence_that_the_model_takes(
 ) -> None:
     """Also one that is longer than a batch of its training."""
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-    recipe["training"]["batch_tokens"] = 24
-    (folder / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+    write_recipe(folder, read_recipe(folder).override({"batch_tokens": "24"}))
     long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
     assert math.isfinite(text_loss(Translator.load(folder), long))
 
@@ -139,7 +138,7 @@ def test_evaluate_folder_records_where_the_figures_come_from(
     assert figures["corpus"] == "embedded"
     assert figures["split"] == "test"
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
-    assert record["recipe"] == json.loads((tiny_folder / "recipe.json").read_text())
+    assert record["recipe"] == read_recipe(tiny_folder).to_dict()
     assert record["training"] == json.loads((tiny_folder / "run.json").read_text())
     assert record["log"] == read_log(tiny_folder / "log.jsonl")
     assert {"command", "commit", "hardware", "date"} <= record["evaluation"].keys()
@@ -204,3 +203,11 @@ def test_trees_are_scored_by_their_phrases(translator: Translator) -> None:
     assert figures["parse_f1"] == round(parse_f1(said, text.tgt), 2)
     words = dataclasses.replace(text, tgt_lang="en")
     assert "parse_f1" not in evaluate.evaluate_translator(translator, words, beam_size=1)
+
+
+def test_a_loss_that_is_no_number_is_no_figure(tiny_folder: Path, text: ParallelText) -> None:
+    translator = Translator.load(tiny_folder)
+    with torch.no_grad():  # finite weights whose products are not
+        translator.model.src_embedding.token.weight.fill_(1e38)
+    with pytest.raises(UserError, match=r"the model's loss is (nan|inf): its weights have gone"):
+        evaluate.evaluate_translator(translator, text)

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import resource
 from collections.abc import Callable
@@ -25,12 +26,23 @@ def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
     assert "Straße" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"\xff\xfe\x00"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b'{"a": 1', b"\xff\xfe\x00", b"[" * 100_000, b'{"a": NaN}', b"-Infinity", b"9" * 5000],
+)
 def test_damaged_json(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"cannot read .*a\.json"):
         read_json(path)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_figure_is_written_that_is_no_json(tmp_path: Path, value: float) -> None:
+    write_json(tmp_path / "a.json", {"loss": 1.5})
+    with pytest.raises(UserError, match="a figure is not a finite number, so it is not written"):
+        write_json(tmp_path / "a.json", {"figures": [{"loss": value}]})
+    assert read_json(tmp_path / "a.json") == {"loss": 1.5}
 
 
 def test_a_write_that_stops_half_way_harms_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from transformer.data import tokenizers
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
 from transformer.trained import folder as model_folder
 from transformer.trained.checkpoint import load_tensors, save_tensors, weights
 from transformer.trained.folder import RunFolder
@@ -23,6 +25,16 @@ SENTENCE = "The old woman is reading a book."
 @pytest.fixture
 def folder(tiny_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+
+
+@pytest.fixture
+def unlisted(folder: Path) -> Path:
+    """A folder of before there was a manifest: its files are read for what they are."""
+    (folder / "manifest.json").unlink()
+    values = read_json(folder / model_folder.RECIPE)
+    del values["format"]
+    write_json(folder / model_folder.RECIPE, values)
+    return folder
 
 
 def test_a_description_comes_back_as_it_was_written(tiny_folder: Path, tmp_path: Path) -> None:
@@ -68,13 +80,75 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     assert not model_folder.holds_run(tmp_path)
 
 
-def test_a_recipe_with_a_foreign_key_is_named_with_its_file(folder: Path) -> None:
-    path = folder / model_folder.RECIPE
+def test_a_recipe_with_a_foreign_key_is_named_with_its_file(unlisted: Path) -> None:
+    path = unlisted / model_folder.RECIPE
     values = json.loads(path.read_text(encoding="utf-8"))
     values["model"]["d_modell"] = 16
     path.write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(UserError, match=r"recipe\.json.*d_modell"):
+        model_folder.read_model(unlisted)
+
+
+def test_a_recipe_with_a_foreign_section(unlisted: Path) -> None:
+    path = unlisted / model_folder.RECIPE
+    write_json(path, read_json(path) | {"rewards": {"scale": 2}})
+    with pytest.raises(UserError, match=r"recipe\.json: unknown section 'rewards'"):
+        model_folder.read_recipe(unlisted)
+
+
+@pytest.mark.parametrize("written", [2, 0, "1", None])
+def test_a_recipe_of_a_newer_version(folder: Path, written: object) -> None:
+    path = folder / model_folder.RECIPE
+    write_json(path, read_json(path) | {"format": written})
+    with pytest.raises(UserError, match=rf"is of format {written!r} and this version reads 1: use"):
+        model_folder.read_recipe(folder)
+
+
+@pytest.mark.parametrize("name", [*model_folder.DESCRIBING, "manifest.json", "model.safetensors"])
+def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    for place in range(3, len(content), len(content) // 7):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << (place % 8)
+        (folder / name).write_bytes(flipped)
+        with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
+            model_folder.read_model(folder)
+
+
+@pytest.mark.parametrize("spoil", ["missing", "empty", "another"])
+def test_a_manifest_that_does_not_list_a_model(folder: Path, spoil: str) -> None:
+    path = folder / "manifest.json"
+    write_json(path, {"empty": {"sha256": {}}, "another": {"sha256": ["a"]}}.get(spoil))
+    if spoil == "missing":
+        path.unlink()
+    with pytest.raises(UserError, match=r"manifest\.json"):
         model_folder.read_model(folder)
+
+
+@pytest.mark.parametrize("writes", range(1, 4))
+def test_a_kill_while_the_recipe_is_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    def die_at(*arguments: Path) -> None:
+        nonlocal writes
+        writes -= 1
+        if writes == 0:
+            raise KeyboardInterrupt
+        replace(*arguments)
+
+    replace, before = os.replace, model_folder.read_recipe(folder)
+    longer = before.override({"steps": "97"})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", die_at)
+        with pytest.raises(KeyboardInterrupt):
+            model_folder.write_recipe(folder, longer)
+    assert model_folder.read_recipe(folder) in (before, longer)
+    model_folder.write_recipe(folder, longer)
+    assert model_folder.read_recipe(folder) == longer
+    sums = read_json(folder / "manifest.json")["sha256"]
+    assert {name: len(each) for name, each in sums.items()} == dict.fromkeys(
+        model_folder.DESCRIBING, 1
+    )
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
@@ -94,8 +168,17 @@ def test_weights_of_another_shape(folder: Path, tmp_path: Path) -> None:
         model_folder.read_model(folder, other)
 
 
-def test_a_tokenizer_of_another_model(folder: Path) -> None:
+def test_a_listed_tokenizer_is_not_replaced_by_another_models(folder: Path) -> None:
+    recipe = find_recipe("demo").override({"vocab_size": "271"})
+    small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
+    tokenizers.save(small, folder / model_folder.TGT_TOKENIZER)
+    with pytest.raises(UserError, match=r"tgt_tokenizer\.json is damaged"):
+        model_folder.read_model(folder)
+
+
+def test_a_tokenizer_of_another_model(unlisted: Path) -> None:
     """Refused where the sizes tell; tied embeddings need one size on both sides."""
+    folder = unlisted
     recipe = find_recipe("demo").override({"vocab_size": "271"})
     small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
     tokenizers.save(small, folder / model_folder.SRC_TOKENIZER)
@@ -118,7 +201,8 @@ def test_weights_of_another_program(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json"])
 @pytest.mark.parametrize("content", [b"[1, 2]", b"null", b'"text"', b"{"])
-def test_json_of_another_kind(folder: Path, name: str, content: bytes) -> None:
+def test_json_of_another_kind(unlisted: Path, name: str, content: bytes) -> None:
+    folder = unlisted
     (folder / name).write_bytes(content)
     with pytest.raises(UserError, match=name):
         model_folder.read_model(folder)

@@ -108,14 +108,44 @@ def test_truncating_begins_a_log(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"not json\n{}\n", "line 1 is not JSON"),
-        (b'{"step": 1}\n[1]\n', "line 2 is not a training report"),
+        (json.dumps(REPORT.to_dict()).encode() + b"\n[1]\n", "line 2 is not a training report"),
         (b"\xff\xfe", "cannot read the log"),
+        (b'{"step": 1}\n', "line 1 is not a training report"),
+        (b"[" * 100_000 + b"\n{}\n", "line 1 is not JSON: it is nested too deep"),
     ],
 )
 def test_foreign_log(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     with pytest.raises(UserError, match=message):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "other"},
+        {"kind": []},
+        {"step": "7"},
+        {"step": True},
+        {"loss": None},
+        {"epoch": 1.5},
+        {"seconds": "1"},
+    ],
+)
+def test_a_report_of_another_kind(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(REPORT.to_dict() | change) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 1 is not a training report"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("name", REPORT.to_dict())
+def test_a_report_with_a_key_missing(tmp_path: Path, name: str) -> None:
+    path, values = tmp_path / "log.jsonl", REPORT.to_dict()
+    del values[name]
+    path.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 1 is not a training report"):
         read_log(path)
 
 

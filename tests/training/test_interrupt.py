@@ -26,6 +26,22 @@ def test_the_first_is_noted_and_the_second_interrupts() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_request_to_end_counts_where_it_interrupts(ignored: bool) -> None:
+    # A shell without job control starts what runs in the background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with noted_interrupt() as pressed:
+            signal.raise_signal(signal.SIGTERM)
+            assert pressed == [signal.SIGTERM]
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_the_first_says_so_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     with noted_interrupt():
         signal.raise_signal(signal.SIGINT)

@@ -54,8 +54,8 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     result = train_recipe(RECIPE, out, device=CPU, on_begin=begun.append, on_report=reports.append)
     assert not result.interrupted
     assert sorted(path.name for path in out.iterdir()) == [
-        "checkpoints", "data.json", "log.jsonl", "model.safetensors", "recipe.json", "run.json",
-        "src_tokenizer.json", "tgt_tokenizer.json",
+        "checkpoints", "data.json", "log.jsonl", "manifest.json", "model.safetensors",
+        "recipe.json", "run.json", "src_tokenizer.json", "tgt_tokenizer.json",
     ]  # fmt: skip
     assert len(read_log(out / "log.jsonl")) == len(reports) == 5 + 3
     description, model = read_model(out)
@@ -102,6 +102,29 @@ def test_more_steps_go_on(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has done 7 steps already"):
         carry_out(RECIPE, tmp_path, resume=True)
     assert read_model(tmp_path)[0].recipe == longer
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_longer_run_of_before_manifests_gets_one(tmp_path: Path) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE.to_dict()), encoding="utf-8")
+    longer = RECIPE.override({"steps": "7"})
+    carry_out(longer, tmp_path, resume=True)
+    assert read_model(tmp_path)[0].recipe == longer
+    assert (tmp_path / "manifest.json").is_file()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json"])
+def test_a_run_is_not_resumed_on_a_damaged_file(tmp_path: Path, name: str) -> None:
+    carry_out(RECIPE, tmp_path, stop_after=3)
+    content = bytearray((tmp_path / name).read_bytes())
+    place = max(place for place, byte in enumerate(content) if chr(byte).isalpha())
+    content[place] ^= 1
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=rf"{name} is damaged: its sum is not the one in manifest"):
+        carry_out(RECIPE, tmp_path, resume=True)
 
 
 @pytest.mark.usefixtures("quick")

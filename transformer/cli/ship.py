@@ -20,7 +20,8 @@ from transformer.support.paths import models_folder, require_checkout
 from transformer.trained.checkpoint import load_tensors, save_tensors
 from transformer.trained.folder import RUN, RunFolder, read_description, write_description
 from transformer.trained.log import read_log
-from transformer.trained.shipped import CARD, sha256
+from transformer.trained.manifest import sha256
+from transformer.trained.shipped import CARD
 from transformer.trained.translator import Translator
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights

@@ -51,19 +51,24 @@ def evaluate_translator(
         run_on (translations far too long, see `count_run_on`), sentences_per_second
         (translation alone), beam_size, alpha and parameters; parse_f1
         where the text's targets are trees (see `evaluation.parse_f1`).
+
+    Raises:
+        UserError: the loss is not a finite number.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
+    loss = text_loss(translator, text)
+    if not math.isfinite(loss):
+        raise UserError(f"the model's loss is {loss}: its weights have gone astray, train it anew")
     started = time.perf_counter()
     hypotheses = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
-    loss = text_loss(translator, text)
     figures = {
         "bleu": bleu(hypotheses, references),
         "chrf": chrf(hypotheses, references),
         "bleu_tokenised_lowercased": bleu_tokenised_lowercased(
             hypotheses, references, text.tgt_lang
         ),
-        "perplexity": round(math.exp(loss), 3),
+        "perplexity": round(math.exp(min(loss, 700.0)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
         "run_on": count_run_on(hypotheses, references),

@@ -53,9 +53,25 @@ def write_json(path: Path, value: Any) -> None:
     """Write JSON that people can read, atomically.
 
     Raises:
-        UserError: as `write_atomically`.
+        UserError: as `write_atomically` and `to_json`.
     """
-    write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, to_json(value))
+
+
+def to_json(value: Any) -> bytes:
+    """Give JSON that people and every program can read.
+
+    Raises:
+        UserError: a number in it is not finite, which JSON has no way to say.
+    """
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise UserError(
+            "a figure is not a finite number, so it is not written: the model has gone astray, "
+            "train it anew with a smaller learning rate"
+        ) from error
+    return (text + "\n").encode()
 
 
 def read_json(path: Path) -> Any:
@@ -65,11 +81,27 @@ def read_json(path: Path) -> Any:
         UserError: the file is missing or is not JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"no file {path}: is this the folder of a trained model?") from error
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
+
+
+def from_json(text: str) -> Any:
+    """Read JSON, not the NaN and Infinity that Python takes for it.
+
+    Raises:
+        ValueError: it is none, or is nested too deep.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def check_folder(folder: Path) -> None:

@@ -47,7 +47,7 @@ def _sum_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(repr((name, str(tensor.dtype), tuple(tensor.shape))).encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -5,6 +5,7 @@ weights; a run adds what it was made from, its log and its checkpoints:
 
     recipe.json                          everything that was asked for; written last, so where
                                          it is a run was begun
+    manifest.json                        sums of the recipe and the tokenizers
     src_tokenizer.json                   of the source side
     tgt_tokenizer.json                   of the target side; the same where they are joint
     data.json                            digests of the examples that the run learns from
@@ -27,14 +28,23 @@ from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.model import Transformer
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, remove_unfinished, write_json
+from transformer.support.files import read_json, remove_unfinished, to_json
 from transformer.trained.checkpoint import load_tensors, load_weights
+from transformer.trained.manifest import (
+    MANIFEST,
+    check_manifest,
+    replace_listed,
+    sha256,
+    write_manifest,
+)
 
 RECIPE = "recipe.json"
 SRC_TOKENIZER = "src_tokenizer.json"
 TGT_TOKENIZER = "tgt_tokenizer.json"
 DATA = "data.json"
 RUN = "run.json"
+DESCRIBING = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER)
+FORMAT = 1  # of such a folder, said in its recipe; one of before it was said has no manifest
 _STEP_FILE = re.compile(r"step_[0-9]{6,}\.safetensors")
 
 Network = Transformer | Recurrent
@@ -71,7 +81,24 @@ def write_description(folder: Path, description: Description) -> None:
         raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
     tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
     tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
-    write_json(folder / RECIPE, description.recipe.to_dict())
+    _list_tokenizers(folder)
+    write_recipe(folder, description.recipe)
+
+
+def write_recipe(folder: Path, recipe: Recipe) -> None:
+    """Write a recipe beside the tokenizers, new or in the place of another.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    if not (folder / MANIFEST).is_file():  # of before there was one
+        _list_tokenizers(folder)
+    replace_listed(folder, RECIPE, to_json({"format": FORMAT} | recipe.to_dict()))
+
+
+def _list_tokenizers(folder: Path) -> None:
+    """Begin a folder's manifest."""
+    write_manifest(folder, {name: [sha256(folder / name)] for name in DESCRIBING[1:]})
 
 
 def holds_run(folder: Path) -> bool:
@@ -83,13 +110,21 @@ def read_recipe(folder: Path) -> Recipe:
     """Read what the run in a folder was asked to do.
 
     Raises:
-        UserError: there is no run, or its recipe is truncated or foreign.
+        UserError: there is no run, its recipe is truncated, foreign or of a newer version, or
+            a file is not the one that was written.
     """
     if not folder.is_dir():
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     if not holds_run(folder):
         raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
     values = read_json(folder / RECIPE)
+    if isinstance(values, dict) and "format" in values:
+        if (written := values.pop("format")) != FORMAT:
+            raise UserError(
+                f"{folder / RECIPE} is of format {written!r} and this version reads {FORMAT}: "
+                "use the version of the course that wrote it"
+            )
+        check_manifest(folder, DESCRIBING)
     try:
         return Recipe.from_dict(values)
     except UserError as error:

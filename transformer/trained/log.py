@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
-from transformer.support.files import write_atomically
+from transformer.support.files import from_json, write_atomically
 
 
 @dataclass(kw_only=True)
@@ -49,9 +49,10 @@ def read_progress(values: Any, source: Path) -> Progress:
     Raises:
         UserError: a value is missing, foreign, of another kind, negative or not finite.
     """
-    said = {"validated_step": values.get("step")} | values if isinstance(values, dict) else {}
+    said: dict[str, Any] = values if isinstance(values, dict) else {}
+    said = {"validated_step": said.get("step")} | said
     for name, usual in vars(Progress()).items():
-        value = said.get(name)
+        value: Any = said.get(name)
         kinds = (int,) if type(usual) is int else (int, float)
         missing = name == "best_loss" and value is None and name in said
         if not missing and not (type(value) in kinds and 0 <= value < math.inf):
@@ -171,7 +172,7 @@ def append_log(path: Path, report: Report) -> None:
     """
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(report.to_dict()) + "\n")
+            file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
     except OSError as error:
         raise UserError(
             f"cannot write {path} ({error.strerror}): make room there, then resume; "
@@ -194,15 +195,28 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
+            record = from_json(line)
+        except ValueError as error:
             if number == len(lines):
                 break
             raise UserError(f"{path}, line {number} is not JSON: {error}") from error
-        if not isinstance(record, dict) or "step" not in record:
+        if not _is_report(record):
             raise UserError(f"{path}, line {number} is not a training report")
         records.append(record)
     return records
+
+
+def _is_report(record: Any) -> bool:
+    """Tell whether a line of a log has what its readers ask for."""
+    if not isinstance(record, dict) or record.get("kind") not in ("training", "validation"):
+        return False
+    numbers = [record.get(name) for name in ("loss", "perplexity", "learning_rate", "seconds")]
+    counts = [record.get(name) for name in ("step", "epoch")]
+    return (
+        all(type(count) is int for count in counts)
+        and all(type(number) in (int, float) for number in numbers)
+        and "tokens_per_second" in record
+    )
 
 
 def truncate_log(path: Path, step: int, validated_step: int) -> None:

@@ -3,12 +3,13 @@
 Not in the paper. `transformer.cli.ship` makes such a folder out of a training run.
 """
 
-import hashlib
 from pathlib import Path
 
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder
+from transformer.trained.folder import DESCRIBING, RunFolder
+from transformer.trained.manifest import sha256
 
 CARD = "card.json"
 
@@ -29,6 +30,8 @@ def find_model(model: str | Path) -> Path:
     """
     path = Path(model)
     if path.is_dir():
+        if (path / CARD).is_file():
+            check_card(path)
         return path
     if str(model) not in names():
         known = ", ".join(names()) or "none"
@@ -37,15 +40,24 @@ def find_model(model: str | Path) -> Path:
             f"that comes with the course ({known})"
         )
     folder = models_folder() / str(model)
-    for name, wanted in read_json(folder / CARD)["sha256"].items():
-        if sha256(folder / name) != wanted:
-            raise UserError(
-                f"{folder / name} is damaged: its sum is not the one on its card; get it again "
-                "with git checkout, or install the package again"
-            )
+    check_card(folder)
     return folder
 
 
-def sha256(path: Path) -> str:
-    """Give a file's SHA-256 sum in hexadecimal, "" where there is no file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+def check_card(folder: Path) -> None:
+    """Refuse a shipped model of which a file is not the one that its card describes.
+
+    Raises:
+        UserError: one is not, or the card has no sum of a file that a model needs.
+    """
+    remedy = "get it again with git checkout, or install the package again"
+    card = read_json(folder / CARD)
+    sums = card.get("sha256") if isinstance(card, dict) else None
+    needed = {*DESCRIBING, RunFolder(folder).model.name}
+    if not isinstance(sums, dict) or (needed := needed - sums.keys()):
+        raise UserError(f"{folder / CARD} has no sum of {min(needed)}: {remedy}")
+    for name, wanted in sums.items():
+        if sha256(folder / name) != wanted:
+            raise UserError(
+                f"{folder / name} is damaged: its sum is not the one on its card; {remedy}"
+            )

@@ -26,6 +26,7 @@ from transformer.trained.folder import (
     read_description,
     read_recipe,
     write_description,
+    write_recipe,
 )
 from transformer.trained.log import Report, TrainingResult
 from transformer.training.fingerprint import fingerprint, require_same_data
@@ -90,7 +91,7 @@ def train_recipe(
         stop_after=stop_after,
     )
     if not result.interrupted:
-        write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
+        write_recipe(out, recipe)  # a resumed run may be longer
         if result.step != ended_at:  # some step was made
             write_json(out / RUN, origin | _figures(result, recipe))
     return result
