@@ -14,10 +14,10 @@ first_score = Number(
 
 gender_moved = Choice(
     "gender_moved",
-    "The model writes *La*, not *Le*, because *saleswoman* is feminine; so somebody has to read "
-    "that word. From whom must it be hidden for *La* to become improbable? `decoder`: it is "
-    "enough to hide it from the decoder. `encoder`: only when the encoder cannot see it either. "
-    "`neither`: *La* stays in both cases.",
+    "The model writes *La*, not *Le*, because *saleswoman* is feminine; so some part of the "
+    "model has to read that word. From which part must it be hidden for *La* to become "
+    "improbable? `decoder`: it is enough to hide it from the decoder. `encoder`: only when the "
+    "encoder cannot see it either. `neither`: *La* stays in both cases.",
     options=("encoder", "decoder", "neither"),
 )
 
