@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from transformer.support.errors import UserError, exit_status, unknown_name
 
@@ -68,12 +70,74 @@ def test_output_that_cannot_be_written(sink: str | None, says: str) -> None:
     assert (done.returncode, done.stderr) == (2, says)
 
 
-def test_our_own_mistakes_are_not_hidden() -> None:
-    def command() -> int:
-        raise ValueError("not the user's")
+class Panic(BaseException):
+    """What a library in Rust raises: no Exception."""
 
-    with pytest.raises(ValueError, match="not the user's"):
-        exit_status(command)
+
+@pytest.mark.parametrize("error", [ValueError("not the\nuser's"), RecursionError("deep"), Panic()])
+def test_our_own_mistakes_are_a_line_that_says_how_to_report_them(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> int:
+        print("so far")
+        raise error
+
+    assert exit_status(command) == 70
+    out, err = capsys.readouterr()
+    assert out == "so far\n"
+    message = " ".join(f"{type(error).__name__}: {error}; this is a mistake of the course".split())
+    assert err.startswith(f"error: {message}")
+    assert err.count("\n") == 1
+    assert "what was saved before is kept" in err
+    assert "report it" in err
+    assert "--traceback" in err
+    assert exit_status(command, show_traceback=True) == 70
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.endswith(err)
+
+
+def test_a_long_message_is_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        raise ValueError("x" * 100_000)
+
+    assert exit_status(command) == 70
+    assert len(capsys.readouterr().err) < 1000
+
+
+def test_a_command_may_end_the_program() -> None:
+    with pytest.raises(SystemExit):
+        exit_status(lambda: sys.exit(3))
+
+
+def no_memory() -> int:
+    return len(bytearray(2**62))
+
+
+def no_memory_for_a_tensor() -> int:
+    return len(torch.empty(2**58, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize("command", [no_memory, no_memory_for_a_tensor])
+def test_too_little_memory_is_a_line(
+    command: Callable[[], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_status(command) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: out of memory; what was saved before is kept: give a smaller")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_line_that_standard_error_does_not_take_changes_no_status() -> None:
+    code = (
+        "import sys; from transformer.support.errors import UserError, exit_status\n"
+        "def command(): raise UserError('n is 0')\n"
+        "sys.exit(exit_status(command))"
+    )
+    with open("/dev/full", "wb") as full:
+        assert subprocess.run([sys.executable, "-c", code], stderr=full).returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,8 @@ def translate_lines(options: argparse.Namespace) -> int:
     from transformer.support.machine import pick_device
     from transformer.trained.translator import Translator
 
+    if sys.stdin is None:
+        raise UserError("standard input is closed: give it sentences, < sentences.txt")
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)

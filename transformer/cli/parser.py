@@ -12,9 +12,10 @@ from pathlib import Path
 
 from transformer.cli import commands, record
 from transformer.cli.options import Parser, add_beam, add_model, alpha
+from transformer.cli.process import check_streams, request_to_end_as_interrupt
 from transformer.config import LENGTH_PENALTY
 from transformer.recipes.named import RECIPES
-from transformer.support.errors import exit_status
+from transformer.support.errors import MISTAKE, exit_status
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -28,6 +29,9 @@ def make_parser() -> argparse.ArgumentParser:
   echo "Ein Hund schläft." | python -m transformer translate de-en
   python -m transformer evaluate runs/demo
 --help after a command says more: python -m transformer train --help""",
+    )
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where in the code a command failed"
     )
     actions = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_corpora(actions)
@@ -47,17 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0, 2 after a user's mistake, or 130 after Ctrl-C.
+        The exit status: 0, 2 after a user's mistake, 130 after Ctrl-C or a request to end
+        (SIGTERM), or 70 after a mistake of the course's own.
     """
+    if not check_streams():
+        return MISTAKE
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = make_parser().parse_args(typed)
     options.typed = typed
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time, into a pipe too
         sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), request_to_end_as_interrupt():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _one_line_each()
-        return exit_status(lambda: options.run(options))
+        return exit_status(lambda: options.run(options), options.traceback)
 
 
 def _one_line_each() -> Callable[..., None]:

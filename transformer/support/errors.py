@@ -1,11 +1,15 @@
 """What a user can get wrong, said in one line with the remedy."""
 
+import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 MISTAKE = 2  # exit status after what the user gave was wrong
+FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
+LONGEST = 300  # letters of a foreign message that are shown
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
 
 
@@ -17,38 +21,61 @@ class UserError(ValueError):
     """
 
 
-def exit_status(command: Callable[[], int]) -> int:
+def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
     """Carry out a command, and say in one line what stopped it.
 
     Args:
         command: Gives its exit status, or raises.
+        show_traceback: Print Python's traceback before that line.
 
     Returns:
-        That status; `MISTAKE` after a `UserError`, or where a file or standard output cannot
-        be read or written; `INTERRUPTED` after Ctrl-C.
+        That status; `MISTAKE` after a `UserError`, where a file or standard output cannot
+        be read or written, or where the memory does not suffice; `INTERRUPTED` after Ctrl-C;
+        `FAULT` after anything else, which is the course's own mistake.
     """
     try:
-        status = _status(command)
+        status = command()
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return INTERRUPTED
-    except OSError as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of a library in Rust is no Exception
         _give_up_output()
-        if not isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
-            print(f"error: cannot go on: {error}", file=sys.stderr)
-        return MISTAKE
+        if show_traceback:
+            traceback.print_exc()
+        status, line = _explain(error)
+        if line:
+            with contextlib.suppress(OSError):  # standard error may be full too
+                print(" ".join(line.split()), file=sys.stderr, flush=True)
+        return status
 
 
-def _status(command: Callable[[], int]) -> int:
-    """Carry out a command, and say a user's mistake in one line."""
-    try:
-        return command()
-    except UserError as error:
-        message = " ".join(str(error).split())
-        print(f"error: {message}", file=sys.stderr)
-        return MISTAKE
+def _explain(error: BaseException) -> tuple[int, str]:
+    """Give the exit status and the line for what stopped a command; no line where none is due."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "stopped"
+    if isinstance(error, UserError):
+        return MISTAKE, f"error: {error}"
+    if isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
+        return MISTAKE, ""
+    if isinstance(error, OSError):
+        return MISTAKE, f"error: cannot go on: {error}"
+    if _is_out_of_memory(error):
+        return MISTAKE, (
+            "error: out of memory; what was saved before is kept: "
+            "give a smaller model, batch or beam, or a machine with more memory"
+        )
+    return FAULT, (
+        f"error: {type(error).__name__}: {str(error)[:LONGEST]}; this is a mistake of the course's "
+        "own, not yours, and what was saved before is kept: please report it to its authors, with "
+        "the command and what it prints with --traceback (python -m transformer --traceback ...)"
+    )
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Tell it without PyTorch, which this module does not import."""
+    allocator = type(error).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in str(error)
+    return isinstance(error, MemoryError) or allocator
 
 
 def _give_up_output() -> None:

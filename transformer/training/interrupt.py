@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the step in hand."""
+"""Ctrl-C that waits for the step in hand, and so does a request to end (SIGTERM)."""
 
 import contextlib
 import signal
@@ -14,29 +14,35 @@ NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is 
 def noted_interrupt() -> Iterator[list[int]]:
     """Note the first Ctrl-C, with a line that says so; the second one interrupts.
 
-    So that no update of the weights is left half done. Where the signal is handled by
-    someone else, or in another thread than the main one, nothing changes.
+    So that no update of the weights is left half done. SIGTERM counts as Ctrl-C where it
+    is set to interrupt, as the command line does. A signal that is ignored or handled by
+    someone else is left alone, as are all in another thread than the main one.
 
     Yields:
         A list that is empty until Ctrl-C is pressed.
     """
     pressed: list[int] = []
-    handler = signal.getsignal(signal.SIGINT)
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or handler is not signal.default_int_handler:
+    handler = signal.default_int_handler
+    signals = [
+        each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is handler
+    ]
+    if threading.current_thread() is not threading.main_thread():
         yield pressed
         return
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
-        signal.signal(signal.SIGINT, handler)
+        for each in signals:
+            signal.signal(each, handler)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with contextlib.suppress(RuntimeError, OSError):
             print(NOTED, file=sys.stderr, flush=True)
 
-    signal.signal(signal.SIGINT, note)
+    for each in signals:
+        signal.signal(each, note)
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for each in signals:
+            signal.signal(each, handler)

@@ -1,0 +1,133 @@
+"""What the command line does with its process: closed streams, signals, faults of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import TINY
+from transformer.__main__ import main
+from transformer.cli.process import request_to_end_as_interrupt
+from transformer.data import corpora
+from transformer.trained.folder import RunFolder
+from transformer.training.interrupt import NOTED
+
+Capture = pytest.CaptureFixture[str]
+PROGRAM = [sys.executable, "-m", "transformer"]
+SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
+
+
+def shell(line: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell, in which "$@" is the program with these arguments."""
+    words = [*PROGRAM, *map(str, arguments)]
+    return subprocess.run(
+        ["sh", "-c", line, "sh", *words], capture_output=True, text=True, timeout=100
+    )
+
+
+def test_a_closed_standard_output_is_said_before_the_work(tmp_path: Path) -> None:
+    done = shell('"$@" >&-', "train", "demo", *SETTINGS, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output is closed: give it a place, > out.txt\n"
+    assert not (tmp_path / "run").exists()
+    assert shell('"$@" >&- 2>&-', "corpora", "list").returncode == 2
+
+
+@pytest.mark.slow
+def test_a_closed_standard_input_is_said(tiny_folder: Path) -> None:
+    done = shell('"$@" <&-', "translate", tiny_folder)
+    assert done.returncode == 2
+    said = "error: standard input is closed: give it sentences, < sentences.txt\n"
+    assert (done.stdout, done.stderr) == ("", said)
+
+
+def test_what_closed_streams_are_sent_gets_into_no_file() -> None:
+    code = (
+        "import os; from transformer.cli.process import check_streams; check_streams()\n"
+        "print(os.open(os.devnull, os.O_RDONLY))"
+    )
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- 2>&-', "sh", sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "3\n")
+    assert (
+        shell('"$@" <&- 2>&-', "corpora", "list").stdout == shell('"$@"', "corpora", "list").stdout
+    )
+    assert shell('"$@" 2>&-', "corpora", "verify", "multi").returncode == 2
+
+
+def fault(name: str) -> None:
+    raise ZeroDivisionError("for the test")
+
+
+def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "verify", fault)
+    assert main(["corpora", "verify", "multi30k"]) == 70
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ZeroDivisionError: for the test; this is a mistake of the course")
+    assert err.count("\n") == 1
+    assert main(["--traceback", "corpora", "verify", "multi30k"]) == 70
+    assert "in fault\n" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert main(["--traceback", "corpora", "verify", "multi30"]) == 2
+    assert capsys.readouterr().err.startswith("Traceback")
+
+
+def test_a_request_to_end_interrupts_a_command(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "verify", lambda name: signal.raise_signal(signal.SIGTERM))
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert main(["corpora", "verify", "multi30k"]) == 130
+    assert capsys.readouterr() == ("", "stopped\n")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_request_to_end_is_left_to_who_handles_it_and_to_the_main_thread() -> None:
+    def enter(found: list[object]) -> None:
+        with request_to_end_as_interrupt():
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    found: list[object] = []
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        enter(found)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    thread = threading.Thread(target=enter, args=(found,))
+    thread.start()
+    thread.join()
+    assert found == [signal.SIG_IGN, before]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_request_to_end_a_training_keeps_everything(ignored: bool, tmp_path: Path) -> None:
+    command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(tmp_path / "run")]
+    run = subprocess.Popen(
+        [*PROGRAM, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(  # type: ignore[arg-type,return-value]
+            signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler
+        ),
+    )
+    assert run.stdout is not None
+    while not run.stdout.readline().startswith("step "):
+        assert run.poll() is None
+    run.terminate()
+    out, err = run.communicate(timeout=100)
+    assert (run.returncode, err) == (130, f"{NOTED}\n")
+    assert "all is kept; go on with: python -m transformer train demo" in out.splitlines()[-1]
+    assert RunFolder(tmp_path / "run").last.exists()
