@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import typing
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_head_sizes_may_be_given() -> None:
         ({"dropout": 1.0}, "dropout is 1.0: give a number from 0 up to, not including, 1"),
         ({"attention_dropout": -0.1}, "attention_dropout is -0.1"),
         ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
-        ({"d_k": 0, "d_v": 3}, "d_k is 0: give 1 or more, or None"),
+        ({"d_k": 0, "d_v": 3}, "d_k is 0: give 1 or more"),
         ({"positions": "learnt"}, "unknown positions 'learnt': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
         (
@@ -205,6 +206,38 @@ def test_override_refuses(key: str, value: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_override_takes_values_of_the_fields_own_type() -> None:
+    recipe = DEMO.override({"pre_norm": True, "steps": 7, "d_k": None, "dropout": 0})
+    assert (recipe.model.pre_norm, recipe.training.steps, recipe.model.d_k) == (True, 7, None)
+    assert type(recipe.model.dropout) is float
+    with pytest.raises(UserError, match=r"steps is 1\.7: give a whole number"):
+        DEMO.override({"steps": 1.7})
+    with pytest.raises(UserError, match="pre_norm is 1: give true or false"):
+        DEMO.override({"pre_norm": 1})
+
+
+@pytest.mark.parametrize("recipe", [DEMO, dataclasses.replace(DEMO, model=RecurrentConfig())])
+@pytest.mark.parametrize("value", [2**63, 10**18, 10**40])
+def test_no_whole_number_is_without_an_upper_bound(recipe: Recipe, value: int) -> None:
+    for section in (recipe.data, recipe.model, recipe.training):
+        hints = typing.get_type_hints(type(section))
+        names = [name for name, hint in hints.items() if hint in (int, int | None)]
+        assert names
+        for name in names:
+            if name == "seed" and value < 2**63:
+                continue
+            with pytest.raises(UserError, match=name) as caught:
+                dataclasses.replace(section, **{name: value})  # type: ignore[arg-type]
+            assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_a_setting_without_effect_is_refused(positions: str) -> None:
+    with pytest.raises(UserError, match=f"position_dim 7 has no effect on {positions} positions"):
+        DEMO.override({"positions": positions, "position_dim": "7"})
+    DEMO.override({"positions": positions, "position_dim": "20"})  # as every recipe.json has it
+
+
 @pytest.mark.parametrize("network", [ModelConfig, RecurrentConfig])
 def test_a_key_belongs_to_one_section(network: type) -> None:
     keys = [
@@ -272,7 +305,7 @@ def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> Non
     [
         ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0, or none"),
         ({"learning_rate": float("inf")}, "learning_rate is inf"),
-        ({"batch_sentences": 0}, "batch_sentences is 0: give 1 or more, or none"),
+        ({"batch_sentences": 0}, "batch_sentences is 0: give 1 or more"),
     ],
 )
 def test_a_training_that_cannot_be_fixed_so(changes: dict[str, Any], message: str) -> None:

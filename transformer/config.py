@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.settings import (
+    MOST,
     parse,
     require,
     require_fraction,
@@ -25,6 +26,11 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
+# What no machine could use, so that a slip of the finger is refused before the work.
+MOST_WIDTH = 2**16
+MOST_LAYERS = 1000
+MOST_LENGTH = 2**20
+MOST_TYPES = 10**7
 MOST_BEAM_SIZE = 1000
 MOST_ALPHA = 10  # more says nothing more, and soon is no number
 
@@ -92,13 +98,13 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         settle_types(self)
-        require_positive(self, "d_model", "d_ff", "num_heads", "num_layers", "max_len")
+        require_positive(self, "d_model", "d_ff", "num_heads", "d_k", "d_v", most=MOST_WIDTH)
+        require_positive(self, "num_layers", most=MOST_LAYERS)
+        require_positive(self, "max_len", most=MOST_LENGTH)
         require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
         for name in ("d_k", "d_v"):
-            value = getattr(self, name)
-            require(value is None or value >= 1, f"{name} is {value}: give 1 or more, or None")
             require(
-                value is not None or self.d_model % self.num_heads == 0,
+                getattr(self, name) is not None or self.d_model % self.num_heads == 0,
                 f"d_model {self.d_model} is not divisible by num_heads {self.num_heads}: "
                 f"choose a divisor of {self.d_model}, or give d_k and d_v",
             )
@@ -117,6 +123,12 @@ class ModelConfig:
                 not self.tie_softmax,
                 "tie_softmax needs embeddings of width d_model, and concatenated positions "
                 "narrow them: set tie_softmax=false",
+            )
+        else:
+            require(
+                self.position_dim == type(self).position_dim,
+                f"position_dim {self.position_dim} has no effect on {self.positions} positions: "
+                "leave it out, or set positions=concatenated",
             )
 
     @property
@@ -151,7 +163,8 @@ class RecurrentConfig:
 
     def __post_init__(self) -> None:
         settle_types(self)
-        require_positive(self, "embedding_size", "hidden_size", "max_len")
+        require_positive(self, "embedding_size", "hidden_size", most=MOST_WIDTH)
+        require_positive(self, "max_len", most=MOST_LENGTH)
         require_fraction(self, "dropout")
 
     @property
@@ -205,6 +218,7 @@ class DataConfig:
             f"vocab_size {self.vocab_size} is too small: {self.tokenizer} needs at least "
             f"{smallest} (4 special types and {'the 256 bytes' if smallest > 5 else 'a word'})",
         )
+        require_positive(self, "vocab_size", most=MOST_TYPES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,6 +279,7 @@ class TrainingConfig:
             "report_every",
             "validate_every",
             "average_last",
+            "batch_sentences",
         )
         require_fraction(self, "label_smoothing", "beta1", "beta2")
         for name in ("learning_rate_factor", "epsilon"):
@@ -275,13 +290,10 @@ class TrainingConfig:
                 0 < self.learning_rate < math.inf,
                 f"learning_rate is {self.learning_rate}: give a number above 0, or none",
             )
-        require(
-            self.batch_sentences is None or self.batch_sentences >= 1,
-            f"batch_sentences is {self.batch_sentences}: give 1 or more, or none",
-        )
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)
             require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
+        require(self.patience <= MOST, f"patience is {self.patience}: give {MOST:,} or less")
         require(
             0 <= self.seed < 2**63,
             f"seed is {self.seed}: give a number from 0 up to, not including, 2**63",
@@ -351,11 +363,12 @@ class Recipe:
         except (TypeError, KeyError, AttributeError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 
-    def override(self, settings: dict[str, str]) -> Self:
+    def override(self, settings: dict[str, Any]) -> Self:
         """Give a copy in which some keys of any section have other values.
 
         Args:
-            settings: Key to value as typed, for example {"d_model": "128", "pre_norm": "true"}.
+            settings: Key to value, as typed or of the field's own type, for example
+                {"d_model": "128", "pre_norm": True}.
 
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.

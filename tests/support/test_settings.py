@@ -42,6 +42,10 @@ class Paint:
         ("None", int | None, None),
         ("none", str, "none"),
         ("green", Colour, "green"),
+        (True, bool, True),
+        (1.7, int, 1.7),
+        (None, int | None, None),
+        ("9" * 5000, int, "9" * 5000),
     ],
 )
 def test_what_was_typed_is_read_by_the_fields_type(text: str, hint: Any, value: Any) -> None:
@@ -63,6 +67,9 @@ def test_fields_come_to_have_their_types() -> None:
         ({"lid": "big"}, "lid is 'big': give a whole number or none"),
         ({"dry": 1}, "dry is 1: give true or false"),
         ({"litres": None}, "litres is None: give a number"),
+        ({"litres": 10**400}, f"litres is 1{'0' * 59}...: give a number"),
+        ({"litres": 10**5000}, "litres is a number of thousands of digits: give a number"),
+        ({"coats": "9" * 5000}, f"coats is '{'9' * 59}...: give a whole number"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -79,5 +86,10 @@ def test_what_is_required() -> None:
         require(False, "no paint")
     with pytest.raises(UserError, match="coats is 0: give 1 or more"):
         require_positive(Paint(coats=0), "coats")
+    with pytest.raises(UserError, match="coats is 8: give 7 or less"):
+        require_positive(Paint(coats=8), "coats", most=7)
+    with pytest.raises(UserError, match="coats is 1000000001: give 1,000,000,000 or less"):
+        require_positive(Paint(coats=10**9 + 1), "coats")
+    require_positive(Paint(lid=None), "lid")
     with pytest.raises(UserError, match=r"litres is 1\.0: give a number from 0 up to"):
         require_fraction(Paint(litres=1), "litres")

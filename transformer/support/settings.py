@@ -9,20 +9,24 @@ from typing import Any
 
 from transformer.support.errors import UserError, unknown_name
 
+MOST = 10**9  # of any number that counts something
+LONGEST = 60  # letters of a value that a message shows
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
-def parse(text: str, hint: Any) -> Any:
+def parse(text: Any, hint: Any) -> Any:
     """Read what was typed for a field.
 
     Args:
-        text: As typed: "128", "true", "none", "learned".
+        text: As typed: "128", "true", "none", "learned". What is no text is given back.
         hint: The field's type, for example `int | None`.
 
     Returns:
         The value; or the text itself where it does not fit, for `settle_types` to refuse.
     """
     kind, optional = _kind_of(hint)
+    if not isinstance(text, str):
+        return text
     if optional and text.lower() == "none":
         return None
     if kind is bool:
@@ -50,11 +54,20 @@ def settle_types(config: Any) -> None:
             if value not in list(kind):
                 raise unknown_name(name, str(value), [member.value for member in kind])
             object.__setattr__(config, name, kind(value))
-        elif kind is float and type(value) is int:
+        elif kind is float and type(value) is int and abs(value) < MOST:
             object.__setattr__(config, name, float(value))
         elif type(value) is not kind and not (optional and value is None):
             alternative = " or none" if optional else ""
-            raise UserError(f"{name} is {value!r}: give {_KINDS[kind]}{alternative}")
+            raise UserError(f"{name} is {_show(value)}: give {_KINDS[kind]}{alternative}")
+
+
+def _show(value: Any) -> str:
+    """Write a value for a message, a long one cut short."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def require(condition: bool, message: str) -> None:
@@ -67,15 +80,17 @@ def require(condition: bool, message: str) -> None:
         raise UserError(message)
 
 
-def require_positive(config: object, *names: str) -> None:
-    """Refuse a field of these that is under 1.
+def require_positive(config: object, *names: str, most: int = MOST) -> None:
+    """Refuse a field of these that is under 1, or above `most`; None passes.
 
     Raises:
         UserError: one is.
     """
     for name in names:
         value = getattr(config, name)
-        require(value >= 1, f"{name} is {value}: give 1 or more")
+        if value is not None:
+            require(value >= 1, f"{name} is {_show(value)}: give 1 or more")
+            require(value <= most, f"{name} is {_show(value)}: give {most:,} or less")
 
 
 def require_fraction(config: object, *names: str) -> None:
