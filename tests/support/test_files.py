@@ -2,6 +2,7 @@ import json
 import math
 import os
 import resource
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -67,6 +68,36 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
         write_json(path, {"new": 2})
         assert json.load(old) == {"old": 1}
     assert read_json(path) == {"new": 2}
+
+
+def test_a_new_name_outlives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The content first, then the name, which is the folder's.
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def note_fsync(descriptor: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def note_replace(*paths: Path) -> None:
+        done.append("replace")
+        replace(*paths)
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    write_json(tmp_path / "a.json", {})
+    assert done == ["file", "replace", "folder"]
+
+
+@pytest.mark.parametrize(("code", "room"), [(13, False), (30, False), (28, True), (122, True)])
+def test_room_is_asked_for_only_where_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, room: bool
+) -> None:
+    monkeypatch.setattr(os, "replace", _fail_with(OSError(code, os.strerror(code))))
+    with pytest.raises(UserError, match="choose another folder") as caught:
+        write_json(tmp_path / "a.json", {})
+    assert ("make room" in str(caught.value)) == room
 
 
 def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -428,6 +429,29 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     go(tmp_path, Tiny())
     with pytest.raises(UserError, match="already holds a run: resume it, or choose another folder"):
         go(tmp_path, Tiny())
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    refused, other = [], Tiny()
+
+    def second_run(report: Report) -> None:
+        def begin() -> None:
+            with pytest.raises(UserError, match=f"is in use by process {os.getpid()}: wait") as why:
+                go(tmp_path / "2", other, resume=True)
+            refused.append(why)
+
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
+
+    alone, beside = Tiny(), Tiny()
+    go(tmp_path / "1", alone)
+    go(tmp_path / "2", beside, on_report=second_run)
+    assert len(refused) == len(told(tmp_path / "2"))
+    assert same_weights(alone, beside)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+    same_files(tmp_path / "1", tmp_path / "2")
+    assert not (tmp_path / "2" / ".lock").exists()
 
 
 def test_resumed_with_another_configuration(tmp_path: Path) -> None:

@@ -169,6 +169,45 @@ def test_a_run_of_before_data_was_remembered_goes_on_with_a_word(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("quick")
+def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def resumed(stop_after: int) -> list[str]:
+        said: list[str] = []
+        options: dict[str, Any] = {"device": CPU, "on_begin": said.append, "resume": True}
+        train_recipe(RECIPE, tmp_path, on_report=lambda _: None, stop_after=stop_after, **options)
+        return said[:-1]  # without the summary
+
+    carry_out(RECIPE, tmp_path, stop_after=1)
+    assert resumed(2) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "get_num_threads", lambda: 97)
+        (line,) = resumed(3)
+    assert line.startswith("begun with hardware ")
+    assert "97 threads: the weights will differ from an uninterrupted run's" in line
+    assert resumed(3) == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "alone", tmp_path / "shared"
+    carry_out(RECIPE, first)
+    calls: list[str] = []
+
+    def beside(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        calls.append(split)
+        if len(calls) == 1:
+            carry_out(RECIPE, second)
+        return small_corpus(name, split, src_lang, tgt_lang)
+
+    monkeypatch.setattr(corpora, "load", beside)
+    with pytest.raises(UserError, match="holds a run already"):
+        carry_out(RECIPE.override({"seed": "2"}), second)
+    one, two = final_weights(first), final_weights(second)
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("content", [b"[1]", b'{"training": 1}', b"half"])
 def test_damaged_data_json(tmp_path: Path, content: bytes) -> None:
     carry_out(RECIPE, tmp_path, stop_after=1)

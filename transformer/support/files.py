@@ -1,6 +1,7 @@
 """Files written whole or not at all, and read with clear errors (no torch in here)."""
 
 import contextlib
+import errno
 import json
 import os
 import uuid
@@ -28,15 +29,29 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        _settle(path.parent)
     except OSError as error:
         before = "; the one saved before is unharmed" if path.is_file() else ""
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = f"it needs {len(content) / 1e6:.1f} MB, make room or " if full else ""
         raise UserError(
-            f"cannot save {path} ({error.strerror}): it needs {len(content) / 1e6:.1f} MB, "
-            f"make room or choose another folder{before}"
+            f"cannot save {path} ({error.strerror}): {remedy}choose another folder{before}"
         ) from error
     finally:
         with contextlib.suppress(OSError):  # after a success it has its new name
             temporary.unlink()
+
+
+def _settle(folder: Path) -> None:
+    """Have a file's new name outlive a loss of power, where the file system can promise it."""
+    if os.name == "nt":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def remove_unfinished(folder: Path) -> None:

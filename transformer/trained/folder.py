@@ -8,7 +8,8 @@ weights; a run adds what it was made from, its log and its checkpoints:
     manifest.json                        sums of the recipe and the tokenizers
     src_tokenizer.json                   of the source side
     tgt_tokenizer.json                   of the target side; the same where they are joint
-    data.json                            digests of the examples that the run learns from
+    data.json                            digests of the examples that the run learns from, and
+                                         the machine that it was begun on
     log.jsonl                            one line per report
     checkpoints/last.safetensors         to resume from (see `state`)
     checkpoints/best.safetensors         weights of the lowest validation loss

@@ -15,6 +15,7 @@ from torch import nn
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
+from transformer.support.lock import locked
 from transformer.support.machine import is_out_of_memory
 from transformer.trained.folder import RunFolder
 from transformer.trained.log import Progress, Report, TrainingResult
@@ -68,16 +69,17 @@ def train(
         UserError: `out` holds a run and it is not resumed, or is resumed with another
             configuration or model, or without its last checkpoint; a loss is not finite
             (seen at the next report or validation, and never saved); the memory is too
-            small; a file cannot be written.
+            small; a file cannot be written; another process trains in `out`.
     """
     run = Run(model, config, validation_batches, RunFolder(out), d_model, torch.device(device))
-    run.begin(resume)
-    try:
-        return _carry_out(run, batches, on_report, stop_after)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise run.out_of_memory() from error
+    with locked(out):
+        run.begin(resume)
+        try:
+            return _carry_out(run, batches, on_report, stop_after)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            raise run.out_of_memory() from error
 
 
 def _carry_out(

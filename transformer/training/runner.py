@@ -12,6 +12,7 @@ from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.model import count_parameters
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, read_json, write_json
+from transformer.support.lock import locked
 from transformer.support.machine import pick_device
 from transformer.support.provenance import hardware, provenance
 from transformer.trained.checkpoint import require_same
@@ -61,7 +62,7 @@ def train_recipe(
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
             with another recipe, other data, or without its last checkpoint; the corpus
             cannot be had; a file cannot be written; the memory is too small; a loss is not
-            finite.
+            finite; another process trains in `out`.
     """
     device, training = device or pick_device(), recipe.training
     _check_folder(recipe, out, resume)
@@ -69,31 +70,33 @@ def train_recipe(
     description, batches, held_out = _data(recipe, out if resume else None)
     parts = {"training": batches, "validation": held_out}
     digests = {name: fingerprint(part.examples) for name, part in parts.items()}
-    if resume:
-        _check_data(out, digests, on_begin)
-
-    torch.manual_seed(training.seed)
-    model = build(description)
-    if not resume:
-        write_json(out / DATA, digests)
-        write_description(out, description)
-    on_begin(_summary(description, model, device, len(batches.examples), len(held_out.examples)))
-    result = train(
-        model,
-        training,
-        batches,
-        list(held_out.epoch(0)),
-        out,
-        d_model=recipe.model.d_model,
-        device=device,
-        resume=resume,
-        on_report=on_report,
-        stop_after=stop_after,
-    )
-    if not result.interrupted:
-        write_recipe(out, recipe)  # a resumed run may be longer
-        if result.step != ended_at:  # some step was made
-            write_json(out / RUN, origin | _figures(result, recipe))
+    with locked(out):
+        _check_folder(recipe, out, resume)  # another run may have begun in between
+        if resume:
+            _check_begun(out, digests, device, on_begin)
+        torch.manual_seed(training.seed)
+        model = build(description)
+        if not resume:
+            write_json(out / DATA, digests | _machine(device))
+            write_description(out, description)
+        sizes = len(batches.examples), len(held_out.examples)
+        on_begin(_summary(description, model, device, *sizes))
+        result = train(
+            model,
+            training,
+            batches,
+            list(held_out.epoch(0)),
+            out,
+            d_model=recipe.model.d_model,
+            device=device,
+            resume=resume,
+            on_report=on_report,
+            stop_after=stop_after,
+        )
+        if not result.interrupted:
+            write_recipe(out, recipe)  # a resumed run may be longer
+            if result.step != ended_at:  # some step was made
+                write_json(out / RUN, origin | _figures(result, recipe))
     return result
 
 
@@ -146,12 +149,26 @@ def _data(
     return description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens)
 
 
-def _check_data(out: Path, given: dict[str, str], on_begin: Callable[[str], None]) -> None:
-    """Refuse to resume on other data; of a run of before digests were kept, say so."""
-    if (out / DATA).exists():
-        require_same_data(out / DATA, given)
-    else:
+def _machine(device: torch.device) -> dict[str, str]:
+    """Say what the order of a run's sums depends on, so its last bits."""
+    return {"hardware": hardware(device), "torch": torch.__version__}
+
+
+def _check_begun(
+    out: Path, given: dict[str, str], device: torch.device, on_begin: Callable[[str], None]
+) -> None:
+    """Refuse to resume on other data; of another machine, or where nothing tells, say so."""
+    if not (out / DATA).exists():
         on_begin(f"{out} has no {DATA}: nothing tells whether the run was begun with this data")
+        return
+    require_same_data(out / DATA, given)
+    begun = read_json(out / DATA)
+    for name, now in _machine(device).items():
+        if (before := begun.get(name, now)) != now:  # an earlier version did not keep it
+            on_begin(
+                f"begun with {name} {before}, resumed with {now}: "
+                "the weights will differ from an uninterrupted run's in their last bits"
+            )
 
 
 def _summary(
