@@ -120,10 +120,14 @@ colab: $(STAMP)
 colab-check: $(STAMP)
 	@$(BIN)/python docs/colab/check.py --python='$(PYTHON)' $(ARGS)
 
+# `venv --clear` empties what a link leads to, and a file it cannot enter.
+VENV_IN_THE_WAY = $(shell if test -L .venv; then echo a link; elif test -e .venv -a ! -d .venv; then echo a file; fi)
+
 # The stamp is written last. Where it is missing, an earlier set-up was cut short
 # (or there was none), and the environment is made anew.
 $(STAMP): pyproject.toml constraints.txt
 	$(if $(filter True,$(PYTHON_FITS)),,$(error The course needs Python 3.11 or later, and $(PYTHON) is $(PYTHON_FOUND): name another with PYTHON=/path/to/python3))
+	$(if $(VENV_IN_THE_WAY),$(error .venv is $(VENV_IN_THE_WAY), and the environment is made anew in a folder of that name: remove it or give it another name))
 	@test -f $@ || $(PYTHON) -m venv --clear .venv
 	@rm -f $@
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'

@@ -120,6 +120,24 @@ def test_make_names_a_python_that_is_not_there(checkout: Path) -> None:
     assert "is not found" in line
 
 
+@pytest.mark.parametrize("kind", ["link", "dead link", "link to itself", "file"])
+def test_make_leaves_what_stands_in_the_environments_place(checkout: Path, kind: str) -> None:
+    other, place = checkout / "other", checkout / ".venv"
+    other.mkdir()
+    (other / "kept").write_text("mine", encoding="utf-8")
+    if kind == "file":
+        place.write_text("mine", encoding="utf-8")
+    else:
+        targets = {"link": other, "dead link": checkout / "none", "link to itself": place}
+        place.symlink_to(targets[kind])
+    result = make(checkout, "lab", f"PYTHON={sys.executable}")
+    assert result.returncode == 2
+    *_, line = result.stderr.splitlines()  # make itself may complain of a circle first
+    assert f".venv is a {'file' if kind == 'file' else 'link'}, and" in line
+    assert (other / "kept").read_text(encoding="utf-8") == "mine"
+    assert place.is_symlink() or place.read_text(encoding="utf-8") == "mine"
+
+
 def test_make_sets_up_once_and_again_when_a_pin_changes(checkout: Path) -> None:
     """What make would run, by the state of its stamp."""
     stamp = checkout / ".venv" / ".installed"
