@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import json
 import os
@@ -429,6 +430,51 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     go(tmp_path, Tiny())
     with pytest.raises(UserError, match="already holds a run: resume it, or choose another folder"):
         go(tmp_path, Tiny())
+
+
+@pytest.mark.parametrize("first", range(1, 14, 4))
+def test_best_and_last_are_of_one_state_after_a_kill_at_any_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    replace_file, config = os.replace, replace(CONFIG, average_last=1)
+    for kill_at in range(first, first + 4):
+        out, straight, writes = tmp_path / f"{kill_at}", tmp_path / f"{kill_at}-straight", [0]
+
+        def die_at(*paths: Path, count: list[int] = writes, at: int = kill_at) -> None:
+            count[0] += 1
+            if count[0] == at:
+                raise KeyboardInterrupt
+            replace_file(*paths)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", die_at)
+            with contextlib.suppress(KeyboardInterrupt):
+                go(out, Tiny(), config)
+        folder = RunFolder(out)
+        if not folder.last.exists():
+            continue
+        step = load_tensors(folder.last)[1]["progress"]["step"]
+        if folder.best.exists():
+            assert load_tensors(folder.best)[1]["step"] <= step
+        go(out, Tiny(), replace(config, steps=step), resume=True)
+        go(straight, Tiny(), replace(config, steps=step))
+        same_files(straight, out)
+
+
+@pytest.mark.parametrize("damage", ["missing", "another's", "bit"])
+def test_best_weights_that_are_lost_are_seen_before_the_work(tmp_path: Path, damage: str) -> None:
+    go(tmp_path, Tiny(), stop_after=5)
+    folder = RunFolder(tmp_path)
+    content = folder.best.read_bytes()
+    folder.best.unlink()
+    if damage == "another's":
+        save_tensors(folder.best, {"a": torch.ones(3)}, step=2, loss=1.25)
+    elif damage == "bit":
+        folder.best.write_bytes(content[:-5] + bytes([content[-5] ^ 4]) + content[-4:])
+    before = told(tmp_path)
+    with pytest.raises(UserError, match=r"best\.safetensors is (missing or not this run|damaged)"):
+        go(tmp_path, Tiny(), resume=True)
+    assert told(tmp_path) == before
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

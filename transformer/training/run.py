@@ -92,6 +92,22 @@ class Run:
                 f"{self.config.steps}: give {progress.step} steps or more"
             )
         self.saved_step = progress.step
+        if progress.best_loss is not None:
+            self.check_best(progress.best_loss)
+
+    def check_best(self, loss: float) -> None:
+        """See that the best weights are there, before the work; write them where a kill did not."""
+        best, progress = self.folder.best, self.progress
+        about = checkpoint.load_tensors(best)[1] if best.is_file() else {}
+        step = about.get("step")
+        later = isinstance(step, int) and step > progress.step  # an earlier version's; comes again
+        if about.get("loss") == loss or later:
+            return
+        if progress.without_gain > 0 or progress.validated_step != progress.step:
+            raise UserError(
+                f"{best} is missing or not this run's: put it back, or begin in another folder"
+            )
+        self.save_best()
 
     @property
     def ended(self) -> bool:
@@ -139,7 +155,7 @@ class Run:
         return self.logged("training", loss, speed)
 
     def validate_and_save(self) -> Report:
-        """Measure the validation loss, then save; the last file written seals the rest.
+        """Measure the validation loss, then save; the checkpoint to resume from seals the rest.
 
         An end between two validations is not sealed. So a run that is resumed with more steps
         goes on from there as one that never stopped to look.
@@ -162,11 +178,12 @@ class Run:
             progress.without_gain = 0 if gain else progress.without_gain + 1
             if gain:
                 progress.best_loss = loss
-                checkpoint.save_tensors(folder.best, weights, **about)
         else:
             self.end_loss = loss
         progress.window_start += self.seconds - started
         self.save_last()
+        if self.in_turn and gain:  # after the last, which has them too, should a kill come here
+            self.save_best()
         progress.window_start += self.seconds - progress.seconds  # nor is writing it learning
         if self.in_turn:
             folder.drop_step_files(newest=config.average_last, up_to=progress.step)
@@ -195,8 +212,13 @@ class Run:
         if end is not None and (best is None or end < best):
             weights = checkpoint.weights(self.model)
             return {name: tensor.clone() for name, tensor in weights.items()}, end
-        weights, about = checkpoint.load_tensors(self.folder.best)
-        return weights, about["loss"]
+        assert best is not None, "a run ends with a validation"
+        return checkpoint.load_tensors(self.folder.best)[0], best
+
+    def save_best(self) -> None:
+        """Write the weights as they are, the best so far."""
+        about = {"step": self.progress.step, "loss": self.progress.best_loss}
+        checkpoint.save_tensors(self.folder.best, checkpoint.weights(self.model), **about)
 
     def save_last(self) -> None:
         """Write the checkpoint to resume from."""
