@@ -1,6 +1,8 @@
 """What the command line does with its process: closed streams, signals, faults of its own."""
 
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -60,6 +62,24 @@ def test_what_closed_streams_are_sent_gets_into_no_file() -> None:
         shell('"$@" <&- 2>&-', "corpora", "list").stdout == shell('"$@"', "corpora", "list").stdout
     )
     assert shell('"$@" 2>&-', "corpora", "verify", "multi").returncode == 2
+
+
+@pytest.mark.slow
+def test_figures_that_cannot_be_recorded_are_printed(
+    tiny_folder: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as on a disk that is full
+    try:
+        options = ["--beam", "1", "--split", "test_long", "--record", str(tmp_path / "a.json")]
+        status = main(["evaluate", str(tiny_folder), *options])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert json.loads(out)["split"] == "test_long"
+    assert err.startswith("error: cannot save ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def fault(name: str) -> None:

@@ -247,6 +247,44 @@ def test_words_refuse_types_that_are_none_or_twice_there() -> None:
         WordTokenizer("en", ["dog", "cat", "dog"])
 
 
+@pytest.mark.parametrize("text", ["\ud800", "ein \udcff Hund", "a\ud83d \ude00b"])
+@pytest.mark.parametrize("kind", list(TokenizerKind))
+def test_half_a_letter_is_refused(kind: TokenizerKind, text: str) -> None:
+    lines = ["ein Hund ein Hund"]
+    tokenizer, _ = train(config(kind), lines, lines)
+    for use in (tokenizer.encode, tokenizer.tokens, lambda text: tokenizer.encode_all(["a", text])):
+        with pytest.raises(UserError, match="holds half a letter") as caught:
+            use(text)
+        str(caught.value).encode()  # can be printed
+    with pytest.raises(UserError, match="holds half a letter"):
+        train(config(kind), [*lines, text], lines)
+    assert tokenizer.encode("\U0001f600")
+
+
+@pytest.mark.parametrize("kind", list(TokenizerKind))
+def test_what_is_no_text_is_refused(kind: TokenizerKind) -> None:
+    lines = ["ein Hund ein Hund"]
+    tokenizer, _ = train(config(kind), lines, lines)
+    with pytest.raises(UserError, match="3 is no text: give a str"):
+        tokenizer.encode(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"a":' * 100_000, '{"kind": NaN}', '\ufeff{"kind": "bpe"}']
+)
+def test_a_file_of_odd_json_is_named(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=r"tokenizer\.json is not a tokenizer's file"):
+        load(path)
+
+
+def test_a_vocabulary_that_cannot_be_printed_is_refused() -> None:
+    tokenizer, _ = train(config(TokenizerKind.WORDS), ["ein ein"], ["ein ein"])
+    with pytest.raises(UserError, match="holds half a letter"):
+        from_dict(tokenizer.to_dict() | {"types": ["ein", "\ud800"]})
+
+
 def test_importing_the_tokenizers_does_not_import_spacy() -> None:
     code = "import sys, transformer.data.tokenizers; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,7 +4,6 @@ Not in the paper. Only what a command needs is imported, when it runs: help answ
 """
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -164,19 +163,19 @@ def read_lines(content: bytes) -> list[str]:
 def evaluate_model(options: argparse.Namespace) -> int:
     """Print a model's figures on a test set as JSON, and record them if asked for."""
     from transformer.evaluation.evaluate import evaluate_folder
-    from transformer.support.files import check_file
+    from transformer.support.files import check_file, to_json
 
     if options.record is not None:
         check_file(options.record)
-    figures = evaluate_folder(
+    evaluate_folder(
         options.model,
         options.corpus,
         options.split,
         options.beam,
         options.record,
         alpha=options.alpha,
+        on_figures=lambda figures: print(to_json(figures).decode(), end=""),
     )
-    print(json.dumps(figures, indent=2, ensure_ascii=False))
     return 0
 
 

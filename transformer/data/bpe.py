@@ -16,7 +16,7 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data.treatment import PLAIN, find_treatment
-from transformer.data.words import check_ids
+from transformer.data.words import check_ids, check_text
 from transformer.support.errors import UserError
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
@@ -74,7 +74,7 @@ class BPETokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, in one call of the library."""
-        treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
+        treated = [_prepare(self._treat(check_text(text)), self.lowercase) for text in texts]
         encodings = self._library.encode_batch(treated)
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 

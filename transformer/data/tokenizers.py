@@ -8,7 +8,6 @@ Each first treats the text as its language has it (`transformer.data.treatment`)
 and ever after, so that what a user types is written as the training text was.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,9 +15,9 @@ from typing import Any, Protocol
 from transformer.config import DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, learn_merges
 from transformer.data.treatment import PLAIN, find_treatment, treatment_of
-from transformer.data.words import WordTokenizer, learn_types
+from transformer.data.words import WordTokenizer, check_text, learn_types
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import write_json
+from transformer.support.files import from_json, write_json
 
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
@@ -31,7 +30,11 @@ class Tokenizer(Protocol):
         """Number of ids, the four special ones included."""
 
     def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, treated first; without beginning and end marks."""
+        """Give the ids of a sentence, treated first; without beginning and end marks.
+
+        Raises:
+            UserError: the text has a lone surrogate.
+        """
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, faster."""
@@ -74,11 +77,11 @@ def train(
         The source side's tokenizer and the target side's.
 
     Raises:
-        UserError: no word is seen `min_frequency` times.
+        UserError: no word is seen `min_frequency` times, or a text has a lone surrogate.
     """
     src_treatment, tgt_treatment = treatment_of(config.src_lang), treatment_of(config.tgt_lang)
-    src = [find_treatment(src_treatment)(text) for text in src]
-    tgt = [find_treatment(tgt_treatment)(text) for text in tgt]
+    src = [find_treatment(src_treatment)(check_text(text)) for text in src]
+    tgt = [find_treatment(tgt_treatment)(check_text(text)) for text in tgt]
     if config.tokenizer == TokenizerKind.WORDS:
         src_types, tgt_types = learn_types(config, src, tgt)
         return (
@@ -111,7 +114,7 @@ def load(path: Path) -> Tokenizer:
         UserError: the file is missing, cut short, or not a tokenizer's.
     """
     try:
-        return from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return from_dict(from_json(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"cannot read the tokenizer {path}: {error.strerror}") from error
     except ValueError as error:

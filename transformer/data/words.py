@@ -67,7 +67,7 @@ class WordTokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
-        return split_words(self.lang, self._treat(text), self.lowercase)
+        return split_words(self.lang, self._treat(check_text(text)), self.lowercase)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one word per id; special ids too, as "<unk>"."""
@@ -93,6 +93,8 @@ class WordTokenizer:
         types = values["types"]
         if not isinstance(types, list) or not all(isinstance(word, str) for word in types):
             raise UserError("its types are not a list of words")
+        for word in types:
+            check_text(word)
         return cls(values["lang"], types, values["lowercase"], values["treatment"])
 
 
@@ -146,6 +148,22 @@ def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
         )
     kept.sort(key=lambda word: (-counts[word], word))
     return kept[: config.vocab_size - FIRST_ID]
+
+
+def check_text(text: str) -> str:
+    """Give the text, if every letter of it is whole.
+
+    Raises:
+        UserError: it is no text, or has half of a pair of UTF-16 (a lone surrogate).
+    """
+    if not isinstance(text, str):
+        raise UserError(f"{text!r} is no text: give a str")
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UserError(
+            f"{text[:40]!r} holds half a letter (a lone surrogate): read its file as UTF-8, "
+            "without errors='surrogateescape'"
+        )
+    return text
 
 
 def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:

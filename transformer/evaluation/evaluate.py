@@ -113,6 +113,7 @@ def evaluate_folder(
     record: Path | None = None,
     *,
     alpha: float = LENGTH_PENALTY,
+    on_figures: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Measure a model folder on a split of a corpus.
 
@@ -125,13 +126,15 @@ def evaluate_folder(
             run (see `transformer.experiments.results`).
         alpha: Of the length penalty. Like the beam it is to be chosen on another split than
             the one reported (§6.1).
+        on_figures: Called with the figures before they are recorded, so that a disk that is
+            full by then loses none.
 
     Returns:
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
 
     Raises:
         UserError: the folder is no model's, the corpus has not its languages, or the text
-            cannot be had.
+            cannot be had, or the record cannot be written.
     """
     folder = find_model(folder)
     translator = Translator.load(folder, pick_device())
@@ -143,6 +146,8 @@ def evaluate_folder(
     text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
     where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     figures = where | evaluate_translator(translator, text, beam_size, alpha)
+    if on_figures is not None:
+        on_figures(figures)
     if record is not None:
         write_json(record, origin | {"figures": figures})
     return figures
