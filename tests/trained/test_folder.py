@@ -246,7 +246,14 @@ def test_only_the_newest_before_a_step_are_left(
 
 @pytest.mark.parametrize(
     "name",
-    ["step_000020 (1).safetensors", "step_.safetensors", "step_best.safetensors", "notes.txt"],
+    [
+        "step_000020 (1).safetensors",
+        "step_.safetensors",
+        "step_best.safetensors",
+        "step_0000020.safetensors",
+        "step_00002\u0660.safetensors",
+        "notes.txt",
+    ],
 )
 def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
     folder = folder_with(tmp_path, 5, 20)
@@ -257,6 +264,14 @@ def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
     assert folder.step_files() == []
     assert not folder.holds_weights()
     assert foreign.read_text() == "mine"
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, 5)
+    folder.step_file(7).mkdir()
+    assert folder.step_files() == [folder.step_file(5)]
+    folder.drop_step_files(newest=0, up_to=0)
+    assert folder.step_file(7).is_dir()
 
 
 @pytest.mark.parametrize("name", ["last", "best", "model", "step"])

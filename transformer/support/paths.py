@@ -3,7 +3,9 @@
 Not in the paper.
 """
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -77,14 +79,17 @@ def cache_folder() -> Path:
 
 
 def run_folder(name: str) -> Path:
-    """Give the folder that a lesson trains in: new and temporary, if nothing says otherwise.
+    """Give the folder that a lesson trains in: a new one, removed when Python ends.
 
     Args:
         name: The folder's own name. Where `COURSE_RUNS` is set and not empty, it is the
-            same folder in there each time, so that a run can be resumed.
+            same folder in there each time, and it stays: a run can be resumed.
     """
-    kept = os.environ.get(RUNS)
-    return Path(kept or tempfile.mkdtemp()) / name
+    if kept := os.environ.get(RUNS):
+        return Path(kept) / name
+    temporary = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary) / name
 
 
 def _data(name: str) -> Path:

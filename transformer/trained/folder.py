@@ -191,8 +191,9 @@ class RunFolder:
 
     def step_files(self) -> list[Path]:
         """List the weights to average, oldest first; files of other names are not looked at."""
-        paths = self.last.parent.glob("step_*")
-        return sorted((path for path in paths if _STEP_FILE.fullmatch(path.name)), key=_step_of)
+        named = [p for p in self.last.parent.glob("step_*") if _STEP_FILE.fullmatch(p.name)]
+        paths = [p for p in named if p == self.step_file(_step_of(p)) and p.is_file()]
+        return sorted(paths, key=_step_of)
 
     def drop_step_files(self, *, newest: int, up_to: int) -> None:
         """Delete the weights after a step, and all before it but the newest few.

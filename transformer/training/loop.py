@@ -2,7 +2,8 @@
 
 Not in the paper: clipping, accumulation, validation with patience, and exact resume.
 On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
-not. The number of threads must be the same, since it changes the order of the sums.
+not. The processor, torch and the number of threads must be the same, since they decide the
+order of the sums (`runner` says so where they are not), and so must be the batches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
