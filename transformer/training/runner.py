@@ -32,6 +32,7 @@ from transformer.trained.folder import (
 from transformer.trained.log import Report, TrainingResult
 from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train
+from transformer.training.resources import check_resources
 
 
 def train_recipe(
@@ -70,6 +71,7 @@ def train_recipe(
     description, batches, held_out = _data(recipe, out if resume else None)
     parts = {"training": batches, "validation": held_out}
     digests = {name: fingerprint(part.examples) for name, part in parts.items()}
+    check_resources(description, out, device, new=not resume)
     with locked(out):
         _check_folder(recipe, out, resume)  # another run may have begun in between
         if resume:
