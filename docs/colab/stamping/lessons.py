@@ -88,7 +88,8 @@ def _titled(said: str, name: str, repo: str | None) -> str:
 
 def _setup(repo: str | None) -> Cell:
     """Make the cell that fetches the course on Colab; it has run, and printed nothing."""
-    cell = {"cell_type": "code", "execution_count": 1, "id": SETUP, "metadata": {"tags": [SETUP]}}
+    folded = {"jupyter": {"source_hidden": True}, "tags": [SETUP]}
+    cell: Cell = {"cell_type": "code", "execution_count": 1, "id": SETUP, "metadata": folded}
     cell["outputs"] = []
     _write(cell, _CELL.replace('REPO = ""', f'REPO = "{repo or ""}"').rstrip("\n"))
     return cell
