@@ -96,6 +96,13 @@ class _Decoder:
             self.cache.reorder(rows)
 
 
+def _check_beam_size(beam_size: int) -> None:
+    """Refuse what is no beam."""
+    if not 1 <= beam_size <= MOST_BEAM_SIZE:
+        size = "small" if beam_size < 1 else "large"
+        raise UserError(f"beam size {beam_size} is too {size}: give 1 to {MOST_BEAM_SIZE}")
+
+
 def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> Tensor:
     """Count each source's real tokens, eos included, and add what a target may have more."""
     limits = (src != PAD_ID).sum(dim=1) + extra_length
@@ -224,10 +231,8 @@ def beam_search(
     Raises:
         UserError: beam_size is below 1 or above `MOST_BEAM_SIZE`, or alpha is out of range.
     """
-    if beam_size < 1:
-        raise UserError(f"beam size {beam_size} is too small: give 1 or more")
-    if beam_size > MOST_BEAM_SIZE:
-        raise UserError(f"beam size {beam_size} is too large: give {MOST_BEAM_SIZE} or less")
+    if not 1 <= beam_size <= MOST_BEAM_SIZE:
+        raise UserError(f"beam size {beam_size} is out of range: give 1 to {MOST_BEAM_SIZE}")
     decoder = _Decoder(model, src, use_cache)
     decoder.select(torch.arange(len(src), device=src.device).repeat_interleave(beam_size))
     limits = _length_limits(src, extra_length, max_len).tolist()
