@@ -23,6 +23,7 @@ from transformer.data.parallel import tidy
 from transformer.support.errors import UserError
 from transformer.trained.checkpoint import save_tensors, weights
 from transformer.trained.folder import read_description
+from transformer.trained.manifest import replace_listed
 from transformer.trained.translator import Translator
 
 Run = Callable[..., tuple[int, str, str]]
@@ -482,7 +483,7 @@ def test_evaluate_refuses_a_record_that_cannot_be_written(
 def test_evaluate_refuses_a_corpus_without_the_models_languages(run: Run, copy: Path) -> None:
     recipe = json.loads((copy / "recipe.json").read_text())
     recipe["data"] |= {"src_lang": "de", "tgt_lang": "en"}
-    (copy / "recipe.json").write_text(json.dumps(recipe))
+    replace_listed(copy, "recipe.json", json.dumps(recipe).encode())
     refused(
         run("evaluate", copy, "--corpus", "tatoeba"),
         "this model translates de-en, and tatoeba has en-fr, fr-en: choose another corpus",

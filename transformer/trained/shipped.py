@@ -8,7 +8,6 @@ from pathlib import Path
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder
-from transformer.trained.folder import DESCRIBING, RunFolder
 from transformer.trained.manifest import sha256
 
 CARD = "card.json"
@@ -50,6 +49,8 @@ def check_card(folder: Path) -> None:
     Raises:
         UserError: one is not, or the card has no sum of a file that a model needs.
     """
+    from transformer.trained.folder import DESCRIBING, RunFolder  # it needs torch, --help does not
+
     remedy = "get it again with git checkout, or install the package again"
     card = read_json(folder / CARD)
     sums = card.get("sha256") if isinstance(card, dict) else None
