@@ -42,3 +42,16 @@ def test_what_a_document_links_to_is_there(path: Path) -> None:
 def test_every_target_is_explained_where_the_makefile_begins() -> None:
     opening = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\n\n")[0]
     assert set(re.findall(r"^# make ([a-z-]+)", opening, re.M)) == TARGETS
+
+
+def test_what_is_promised_is_held_by_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| ") and "`test" in row]
+    assert len(rows) > 9
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)`: ((?:`test_\w+`(?:, )?)+)", row)
+        assert named, f"no test holds: {row[:60]}"
+        for file, tests in named:
+            source = (ROOT / file).read_text(encoding="utf-8")
+            for name in re.findall(r"`(test_\w+)`", tests):
+                assert f"def {name}(" in source, f"{file} has no {name}"
