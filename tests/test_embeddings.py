@@ -16,8 +16,9 @@ def make(**changes: object) -> Embedding:
     torch.manual_seed(2)
     settings: dict[str, object] = {
         "d_model": 22, "num_heads": 11, "max_len": 19, "dropout": 0.0, "tie_softmax": False,
-        "position_dim": 5,
     }  # fmt: skip
+    if changes.get("positions") == Positions.CONCATENATED:
+        settings["position_dim"] = 5
     return Embedding(ModelConfig(**(settings | changes)), VOCAB)  # type: ignore[arg-type]
 
 
