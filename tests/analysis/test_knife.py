@@ -6,10 +6,11 @@ import torch
 from transformer.analysis import knife as kn
 from transformer.analysis.edges import edges_cut, every_head
 from transformer.analysis.heads import Head, all_heads, without_heads
-from transformer.analysis.interventions import next_token, translate_hiding
+from transformer.analysis.interventions import mean_outputs, next_token, translate_hiding
 from transformer.analysis.knife import Cut, Knife
 from transformer.analysis.patching import run_of
 from transformer.config import EOS_ID
+from transformer.data import corpora
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
@@ -108,3 +109,14 @@ def test_errors(translator: Translator, knife: Knife) -> None:
         Knife(Translator.load("demo-lstm"), SENTENCE)
     with pytest.raises(UserError, match="no place 9 to hide"):
         knife.cut(Cut(before=[9]))
+
+
+@pytest.mark.slow
+def test_the_cuts_that_lesson_09_counts(translator: Translator) -> None:
+    knife = Knife(translator, "The saleswoman is reading a novel.")
+    means = mean_outputs(translator, corpora.load("embedded", "validation", "en", "fr").src[:100])
+    other = run_of(translator, "The salesman is reading a novel.")
+    cuts = [*kn.places_hidden(knife), *kn.edges_each(knife), *kn.heads_each(knife, means, other)]
+    changed = sum(knife.cut(cut).said != knife.whole.said for _, _, cut in cuts)
+    encoder = sum(what == kn.EDGES["encoder"] for what, _, _ in cuts)
+    assert (len(cuts), changed, encoder) == (235, 18, 64)
