@@ -1,0 +1,257 @@
+"""Adapters around models that are often met; each is an example of how to write one's own.
+
+Not in the paper.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from transformer import decoding
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.diagnostics.adapter import Adapter, CachedDecoder, Candidate
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+
+Forward = Callable[[Tensor, Tensor], Tensor]
+
+
+def from_transformer(model: Transformer) -> Adapter:
+    """Adapt the package's Transformer, with all that it can be asked."""
+
+    def start(src: Tensor) -> Any:
+        mask = padding_mask(src)
+        return [model.encode(src, mask), mask, model.new_cache()]
+
+    def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        memory, mask, layers = cache
+        return model.decode(tokens, memory, mask, layers)[:, -1], cache
+
+    def reorder(cache: Any, rows: Tensor) -> Any:
+        memory, mask, layers = cache
+        layers.select(rows)
+        return [memory[rows], mask[rows], layers]
+
+    def greedy(src: Tensor, length: int) -> list[list[int]]:
+        return [each.ids for each in decoding.greedy_search(model, src, max_len=length)]
+
+    def beam(src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
+        found = decoding.beam_search(model, src, beam_size=beam_size, alpha=0.0, max_len=length)
+        return [[Candidate(*each) for each in row] for row in found]
+
+    tied = ["output.weight", "tgt_embedding.token.weight"] if model.config.tie_softmax else []
+    if model.config.tie_source_target:
+        tied = [*(tied or ["tgt_embedding.token.weight"]), "src_embedding.token.weight"]
+    return Adapter(
+        forward=model,
+        module=model,
+        src_vocab_size=model.src_embedding.token.num_embeddings,
+        tgt_vocab_size=model.output.out_features,
+        encode=lambda src: model.encode(src, padding_mask(src)),
+        decode=lambda tgt_in, memory, src: model.decode(tgt_in, memory, padding_mask(src)),
+        cached=CachedDecoder(start=start, step=step, reorder=reorder),
+        attention=lambda src, tgt_in: {
+            f"{stack} {layer}": weights
+            for stack, layers in model.attention_maps(src, tgt_in)._asdict().items()
+            for layer, weights in enumerate(layers)
+        },
+        greedy=greedy,
+        beam=beam,
+        d_model=model.config.d_model,
+        declared_tied=(tuple(tied),) if tied else (),
+    )
+
+
+def from_module(
+    module: nn.Module,
+    *,
+    batch_first: bool | None = None,
+    pad_id: int | None = PAD_ID,
+    bos_id: int = BOS_ID,
+    eos_id: int = EOS_ID,
+) -> Adapter:
+    """Adapt any module that gives logits of (src, tgt_in); find out its sizes.
+
+    Args:
+        module: Makes its masks from the ids itself.
+        batch_first: Whether ids are (batch, length); None tries both, batch first first.
+        pad_id: Padding, of both sides.
+        bos_id: Begins each target.
+        eos_id: Ends each sentence.
+
+    Raises:
+        UserError: it has no embedding that reads the source's ids, or it cannot be called so.
+    """
+    orders = (True, False) if batch_first is None else (batch_first,)
+    probe = _probe(module, orders, max(pad_id or 0, bos_id, eos_id) + 1)
+    given = "given" if batch_first is not None else "tried"
+    order = "batch first" if probe.batch_first else "length first"
+    forward = module if probe.batch_first else _length_first(module)
+    return Adapter(
+        forward=forward,
+        module=module,
+        src_vocab_size=probe.src_vocab_size,
+        tgt_vocab_size=probe.tgt_vocab_size,
+        pad_id=pad_id,
+        bos_id=bos_id,
+        eos_id=eos_id,
+        assumptions=(
+            f"ids are {order} ({given}; batch_first=, --length-first)",
+            f"pad is {pad_id} (pad_id=, --pad), bos {bos_id} (bos_id=, --bos), "
+            f"eos {eos_id} (eos_id=, --eos)",
+            f"{probe.src_vocab_size} source and {probe.tgt_vocab_size} target types "
+            "(as wide as embeddings and logits are)",
+        ),
+    )
+
+
+class _Probe(NamedTuple):
+    """What a first call has told of a module."""
+
+    batch_first: bool
+    src_vocab_size: int
+    tgt_vocab_size: int
+
+
+def _probe(module: nn.Module, orders: tuple[bool, ...], first_id: int) -> _Probe:
+    """Call a module with ids of distinct shapes, and see which embedding reads which."""
+    src = torch.full((2, 5), first_id)
+    tgt_in = torch.full((2, 3), first_id + 1)
+    reasons = []
+    for batch_first in orders:
+        ids = (src, tgt_in) if batch_first else (src.T, tgt_in.T)
+        try:
+            logits, tables = _called(module, *ids)
+        except Exception as error:  # whatever somebody's model raises
+            reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
+            continue
+        if logits.shape[:2] != ids[1].shape or logits.dim() != 3:
+            reasons.append(f"its output has the shape {tuple(logits.shape)}")
+            continue
+        if first_id not in tables:
+            raise UserError(
+                "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
+                "how many source types there are"
+            )
+        target = min(logits.shape[2], tables.get(first_id + 1, logits.shape[2]))
+        return _Probe(batch_first, tables[first_id], target)
+    raise UserError(
+        f"the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in): "
+        f"{'; '.join(reasons)}: write an Adapter around it"
+    )
+
+
+@torch.no_grad()
+def _called(module: nn.Module, src: Tensor, tgt_in: Tensor) -> tuple[Tensor, dict[int, int]]:
+    """Give the logits, and the size of the table that read each id."""
+    tables: dict[int, int] = {}
+
+    def note(table: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        ids = inputs[0]
+        assert isinstance(table, nn.Embedding)
+        if ids.numel() and bool((ids == ids.flatten()[0]).all()):
+            tables.setdefault(int(ids.flatten()[0]), table.num_embeddings)
+
+    embeddings = [each for each in module.modules() if isinstance(each, nn.Embedding)]
+    handles = [each.register_forward_pre_hook(note) for each in embeddings]
+    try:
+        return module(src, tgt_in), tables
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _length_first(module: Forward) -> Forward:
+    """Turn ids and logits around for a module that wants (length, batch)."""
+    return lambda src, tgt_in: module(src.T, tgt_in.T).transpose(0, 1)
+
+
+class TorchParts(Protocol):
+    """What stands around a `torch.nn.Transformer` in somebody's model."""
+
+    src_embedding: nn.Module  # ids -> (batch, length, d_model), positions included
+    tgt_embedding: nn.Module
+    transformer: nn.Transformer  # batch_first=True
+    output: nn.Linear
+
+
+def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
+    """Adapt a model around `torch.nn.Transformer`, whose masks say True = hidden.
+
+    Args:
+        model: A module with the attributes of `TorchParts`.
+        pad_id: Padding.
+    """
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]).isinf()
+        hidden = model.transformer(
+            model.src_embedding(src),
+            model.tgt_embedding(tgt_in),
+            tgt_mask=future,
+            src_key_padding_mask=src == pad_id,
+            memory_key_padding_mask=src == pad_id,
+            tgt_key_padding_mask=tgt_in == pad_id,
+            tgt_is_causal=False,
+        )
+        return model.output(hidden)
+
+    tables = [
+        next(each for each in side.modules() if isinstance(each, nn.Embedding))
+        for side in (model.src_embedding, model.tgt_embedding)
+    ]
+    return Adapter(
+        forward=forward,
+        module=model,
+        pad_id=pad_id,
+        src_vocab_size=tables[0].num_embeddings,
+        tgt_vocab_size=model.output.out_features,
+        d_model=model.transformer.d_model,
+    )
+
+
+def from_hugging_face(model: Any) -> Adapter:
+    """Adapt an encoder-decoder of the library transformers, such as `MarianMTModel`."""
+    config = model.config
+    pad_id, bos_id = config.pad_token_id, config.decoder_start_token_id
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        mask = (src != pad_id).long()
+        return model(input_ids=src, attention_mask=mask, decoder_input_ids=tgt_in).logits
+
+    vocab_size = config.vocab_size
+    return Adapter(
+        forward=forward,
+        module=model,
+        src_vocab_size=vocab_size,
+        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or vocab_size,
+        pad_id=pad_id,
+        bos_id=bos_id,
+        eos_id=config.eos_token_id,
+        d_model=config.d_model,
+    )
+
+
+def from_x_transformers(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
+    """Adapt an `XTransformer` of the library x-transformers, whose masks say True = may attend.
+
+    Args:
+        model: Its `encoder` and `decoder.net` are called; its own `forward` gives a loss.
+        pad_id: Padding.
+    """
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        mask = src != pad_id
+        memory = model.encoder(src, mask=mask, return_embeddings=True)
+        return model.decoder.net(tgt_in, context=memory, context_mask=mask)
+
+    return Adapter(
+        forward=forward,
+        module=model,
+        src_vocab_size=model.encoder.num_tokens,
+        tgt_vocab_size=model.decoder.net.num_tokens,
+        pad_id=pad_id,
+    )

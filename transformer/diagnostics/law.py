@@ -1,0 +1,122 @@
+"""What a law is, and the subject that it is tried on.
+
+Not in the paper.
+"""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.diagnostics.adapter import Adapter
+from transformer.diagnostics.report import Finding
+from transformer.diagnostics.untouched import in_double
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """Something that holds for every sound encoder-decoder, and how to look whether it does.
+
+    Attributes:
+        name: Short, with underscores.
+        says: The law in one sentence.
+        means: What it usually means when it is broken.
+        look: Where to look then.
+        check: Tries it.
+        needs: Attributes of the adapter without which it is not tried.
+        compares: Whether it compares outputs, and so needs some that repeat.
+        minute: Whether it trains, and so takes up to a minute.
+    """
+
+    name: str
+    says: str
+    means: str
+    look: str
+    check: Callable[["Subject"], Finding]
+    needs: tuple[str, ...] = ()
+    compares: bool = True
+    minute: bool = False
+
+
+class Subject:
+    """A model under diagnosis: sentences to try it with, and what counts as a difference.
+
+    Args:
+        adapter: The model.
+        seed: Of the sentences.
+    """
+
+    def __init__(self, adapter: Adapter, seed: int = 0) -> None:
+        self.adapter = adapter
+        self.generator = torch.Generator().manual_seed(seed)
+        self.special = {adapter.pad_id, adapter.bos_id, adapter.eos_id} - {None}
+        self.tolerance = self._tolerance()
+
+    def ids(self, vocab_size: int, *shape: int) -> Tensor:
+        """Draw ids that are no special ones, of any shape, without repeats in a row if possible."""
+        usable = torch.tensor([each for each in range(vocab_size) if each not in self.special])
+        rows, length = (1, *shape)[-2:]
+        drawn = [self._row(usable, length) for _ in range(rows)]
+        return torch.stack(drawn).reshape(shape)
+
+    def _row(self, usable: Tensor, length: int) -> Tensor:
+        if length <= len(usable):
+            return usable[torch.randperm(len(usable), generator=self.generator)[:length]]
+        return usable[torch.randint(len(usable), (length,), generator=self.generator)]
+
+    def src(self, batch: int, src_len: int) -> Tensor:
+        """Draw sources, (batch, src_len), the last of each eos."""
+        drawn = self.ids(self.adapter.src_vocab_size, batch, src_len)
+        drawn[:, -1] = self.adapter.eos_id
+        return drawn
+
+    def tgt_in(self, batch: int, tgt_len: int) -> Tensor:
+        """Draw targets to be read, (batch, tgt_len), the first of each bos."""
+        drawn = self.ids(self.adapter.tgt_vocab_size, batch, tgt_len)
+        drawn[:, 0] = self.adapter.bos_id
+        return drawn
+
+    def other_id(self, used: int, vocab_size: int) -> int:
+        """Give an ordinary id that is not `used`."""
+        return next(i for i in range(vocab_size) if i not in self.special and i != used)
+
+    def padded(self, ids: Tensor, number: int) -> Tensor:
+        """Append `number` places of padding to (batch, length)."""
+        assert self.adapter.pad_id is not None
+        return torch.nn.functional.pad(ids, (0, number), value=self.adapter.pad_id)
+
+    @torch.no_grad()
+    def logits(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Give (batch, tgt_len, tgt_vocab_size) as floats of 32 bits at least.
+
+        Random numbers begin anew each time: what still differs is not drawn.
+        """
+        torch.manual_seed(0)
+        found = self.adapter.forward(src, tgt_in)
+        return found.to(torch.promote_types(found.dtype, torch.float32))
+
+    def differ(self, one: Tensor, other: Tensor) -> float:
+        """Give the largest difference of two tensors, 0 where it is within the tolerance."""
+        largest = float((one - other).abs().max())
+        return largest if largest > self.tolerance or largest != largest else 0.0
+
+    def _tolerance(self) -> float:
+        """Take fifty times what rounding does to the logits, measured in 64 bits if possible.
+
+        At most a thousandth of the largest logit, if these are of 32 bits: where 64 bits change
+        more than that, something else than rounding is at work.
+        """
+        src, tgt_in = self.src(2, 5), self.tgt_in(2, 4)
+        logits = self.logits(src, tgt_in)
+        scale = float(logits.abs().max())
+        noise = 2e-7 * scale
+        if self.adapter.module is not None:
+            # A model that makes tensors of 32 bits itself cannot run in 64.
+            cannot = contextlib.suppress(RuntimeError, TypeError, ValueError)
+            with in_double(self.adapter.module), cannot:
+                noise = max(noise, float((self.logits(src, tgt_in) - logits).abs().max()))
+        if self.adapter.forward(src, tgt_in).dtype == torch.float32:
+            noise = min(noise, 2e-5 * scale)
+        return max(50 * noise, 1e-7)
