@@ -10,13 +10,11 @@ from transformer.analysis.alignment import (
     diagonal_links,
     strongest_links,
     word_attention,
-    words_of,
 )
-from transformer.config import BOS_ID, DataConfig
-from transformer.data import corpora, tokenizers
+from transformer.analysis.pairs import words_of
+from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
 from transformer.data.bpe import BPETokenizer
-from transformer.data.parallel import aligned_tokens
 from transformer.support.errors import UserError
 from transformer.trained.folder import Description
 from transformer.trained.translator import Translator
@@ -27,25 +25,6 @@ SRC, TGT = "The young policewoman sleeps.", "La jeune policière dort."
 @pytest.fixture(scope="module")
 def translator(tiny_folder: Path) -> Translator:
     return Translator.load(tiny_folder)
-
-
-@pytest.mark.parametrize("size", [260, 400, 3000])
-def test_pieces_find_their_words_in_every_sentence(size: int) -> None:
-    for tgt_lang in ("fr", "de"):
-        text = corpora.load("embedded", "test", "en", tgt_lang)
-        data = DataConfig(corpus="embedded", src_lang="en", tgt_lang=tgt_lang, vocab_size=size)
-        tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
-        for sentence in [*text.src[:40], *text.tgt[:40]]:
-            ids = tokenizer.encode(sentence)
-            words, parts = words_of(tokenizer, ids)
-            assert words == aligned_tokens(sentence)
-            assert (parts.sum(1) == 1).all()
-            of = parts.argmax(1).tolist()
-            assert of == sorted(of)
-            assert set(of) == set(range(len(words)))
-            for number, word in enumerate(words):
-                pieces = [i for i, each in zip(ids, of, strict=True) if each == number]
-                assert tokenizer.decode(pieces).strip() == word
 
 
 def test_word_weights_are_sums_of_columns_and_means_of_rows(translator: Translator) -> None:

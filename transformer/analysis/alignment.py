@@ -4,17 +4,12 @@ Not in the paper, whose appendix figures only show attention. The error rate is 
 Och and Ney (2003), https://aclanthology.org/J03-1002.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID
-from transformer.data.batches import collate_sources
-from transformer.data.parallel import WORD
-from transformer.data.tokenizers import Tokenizer
+from transformer.analysis.pairs import Pair
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
 
@@ -53,38 +48,11 @@ def word_attention(
     Raises:
         UserError: a side has no words.
     """
-    src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_words, src_parts = words_of(translator.src_tokenizer, src_ids)
-    tgt_words, tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)
-    sources = collate_sources([src_ids]).to(translator.device)
-    tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
-    cross = translator.model.attention_maps(sources, tgt_in).cross[:, 0].cpu()
+    pair = Pair(translator, src, tgt)
+    cross = pair.maps().cross
     rows = cross[:, :, 1:] if of_reader else cross[:, :, :-1]
-    columns = torch.block_diag(src_parts / src_parts.sum(1, keepdim=True), torch.ones(1, 1))
-    groups = tgt_parts / tgt_parts.sum(0)
-    return WordAttention(src_words, tgt_words, groups.T @ rows @ columns)
-
-
-def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
-    """Give the words of a sentence, and which of them each of its ids spells.
-
-    Returns:
-        The words, and (ids, words): 1 where the id is a piece of the word, else 0.
-    """
-    text = tokenizer.decode(ids)
-    spans = [match.span() for match in re.finditer(WORD, text)]
-    if not spans:
-        raise UserError(f"{text!r} has no words to align: give a sentence")
-    parts = torch.zeros(len(ids), len(spans))
-    start = 0
-    for index in range(len(ids)):
-        end = len(tokenizer.decode(ids[: index + 1]))
-        # From the first word that goes on after the piece's start to the one at its end.
-        last = min(sum(word_end < end for _, word_end in spans), len(spans) - 1)
-        first = min(sum(word_end <= start for _, word_end in spans), last)
-        parts[index, first : last + 1] = 1
-        start = end
-    return [text[a:b] for a, b in spans], parts
+    weights = pair.of_tgt_words @ rows @ pair.of_src_words
+    return WordAttention(pair.src_words, pair.tgt_words, weights)
 
 
 def strongest_links(weights: Tensor) -> Links:

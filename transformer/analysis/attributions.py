@@ -16,11 +16,10 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from transformer.analysis.alignment import WordAttention, words_of
+from transformer.analysis.alignment import WordAttention
 from transformer.analysis.heads import Head, attention_of
 from transformer.analysis.hooks import network_of
-from transformer.config import BOS_ID
-from transformer.data.batches import collate_sources
+from transformer.analysis.pairs import Pair
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.trained.translator import Translator
@@ -153,16 +152,11 @@ def word_attribution(translator: Translator, src: str, tgt: str, method: Method)
     Raises:
         UserError: a side has no words, or the network is no Transformer.
     """
-    src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_words, src_parts = words_of(translator.src_tokenizer, src_ids)
-    tgt_words, tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)
-    sources = collate_sources([src_ids]).to(translator.device)
-    tgt_in = torch.tensor([[BOS_ID, *tgt_ids[:-1]]], device=translator.device)
-    said = torch.tensor([tgt_ids], device=translator.device)
-    shares = method(network_of(translator), sources, tgt_in, said).detach().cpu()
-    columns = torch.block_diag(src_parts / src_parts.sum(1, keepdim=True), torch.ones(1, 1))
-    rows = (tgt_parts / tgt_parts.sum(0)).T
-    return WordAttention(src_words, tgt_words, (rows @ shares @ columns)[None, None])
+    pair = Pair(translator, src, tgt)
+    tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
+    shares = method(network_of(translator), pair.src, tgt_in, said).detach().cpu()
+    weights = pair.of_tgt_words @ shares @ pair.of_src_words
+    return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])
 
 
 def _as_shares(scores: Tensor) -> Tensor:

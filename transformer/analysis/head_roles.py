@@ -15,13 +15,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.analysis.alignment import words_of
 from transformer.analysis.heads import Head
+from transformer.analysis.pairs import Pair
 from transformer.analysis.roles import READ, READ_BEFORE, SAID, SAYING, START, said_words
 from transformer.analysis.word_pairs import BEFORE, ITSELF, NEXT, relations
-from transformer.attention import AttentionMaps
-from transformer.config import BOS_ID
-from transformer.data.batches import collate_sources
 from transformer.data.embedded import reader
 from transformer.data.embedded.reader import Sentence, as_written
 from transformer.support.errors import UserError
@@ -168,22 +165,17 @@ def _cases(
     src_words = sentence.text(data.src_lang).split()
     src = as_written(sentence.text(data.src_lang), data.src_lang)
     tgt = as_written(sentence.text(data.tgt_lang), data.tgt_lang)
-    src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_parts = words_of(translator.src_tokenizer, src_ids)[1]
-    tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)[1]
-    tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
-    sources = collate_sources([src_ids]).to(translator.device)
-    maps = AttentionMaps(*(m[:, 0].cpu() for m in translator.model.attention_maps(sources, tgt_in)))
-    columns = torch.block_diag(src_parts / src_parts.sum(1, keepdim=True), torch.ones(1, 1))
+    pair = Pair(translator, src, tgt)
+    maps = pair.maps()
     rarest = min(range(len(src_words)), key=lambda word: counts[src_words[word]])
     if data.src_lang == "en":
-        of_words = (src_parts / src_parts.sum(0)).T @ maps.encoder[..., :-1, :] @ columns
+        of_words = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
         yield from _encoder_cases(sentence, of_words.argmax(-1), rarest)
     strongest = maps.decoder.argmax(-1)  # (num_layers, num_heads, tgt_len)
     for row in range(2, maps.decoder.shape[-1]):
         for role, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
             yield _Case("decoder", role, 1 / (row + 1), None, strongest[..., row] == column)
-    of_words = (tgt_parts / tgt_parts.sum(0)).T @ maps.cross[..., :-1, :] @ columns
+    of_words = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
     chosen, places = of_words.argmax(-1), of_words.shape[-1]
     links = sentence.alignment(data.src_lang, data.tgt_lang)
     for role, query, named in said_words(links, of_words.shape[-2]):

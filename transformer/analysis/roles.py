@@ -11,11 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.analysis.alignment import words_of
+from transformer.analysis.pairs import Pair
 from transformer.analysis.word_pairs import word_pairs
-from transformer.attention import AttentionMaps
-from transformer.config import BOS_ID
-from transformer.data.batches import collate_sources
 from transformer.data.embedded.reader import Sentence, as_written
 from transformer.support.errors import UserError
 from transformer.trained.translator import Translator
@@ -81,18 +78,13 @@ def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
     data = translator.recipe.data
     src = as_written(sentence.text(data.src_lang), data.src_lang)
     tgt = as_written(sentence.text(data.tgt_lang), data.tgt_lang)
-    src_ids, tgt_ids = translator.src_tokenizer.encode(src), translator.tgt_tokenizer.encode(tgt)
-    src_parts = words_of(translator.src_tokenizer, src_ids)[1]
-    tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)[1]
-    tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
-    sources = collate_sources([src_ids]).to(translator.device)
-    maps = AttentionMaps(*(m[:, 0].cpu() for m in translator.model.attention_maps(sources, tgt_in)))
+    pair = Pair(translator, src, tgt)
+    maps = pair.maps()
 
-    columns = src_parts / src_parts.sum(1, keepdim=True)  # (src tokens, src words)
-    even = (columns.sum(0) / (len(src_ids) + 1)).tolist()  # "<eos>" can be attended to as well
+    columns = pair.of_src_words[:, :-1]  # (src tokens, src words), a row of 0 for "<eos>"
+    even = columns.mean(0).tolist()  # "<eos>" can be attended to as well
     if data.src_lang == "en":
-        rows = (src_parts / src_parts.sum(0)).T
-        words = rows @ maps.encoder[..., :-1, :-1] @ columns
+        words = pair.by_src_words @ maps.encoder[..., :-1, :] @ columns
         for question, query, keys in word_pairs(sentence):
             named = list(keys)
             share = words[:, :, query, named].sum(-1)
@@ -100,8 +92,7 @@ def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
     for row in range(2, maps.decoder.shape[-1]):
         for question, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
             yield "decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column]
-    rows = (tgt_parts / tgt_parts.sum(0)).T
-    words = rows @ maps.cross[..., :-1, :-1] @ columns
+    words = pair.of_tgt_words @ maps.cross[..., :-1, :] @ columns
     links = sentence.alignment(data.src_lang, data.tgt_lang)
     for question, query, said in said_words(links, words.shape[-2]):
         named = list(said)
