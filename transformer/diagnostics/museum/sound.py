@@ -1,0 +1,138 @@
+"""A small Transformer with all that trains it and searches with it, right in every line.
+
+Not in the paper. The specimens of the museum are variations of it: a method of `Setup`, or a
+part of its model, is another. Laws are tried on it to see that they break on nothing sound.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.optim import Adam, Optimizer
+
+from transformer.config import PAD_ID, ModelConfig
+from transformer.data.batches import Example, collate
+from transformer.diagnostics.adapter import Adapter
+from transformer.diagnostics.adapters import from_transformer
+from transformer.model import Transformer
+from transformer.training.schedule import learning_rate
+
+SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
+CONFIG: dict[str, Any] = {
+    "d_model": 32,
+    "d_ff": 64,
+    "num_heads": 4,
+    "num_layers": 2,
+    "tie_source_target": False,
+}
+
+
+class Setup:
+    """A model, and how it is trained and searched.
+
+    Args:
+        model: A Transformer, its weights freshly drawn.
+        warmup_steps: Steps of rising rate (§5.3).
+        label_smoothing: Probability moved away from the true type (§5.4).
+    """
+
+    def __init__(
+        self, model: Transformer, *, warmup_steps: int = 40, label_smoothing: float = 0.1
+    ) -> None:
+        self.model = model
+        self.warmup_steps = warmup_steps
+        self.label_smoothing = label_smoothing
+        self.optimizer = self.make_optimizer()
+
+    def make_optimizer(self) -> Optimizer:
+        """Make Adam for the model (§5.3)."""
+        return Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+
+    def make_batch(
+        self, sources: Sequence[list[int]], targets: Sequence[list[int]]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Give src, tgt_in and tgt_out, (batch, length) each, of ids without special ones."""
+        batch = collate([Example(*pair) for pair in zip(sources, targets, strict=True)])
+        return batch.src, batch.tgt_in, batch.tgt_out
+
+    def loss(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
+        """Give the smoothed loss, nats per real token (§5.4)."""
+        return F.cross_entropy(
+            logits.flatten(end_dim=1),
+            tgt_out.flatten(),
+            ignore_index=PAD_ID,
+            label_smoothing=self.label_smoothing,
+        )
+
+    def rate(self, step: int) -> float:
+        """Give the learning rate of a step, from 1 (§5.3, Eq. 3)."""
+        return learning_rate(step, self.model.config.d_model, self.warmup_steps)
+
+    def updates(self) -> int:
+        """Count the updates made so far, as Adam does."""
+        state = next(iter(self.optimizer.state.values()), None)
+        return 0 if state is None else int(state["step"])
+
+    def train_step(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
+        """Make one update on a batch, and give its loss in nats per token."""
+        self.model.train()
+        self.clear()
+        loss = self.loss(self.model(src, tgt_in), tgt_out)
+        loss.backward()
+        self.update(self.updates() + 1)
+        return float(loss.detach())
+
+    def clear(self) -> None:
+        """Forget the gradients of the step before."""
+        self.optimizer.zero_grad()
+
+    def update(self, step: int) -> None:
+        """Move the weights at this step's rate."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(step)
+        self.optimizer.step()
+
+    def searched(self) -> Transformer:
+        """Give the model as it is when it translates."""
+        return self.model
+
+    def adapter(self) -> Adapter:
+        """Show all of it to the laws."""
+        searched = from_transformer(self.searched())
+        return from_transformer(self.model).replace(
+            cached=searched.cached,
+            greedy=searched.greedy,
+            beam=searched.beam,
+            loss=self.loss,
+            optimizer=self.optimizer,
+            train_step=self.train_step,
+            schedule=self.rate,
+            warmup_steps=self.warmup_steps,
+            make_batch=self.make_batch,
+        )
+
+
+def sound_model(seed: int = 0, **changes: Any) -> Transformer:
+    """Make a small Transformer, its weights drawn.
+
+    Args:
+        seed: Of the weights.
+        changes: Of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what
+            `CONFIG` and `ModelConfig` have.
+    """
+    sizes = {"src_vocab_size": SRC_VOCAB_SIZE, "tgt_vocab_size": TGT_VOCAB_SIZE}
+    sizes |= {name: changes.pop(name) for name in sizes if name in changes}
+    torch.manual_seed(seed)
+    return Transformer(ModelConfig(**CONFIG | changes), **sizes)
+
+
+def sound(seed: int = 0, **changes: Any) -> Adapter:
+    """Make a sound Transformer with everything that an adapter can hold.
+
+    Args:
+        seed: Of the weights.
+        changes: As `sound_model` takes them.
+    """
+    return Setup(sound_model(seed, **changes)).adapter()
