@@ -1,6 +1,7 @@
 """An exercise of lesson 02: multi-head attention, from the projections to the output (§3.2.2)."""
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -30,43 +31,56 @@ def _split(joined: Tensor, num_heads: int) -> Tensor:
     return torch.stack(joined.chunk(num_heads, dim=-1), dim=1)
 
 
+def _reshaped(joined: Tensor, num_heads: int) -> Tensor:
+    return joined.reshape(len(joined), num_heads, joined.shape[1], -1)
+
+
+def _dealt(joined: Tensor, num_heads: int) -> Tensor:
+    return joined.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+
+
 def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+def _mixed(
+    split: Callable[[Tensor, int], Tensor],
+    query: Tensor,
+    memory: Tensor,
+    weights: Weights,
+    num_heads: int,
+    mask: Tensor,
+) -> Tensor:
+    """Give what each head mixes, (batch, num_heads, q_len, d_v), its parts split so."""
+    w_q, w_k, w_v, _ = weights
+    queries, keys, values = (
+        split(joined, num_heads) for joined in (query @ w_q, memory @ w_k, memory @ w_v)
+    )
+    return _attend(queries, keys, values, mask)
 
 
 def split_by_reshape(
     query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
 ) -> Tensor:
     """Cut the memory in the order of the new shape."""
-    w_q, w_k, w_v, w_o = weights
-    queries, keys, values = (
-        joined.reshape(len(joined), num_heads, joined.shape[1], -1)
-        for joined in (query @ w_q, memory @ w_k, memory @ w_v)
-    )
-    return _attend(queries, keys, values, mask).transpose(1, 2).flatten(2) @ w_o
+    mixed = _mixed(_reshaped, query, memory, weights, num_heads, mask)
+    return mixed.transpose(1, 2).flatten(2) @ weights[3]
 
 
 def dealt_out(
     query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
 ) -> Tensor:
     """Deal the components out to the heads like cards."""
-    w_q, w_k, w_v, w_o = weights
-    queries, keys, values = (
-        joined.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
-        for joined in (query @ w_q, memory @ w_k, memory @ w_v)
-    )
-    return _attend(queries, keys, values, mask).transpose(1, 2).flatten(2) @ w_o
+    mixed = _mixed(_dealt, query, memory, weights, num_heads, mask)
+    return mixed.transpose(1, 2).flatten(2) @ weights[3]
 
 
 def joined_by_reshape(
     query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
 ) -> Tensor:
     """Join the heads without bringing tokens and heads back into order."""
-    w_q, w_k, w_v, w_o = weights
-    queries, keys, values = (
-        _split(joined, num_heads) for joined in (query @ w_q, memory @ w_k, memory @ w_v)
-    )
-    return _attend(queries, keys, values, mask).reshape(*query.shape[:2], -1) @ w_o
+    mixed = _mixed(_split, query, memory, weights, num_heads, mask)
+    return mixed.reshape(*query.shape[:2], -1) @ weights[3]
 
 
 def one_wide_head(
