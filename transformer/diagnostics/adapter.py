@@ -7,7 +7,7 @@ is needed; each law that needs more says so in the report where it is missing.
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -47,6 +47,16 @@ class CachedDecoder:
     reorder: Callable[[Any, Tensor], Any] | None = None
 
 
+class Stateful(Protocol):
+    """What can be put back as it was: a scheduler of torch, or a counter of one's own."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give all that changes."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take it back."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adapter:
     """An encoder-decoder as the laws see it: batch first, ids in, logits out.
@@ -73,6 +83,8 @@ class Adapter:
         optimizer: What trains `module`.
         train_step: `train_step(src, tgt_in, tgt_out)` does one whole step of training, and gives
             its loss.
+        stateful: What a `train_step` changes besides `module` and `optimizer`, such as a
+            scheduler or the count of steps.
         schedule: `schedule(step)` gives the learning rate of a step, from 1.
         warmup_steps: Of the paper's schedule, if `schedule` is to be that.
         d_model: Width, for that schedule.
@@ -80,6 +92,7 @@ class Adapter:
             without special ids.
         declared_tied: Names of parameters that are said to be one matrix, in groups.
         left_padding: Whether padding may stand before a source as well as after it.
+        fresh: Whether the weights are still as they were drawn; None: it is looked for.
         assumptions: What had to be assumed, each with the option that says otherwise.
     """
 
@@ -99,6 +112,7 @@ class Adapter:
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     optimizer: torch.optim.Optimizer | None = None
     train_step: Callable[[Tensor, Tensor, Tensor], float] | None = None
+    stateful: tuple[Stateful, ...] = ()
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
@@ -107,6 +121,7 @@ class Adapter:
     ) = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
     left_padding: bool = False
+    fresh: bool | None = None
     assumptions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ def diagnose(
     """
     try:
         adapter = from_module(model) if isinstance(model, nn.Module) else model
-        with untouched(adapter.module, adapter.optimizer):
+        with untouched(adapter.module, adapter.optimizer, adapter.stateful):
             if adapter.module is not None:
                 adapter.module.eval()
             subject = Subject(adapter, seed)
@@ -83,7 +83,7 @@ def _tried(law: Law, subject: Subject, minute: bool, repeats: bool) -> Line:
 def _checked(law: Law, subject: Subject) -> Finding:
     """Run the check in evaluation mode; what the model raises is a reason, never a traceback."""
     adapter = subject.adapter
-    with untouched(adapter.module, adapter.optimizer):
+    with untouched(adapter.module, adapter.optimizer, adapter.stateful):
         if adapter.module is not None:
             adapter.module.eval()
         torch.manual_seed(0)

@@ -4,16 +4,20 @@ Not in the paper.
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+
+from transformer.diagnostics.adapter import Stateful
 
 
 @contextmanager
 def untouched(
-    module: nn.Module | None, optimizer: torch.optim.Optimizer | None = None
+    module: nn.Module | None,
+    optimizer: torch.optim.Optimizer | None = None,
+    stateful: Sequence[Stateful] = (),
 ) -> Iterator[None]:
     """Put everything back that was changed within.
 
@@ -21,30 +25,49 @@ def untouched(
 
     Args:
         module: Its parameters, buffers, gradients and modes are kept.
-        optimizer: Its state and settings are kept.
+        optimizer: Its state and settings are kept, and whatever it would change.
+        stateful: Schedulers and the like, kept too.
     """
-    state = copy.deepcopy(optimizer.state_dict()) if optimizer is not None else None
+    keepers = [*([] if optimizer is None else [optimizer]), *stateful]
+    states = [copy.deepcopy(each.state_dict()) for each in keepers]
+    modes = [] if module is None else [(each, each.training) for each in module.modules()]
+    kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
     with torch.random.fork_rng():
-        if module is None:
-            yield
-            return
-        tensors = [*module.parameters(), *module.buffers()]
-        values = [each.detach().clone() for each in tensors]
-        grads = [None if each.grad is None else each.grad.clone() for each in tensors]
-        wanted = [each.requires_grad for each in tensors]
-        modes = [(each, each.training) for each in module.modules()]
         try:
             yield
         finally:
-            with torch.no_grad():
-                for tensor, value, grad, needs in zip(tensors, values, grads, wanted, strict=True):
-                    tensor.data.copy_(value)
-                    tensor.requires_grad_(needs)
-                    tensor.grad = grad
+            for tensor, values in kept:
+                values.put_back(tensor)
             for each, training in modes:
                 each.training = training
-            if optimizer is not None and state is not None:
-                optimizer.load_state_dict(state)
+            for keeper, state in zip(keepers, states, strict=True):
+                keeper.load_state_dict(state)
+
+
+def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> list[Tensor]:
+    """Give parameters and buffers, and what the optimizer holds besides."""
+    found = [] if module is None else [*module.parameters(), *module.buffers()]
+    if optimizer is not None:
+        known = {id(each) for each in found}
+        held = [each for group in optimizer.param_groups for each in group["params"]]
+        found += [each for each in held if id(each) not in known]
+    return found
+
+
+class _Values:
+    """What a tensor held, to be put back into it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.value = tensor.detach().clone()
+        self.grad = None if tensor.grad is None else tensor.grad.clone()
+        self.requires_grad = tensor.requires_grad
+
+    def put_back(self, tensor: Tensor) -> None:
+        """Give the tensor its value, its gradient and its wish for one."""
+        with torch.no_grad():
+            tensor.data.copy_(self.value)
+        tensor.requires_grad_(self.requires_grad)
+        tensor.grad = self.grad
 
 
 @contextmanager
