@@ -60,6 +60,7 @@ def from_transformer(model: Transformer) -> Adapter:
         },
         greedy=greedy,
         beam=beam,
+        rank=lambda log_prob, length: log_prob / decoding.length_penalty(length),
         d_model=model.config.d_model,
         declared_tied=(tuple(tied),) if tied else (),
     )

@@ -1,7 +1,7 @@
 """The laws, the cheapest first."""
 
 from transformer.diagnostics.law import Law
-from transformer.diagnostics.laws import future, modes, padding, reach, weights
+from transformer.diagnostics.laws import cache, future, half, modes, padding, reach, search, weights
 
 LAWS: tuple[Law, ...] = (
     *modes.LAWS,
@@ -9,4 +9,7 @@ LAWS: tuple[Law, ...] = (
     *padding.LAWS,
     *reach.LAWS,
     *weights.LAWS,
+    *half.LAWS,
+    *cache.LAWS,
+    *search.LAWS,
 )
