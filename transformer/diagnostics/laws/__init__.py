@@ -1,15 +1,35 @@
 """The laws, the cheapest first."""
 
 from transformer.diagnostics.law import Law
-from transformer.diagnostics.laws import cache, future, half, modes, padding, reach, search, weights
+from transformer.diagnostics.laws import (
+    batches,
+    cache,
+    future,
+    half,
+    loss,
+    modes,
+    padding,
+    parameters,
+    reach,
+    schedule,
+    search,
+    start,
+    weights,
+)
 
+# `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
     *modes.LAWS,
+    *batches.LAWS,
+    *loss.LAWS,
     *future.LAWS,
     *padding.LAWS,
     *reach.LAWS,
     *weights.LAWS,
+    *start.LAWS,
     *half.LAWS,
+    *schedule.LAWS,
+    *parameters.LAWS,
     *cache.LAWS,
     *search.LAWS,
 )
