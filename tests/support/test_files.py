@@ -2,13 +2,16 @@ import json
 import math
 import os
 import resource
+import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from transformer.data import tokenizers
 from transformer.support.errors import UserError
 from transformer.support.files import (
     check_file,
@@ -18,6 +21,7 @@ from transformer.support.files import (
     write_atomically,
     write_json,
 )
+from transformer.trained.log import read_log
 
 
 def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
@@ -36,6 +40,42 @@ def test_damaged_json(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"cannot read .*a\.json"):
         read_json(path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+@pytest.mark.parametrize("read", [read_json, read_log, tokenizers.load])
+def test_only_a_file_is_read(tmp_path: Path, read: Callable[[Path], object], kind: str) -> None:
+    # A pipe would be waited for, and some devices have no end.
+    path = tmp_path / "a.json"
+    if kind == "device":
+        path.symlink_to(os.devnull)
+    else:
+        (os.mkfifo if kind == "pipe" else os.mkdir)(path)
+    with ended_after(5), pytest.raises(UserError, match=r"a\.json.* is no file, but a folder"):
+        read(path)
+
+
+@contextmanager
+def ended_after(seconds: int) -> Iterator[None]:
+    """Fail what is not done after so many seconds."""
+
+    def fail(*_: object) -> None:
+        raise TimeoutError(f"still at work after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_path_of_other_bytes_is_written_as_json(tmp_path: Path) -> None:
+    named = os.fsdecode(b"runs/\xff")  # on Linux a name is bytes, of any kind
+    write_json(tmp_path / "a.json", {"command": named, "word": "Straße"})
+    assert (tmp_path / "a.json").read_bytes().isascii() is False
+    assert read_json(tmp_path / "a.json") == {"command": named, "word": "Straße"}
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -17,7 +17,7 @@ from transformer.data.bpe import BPETokenizer, learn_merges
 from transformer.data.treatment import PLAIN, find_treatment, treatment_of
 from transformer.data.words import WordTokenizer, check_text, learn_types
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import from_json, write_json
+from transformer.support.files import from_json, read_text, write_json
 
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
@@ -114,7 +114,7 @@ def load(path: Path) -> Tokenizer:
         UserError: the file is missing, cut short, or not a tokenizer's.
     """
     try:
-        return from_dict(from_json(path.read_text(encoding="utf-8")))
+        return from_dict(from_json(read_text(path)))
     except OSError as error:
         raise UserError(f"cannot read the tokenizer {path}: {error.strerror}") from error
     except ValueError as error:

@@ -86,7 +86,7 @@ def to_json(value: Any) -> bytes:
             "a figure is not a finite number, so it is not written: the model has gone astray, "
             "train it anew with a smaller learning rate"
         ) from error
-    return (text + "\n").encode()
+    return (text + "\n").encode("utf-8", "backslashreplace")  # half letters, of a path, as escapes
 
 
 def read_json(path: Path) -> Any:
@@ -96,11 +96,23 @@ def read_json(path: Path) -> Any:
         UserError: the file is missing or is not JSON.
     """
     try:
-        return from_json(path.read_text(encoding="utf-8"))
+        return from_json(read_text(path))
     except FileNotFoundError as error:
         raise UserError(f"no file {path}: is this the folder of a trained model?") from error
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
+
+
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8; nothing else that has its name: a pipe waits, a device has no end.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file, but a folder, a pipe or a device")
+    return path.read_text(encoding="utf-8")
 
 
 def from_json(text: str) -> Any:

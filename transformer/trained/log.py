@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
-from transformer.support.files import from_json, write_atomically
+from transformer.support.files import from_json, read_text, write_atomically
 
 
 @dataclass(kw_only=True)
@@ -189,7 +189,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         UserError: the file is missing, or is not a log.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read the log {path}: {error}") from error
     records = []
