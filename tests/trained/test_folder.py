@@ -18,6 +18,7 @@ from transformer.support.files import read_json, write_json
 from transformer.trained import folder as model_folder
 from transformer.trained.checkpoint import load_tensors, save_tensors, weights
 from transformer.trained.folder import RunFolder
+from transformer.trained.manifest import DESCRIBING, RECIPE
 
 SENTENCE = "The old woman is reading a book."
 
@@ -31,9 +32,9 @@ def folder(tiny_folder: Path, tmp_path: Path) -> Path:
 def unlisted(folder: Path) -> Path:
     """A folder of before there was a manifest: its files are read for what they are."""
     (folder / "manifest.json").unlink()
-    values = read_json(folder / model_folder.RECIPE)
+    values = read_json(folder / RECIPE)
     del values["format"]
-    write_json(folder / model_folder.RECIPE, values)
+    write_json(folder / RECIPE, values)
     return folder
 
 
@@ -81,7 +82,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_a_recipe_with_a_foreign_key_is_named_with_its_file(unlisted: Path) -> None:
-    path = unlisted / model_folder.RECIPE
+    path = unlisted / RECIPE
     values = json.loads(path.read_text(encoding="utf-8"))
     values["model"]["d_modell"] = 16
     path.write_text(json.dumps(values), encoding="utf-8")
@@ -90,7 +91,7 @@ def test_a_recipe_with_a_foreign_key_is_named_with_its_file(unlisted: Path) -> N
 
 
 def test_a_recipe_with_a_foreign_section(unlisted: Path) -> None:
-    path = unlisted / model_folder.RECIPE
+    path = unlisted / RECIPE
     write_json(path, read_json(path) | {"rewards": {"scale": 2}})
     with pytest.raises(UserError, match=r"recipe\.json: unknown section 'rewards'"):
         model_folder.read_recipe(unlisted)
@@ -98,13 +99,13 @@ def test_a_recipe_with_a_foreign_section(unlisted: Path) -> None:
 
 @pytest.mark.parametrize("written", [2, 0, "1", None])
 def test_a_recipe_of_a_newer_version(folder: Path, written: object) -> None:
-    path = folder / model_folder.RECIPE
+    path = folder / RECIPE
     write_json(path, read_json(path) | {"format": written})
     with pytest.raises(UserError, match=rf"is of format {written!r} and this version reads 1: use"):
         model_folder.read_recipe(folder)
 
 
-@pytest.mark.parametrize("name", [*model_folder.DESCRIBING, "manifest.json", "model.safetensors"])
+@pytest.mark.parametrize("name", [*DESCRIBING, "manifest.json", "model.safetensors"])
 def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     for place in range(3, len(content), len(content) // 7):
@@ -146,9 +147,7 @@ def test_a_kill_while_the_recipe_is_replaced(
     model_folder.write_recipe(folder, longer)
     assert model_folder.read_recipe(folder) == longer
     sums = read_json(folder / "manifest.json")["sha256"]
-    assert {name: len(each) for name, each in sums.items()} == dict.fromkeys(
-        model_folder.DESCRIBING, 1
-    )
+    assert {name: len(each) for name, each in sums.items()} == dict.fromkeys(DESCRIBING, 1)
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:

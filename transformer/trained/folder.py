@@ -32,19 +32,20 @@ from transformer.support.errors import UserError
 from transformer.support.files import read_json, remove_unfinished, to_json
 from transformer.trained.checkpoint import load_tensors, load_weights
 from transformer.trained.manifest import (
+    DESCRIBING,
     MANIFEST,
+    RECIPE,
+    SRC_TOKENIZER,
+    TGT_TOKENIZER,
+    WEIGHTS,
     check_manifest,
     replace_listed,
     sha256,
     write_manifest,
 )
 
-RECIPE = "recipe.json"
-SRC_TOKENIZER = "src_tokenizer.json"
-TGT_TOKENIZER = "tgt_tokenizer.json"
 DATA = "data.json"
 RUN = "run.json"
-DESCRIBING = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER)
 FORMAT = 1  # of such a folder, said in its recipe; one of before it was said has no manifest
 _STEP_FILE = re.compile(r"step_[0-9]{6,}\.safetensors")
 
@@ -158,7 +159,7 @@ class RunFolder:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.log = out / "log.jsonl"
-        self.model = out / "model.safetensors"
+        self.model = out / WEIGHTS
         self.last = out / "checkpoints" / "last.safetensors"
         self.best = out / "checkpoints" / "best.safetensors"
 

@@ -1,4 +1,4 @@
-"""The manifest of a model's folder: the sums of what its weights are read with.
+"""The manifest of a model's folder: its files, and the sums of what its weights are read with.
 
 Not in the paper. It lists the recipe and the tokenizers, so that one flipped bit is seen.
 Weights carry their own sum (see `checkpoint`), since a run writes them again and again.
@@ -12,6 +12,11 @@ from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_atomically, write_json
 
 MANIFEST = "manifest.json"
+RECIPE = "recipe.json"
+SRC_TOKENIZER = "src_tokenizer.json"
+TGT_TOKENIZER = "tgt_tokenizer.json"
+WEIGHTS = "model.safetensors"
+DESCRIBING = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER)  # all of a model but its weights
 
 
 def sha256(path: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder
-from transformer.trained.manifest import sha256
+from transformer.trained.manifest import DESCRIBING, WEIGHTS, sha256
 
 CARD = "card.json"
 
@@ -49,12 +49,10 @@ def check_card(folder: Path) -> None:
     Raises:
         UserError: one is not, or the card has no sum of a file that a model needs.
     """
-    from transformer.trained.folder import DESCRIBING, RunFolder  # it needs torch, --help does not
-
     remedy = "get it again with git checkout, or install the package again"
     card = read_json(folder / CARD)
     sums = card.get("sha256") if isinstance(card, dict) else None
-    needed = {*DESCRIBING, RunFolder(folder).model.name}
+    needed = {*DESCRIBING, WEIGHTS}
     if not isinstance(sums, dict) or (needed := needed - sums.keys()):
         raise UserError(f"{folder / CARD} has no sum of {min(needed)}: {remedy}")
     for name, wanted in sums.items():

@@ -26,7 +26,8 @@ from transformer.trained.export.tokenizer_json import (
     vocabulary,
     write_tokenizer,
 )
-from transformer.trained.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
+from transformer.trained.folder import read_model
+from transformer.trained.manifest import SRC_TOKENIZER, TGT_TOKENIZER
 from transformer.trained.shipped import find_model
 
 
