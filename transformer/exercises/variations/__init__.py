@@ -1,6 +1,12 @@
 """The exercises of lesson 11, in its order."""
 
 from transformer.exercises.variations.chance import standard_error
+from transformer.exercises.variations.predictions import (
+    half_the_rate,
+    one_slip,
+    rows_shown,
+    seen_with_three,
+)
 from transformer.exercises.variations.questions import recall
 from transformer.exercises.variations.trees import closing, shared
 
@@ -9,4 +15,8 @@ __all__ = [
     "closing",
     "shared",
     "recall",
+    "seen_with_three",
+    "rows_shown",
+    "half_the_rate",
+    "one_slip",
 ]
