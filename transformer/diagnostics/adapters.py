@@ -151,9 +151,9 @@ def _called(module: nn.Module, src: Tensor, tgt_in: Tensor) -> tuple[Tensor, dic
     tables: dict[int, int] = {}
 
     def note(table: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        ids = inputs[0]
+        ids = inputs[0] if inputs else None  # a table of positions may be asked for a length
         assert isinstance(table, nn.Embedding)
-        if ids.numel() and bool((ids == ids.flatten()[0]).all()):
+        if isinstance(ids, Tensor) and ids.numel() and bool((ids == ids.flatten()[0]).all()):
             tables.setdefault(int(ids.flatten()[0]), table.num_embeddings)
 
     embeddings = [each for each in module.modules() if isinstance(each, nn.Embedding)]
@@ -211,48 +211,4 @@ def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
         src_vocab_size=tables[0].num_embeddings,
         tgt_vocab_size=model.output.out_features,
         d_model=model.transformer.d_model,
-    )
-
-
-def from_hugging_face(model: Any) -> Adapter:
-    """Adapt an encoder-decoder of the library transformers, such as `MarianMTModel`."""
-    config = model.config
-    pad_id, bos_id = config.pad_token_id, config.decoder_start_token_id
-
-    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        mask = (src != pad_id).long()
-        return model(input_ids=src, attention_mask=mask, decoder_input_ids=tgt_in).logits
-
-    vocab_size = config.vocab_size
-    return Adapter(
-        forward=forward,
-        module=model,
-        src_vocab_size=vocab_size,
-        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or vocab_size,
-        pad_id=pad_id,
-        bos_id=bos_id,
-        eos_id=config.eos_token_id,
-        d_model=config.d_model,
-    )
-
-
-def from_x_transformers(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
-    """Adapt an `XTransformer` of the library x-transformers, whose masks say True = may attend.
-
-    Args:
-        model: Its `encoder` and `decoder.net` are called; its own `forward` gives a loss.
-        pad_id: Padding.
-    """
-
-    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        mask = src != pad_id
-        memory = model.encoder(src, mask=mask, return_embeddings=True)
-        return model.decoder.net(tgt_in, context=memory, context_mask=mask)
-
-    return Adapter(
-        forward=forward,
-        module=model,
-        src_vocab_size=model.encoder.num_tokens,
-        tgt_vocab_size=model.decoder.net.num_tokens,
-        pad_id=pad_id,
     )

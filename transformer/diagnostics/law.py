@@ -4,7 +4,7 @@ Not in the paper.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -101,6 +101,25 @@ class Subject:
         """Give the largest difference of two tensors, 0 where it is within the tolerance."""
         largest = float((one - other).abs().max())
         return largest if largest > self.tolerance or largest != largest else 0.0
+
+    @contextlib.contextmanager
+    def finely(self) -> Iterator[None]:
+        """Compute in 64 bits within, if the model can; then much less counts as a difference."""
+        with contextlib.ExitStack() as double:
+            own = self.tolerance
+            if self.adapter.module is not None:
+                double.enter_context(in_double(self.adapter.module))
+                try:
+                    logits = self.logits(self.src(1, 3), self.tgt_in(1, 2))
+                except (RuntimeError, TypeError, ValueError):
+                    double.close()
+                else:
+                    if logits.dtype == torch.float64:
+                        self.tolerance = max(1e-9 * float(logits.abs().max()), 1e-12)
+            try:
+                yield
+            finally:
+                self.tolerance = own
 
     def _tolerance(self) -> float:
         """Take fifty times what rounding does to the logits, measured in 64 bits if possible.

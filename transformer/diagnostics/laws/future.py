@@ -66,7 +66,10 @@ def gradients(
     rows: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-        if inputs[0].numel() == ids.numel() and torch.equal(inputs[0].flatten(), ids.flatten()):
+        given = inputs[0] if inputs else None  # a table of positions may be asked for a length
+        if not isinstance(given, Tensor) or given.numel() != ids.numel():
+            return None
+        if torch.equal(given.flatten(), ids.flatten()):
             rows.append(output.detach().requires_grad_())
             return rows[-1]
         return None

@@ -58,6 +58,11 @@ def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
 
 def _order(subject: Subject) -> Finding:
     """Exchange two source tokens, and two target tokens."""
+    with subject.finely():  # fresh positions may be faint
+        return _exchanged(subject)
+
+
+def _exchanged(subject: Subject) -> Finding:
     src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
     logits = subject.logits(src, tgt_in)
     exchanged = src[:, [1, 0, *range(2, LENGTH)]]

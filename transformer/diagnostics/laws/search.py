@@ -98,10 +98,8 @@ def _ends(subject: Subject) -> Finding:
     for row, ids in searched:
         marks = [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]
         if marks:
-            return warned(
-                f"src {sources[row][0].tolist()} gives {ids}: {marks[0]} is no word, and nothing "
-                "bars it"
-            )
+            seen = f"src {sources[row][0].tolist()} gives {ids}: nothing bars {marks[0]}, no word"
+            return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
     return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
 
 
@@ -238,7 +236,8 @@ LAWS = (
     Law(
         name="search_ends",
         says="A translation holds no bos and no padding, and nothing after eos.",
-        means="the search does not look for eos, or looks for another id",
+        means="the search does not look for eos, or looks for another id; padding or bos that "
+        "nothing bars is said by a model that has not learnt yet, seldom by one that has",
         look="at the condition that ends a sentence, in a batch above all",
         check=_ends,
     ),
