@@ -2,3 +2,27 @@
 
 Not in the paper.
 """
+
+from transformer.diagnostics.museum import (
+    attention,
+    decoding,
+    embeddings,
+    layers,
+    masks,
+    positions,
+    training,
+)
+from transformer.diagnostics.museum.sound import sound
+from transformer.diagnostics.museum.specimen import Specimen
+
+SPECIMENS: tuple[Specimen, ...] = (
+    *masks.SPECIMENS,
+    *attention.SPECIMENS,
+    *positions.SPECIMENS,
+    *embeddings.SPECIMENS,
+    *layers.SPECIMENS,
+    *training.SPECIMENS,
+    *decoding.SPECIMENS,
+)
+
+__all__ = ["SPECIMENS", "Specimen", "sound"]

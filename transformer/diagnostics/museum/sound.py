@@ -5,6 +5,7 @@ part of its model, is another. Laws are tried on it to see that they break on no
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -12,9 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim import Adam, Optimizer
 
+from transformer.attention import evaluating
 from transformer.config import PAD_ID, ModelConfig
 from transformer.data.batches import Example, collate
-from transformer.diagnostics.adapter import Adapter
+from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
+from transformer.diagnostics.adapter import Adapter, Candidate
 from transformer.diagnostics.adapters import from_transformer
 from transformer.model import Transformer
 from transformer.training.schedule import learning_rate
@@ -37,6 +40,8 @@ class Setup:
         warmup_steps: Steps of rising rate (§5.3).
         label_smoothing: Probability moved away from the true type (§5.4).
     """
+
+    use_cache = True
 
     def __init__(
         self, model: Transformer, *, warmup_steps: int = 40, label_smoothing: float = 0.1
@@ -77,12 +82,16 @@ class Setup:
 
     def train_step(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
         """Make one update on a batch, and give its loss in nats per token."""
-        self.model.train()
+        self.forward_mode()
         self.clear()
         loss = self.loss(self.model(src, tgt_in), tgt_out)
         loss.backward()
         self.update(self.updates() + 1)
         return float(loss.detach())
+
+    def forward_mode(self) -> None:
+        """Turn dropout on."""
+        self.model.train()
 
     def clear(self) -> None:
         """Forget the gradients of the step before."""
@@ -94,24 +103,72 @@ class Setup:
             group["lr"] = self.rate(step)
         self.optimizer.step()
 
+    def validate(self, batches: Sequence[tuple[Tensor, Tensor, Tensor]]) -> float:
+        """Measure the loss on held-out batches, without dropout or smoothing: nats per token."""
+        nll, tokens = 0.0, 0
+        with evaluating(self.model), torch.no_grad():
+            for src, tgt_in, tgt_out in batches:
+                nll += summed_nll(self.model(src, tgt_in), tgt_out)
+                tokens += int((tgt_out != PAD_ID).sum())
+        return nll / tokens
+
+    def search_mode(self) -> AbstractContextManager[None]:
+        """Turn dropout off within."""
+        return evaluating(self.model)
+
     def searched(self) -> Transformer:
         """Give the model as it is when it translates."""
         return self.model
 
+    def greedy(self, src: Tensor, length: int) -> list[list[int]]:
+        """Translate sources greedily, into at most `length` tokens each."""
+        with self.search_mode():
+            found = greedy_search(self.searched(), src, max_len=length, use_cache=self.use_cache)
+        return [each.ids for each in found]
+
+    def beam(
+        self, src: Tensor, beam_size: int, length: int, alpha: float = 0.0
+    ) -> list[list[Hypothesis]]:
+        """Translate sources with a beam (§6.1), the best of each first."""
+        with self.search_mode():
+            return beam_search(
+                self.searched(),
+                src,
+                beam_size=beam_size,
+                alpha=alpha,
+                max_len=length,
+                use_cache=self.use_cache,
+            )
+
+    def candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
+        """Give what a beam finds without length penalty, as the laws take it."""
+        found = self.beam(src, beam_size, length)
+        return [[Candidate(*each) for each in row] for row in found]
+
+    def rank(self, log_prob: float, length: int) -> float:
+        """Give what candidates are ranked by, `length` with eos (§6.1)."""
+        return log_prob / length_penalty(length)
+
     def adapter(self) -> Adapter:
         """Show all of it to the laws."""
-        searched = from_transformer(self.searched())
         return from_transformer(self.model).replace(
-            cached=searched.cached,
-            greedy=searched.greedy,
-            beam=searched.beam,
+            greedy=self.greedy,
+            beam=self.candidates,
+            rank=self.rank,
             loss=self.loss,
             optimizer=self.optimizer,
             train_step=self.train_step,
             schedule=self.rate,
             warmup_steps=self.warmup_steps,
             make_batch=self.make_batch,
+            fresh=self.updates() == 0,
         )
+
+
+def summed_nll(logits: Tensor, tgt_out: Tensor) -> float:
+    """Sum the negative log likelihood of the real tokens, in nats."""
+    flat = logits.flatten(end_dim=1), tgt_out.flatten()
+    return float(F.cross_entropy(*flat, ignore_index=PAD_ID, reduction="sum"))
 
 
 def sound_model(seed: int = 0, **changes: Any) -> Transformer:

@@ -1,0 +1,76 @@
+"""What a specimen is: correct code in which one thing is another (not in the paper)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.diagnostics.adapter import Adapter
+from transformer.diagnostics.museum.sound import Setup, sound_model
+from transformer.model import Transformer
+
+
+def leave(model: Transformer) -> None:
+    """Leave a model as it is: the fault lies elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specimen:
+    """A fault, small and named, in code that is right but for it.
+
+    Attributes:
+        name: Short, with underscores.
+        about: What the code does, in a sentence.
+        group: The file of the museum that it is in.
+        alter: Puts the fault into a model, in place; its weights stay as they were drawn.
+        setup: The fault, where it lies in training or in search.
+        config: What the model must have for the fault to matter (see `sound_model`).
+        caught_by: The laws that are broken by it; none where no law sees it.
+        source: Link of a public report, or the system that had it; empty for a classic.
+        trains: Whether it is trained, to see what its curve looks like.
+    """
+
+    name: str
+    about: str
+    group: str
+    alter: Callable[[Transformer], None] = leave
+    setup: type[Setup] = Setup
+    config: Mapping[str, Any] = field(default_factory=dict)
+    caught_by: tuple[str, ...] = ()
+    source: str = ""
+    trains: bool = False
+
+    def make(self, seed: int = 0) -> Adapter:
+        """Make a small model that has the fault, ready for the laws.
+
+        Args:
+            seed: Of the weights.
+        """
+        model = sound_model(seed, **self.config)
+        self.alter(model)
+        return self.setup(model).adapter()
+
+
+def turn(model: nn.Module, kind: type[nn.Module], into: type[nn.Module]) -> None:
+    """Turn each part of a model that is of one class into a subclass, and leave its weights.
+
+    Args:
+        model: Whose parts, itself included.
+        kind: Their class.
+        into: A subclass of it that adds no parameter.
+    """
+    for part in model.modules():
+        if type(part) is kind:
+            part.__class__ = into
+
+
+def attentions(model: Transformer, name: str) -> list[MultiHeadAttention]:
+    """Give the decoder's attentions of this name, `self_attention` or `cross_attention`."""
+    return [layer.get_submodule(name) for layer in model.decoder.layers]  # type: ignore[misc]
+
+
+def turned(kind: type[nn.Module], into: type[nn.Module]) -> Callable[[Transformer], None]:
+    """Give what turns all parts of a class, as `turn` does."""
+    return lambda model: turn(model, kind, into)
