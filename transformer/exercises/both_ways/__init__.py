@@ -2,6 +2,12 @@
 
 from transformer.exercises.both_ways.faults import fault
 from transformer.exercises.both_ways.leaks import groups, leaked
+from transformer.exercises.both_ways.predictions import (
+    everyday_negations,
+    french_for_german,
+    memory_random,
+    swapped_judged,
+)
 from transformer.exercises.both_ways.questions import recall
 from transformer.exercises.networks import Trainer
 
@@ -11,4 +17,8 @@ __all__ = [
     "groups",
     "Trainer",
     "recall",
+    "french_for_german",
+    "swapped_judged",
+    "memory_random",
+    "everyday_negations",
 ]
