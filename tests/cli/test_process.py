@@ -64,6 +64,22 @@ def test_what_closed_streams_are_sent_gets_into_no_file() -> None:
     assert shell('"$@" 2>&-', "corpora", "verify", "multi").returncode == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a file's name is text")
+def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.makedirs(folder + b"/iwslt")
+    with open(folder + b"/iwslt/de-en.tgz", "wb"):
+        pass
+    done = subprocess.run(
+        [*PROGRAM, "corpora", "fetch", "iwslt"],
+        env=os.environb | {b"TRANSFORMER_DATA": folder},
+        capture_output=True,
+        timeout=100,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == folder + b"/iwslt/de-en.tgz\n"
+
+
 @pytest.mark.slow
 def test_figures_that_cannot_be_recorded_are_printed(
     tiny_folder: Path, tmp_path: Path, capsys: Capture

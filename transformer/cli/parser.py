@@ -59,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = make_parser().parse_args(typed)
     options.typed = typed
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time, into a pipe too
-        sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     with warnings.catch_warnings(), request_to_end_as_interrupt():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _one_line_each()
