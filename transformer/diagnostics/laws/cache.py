@@ -100,20 +100,23 @@ def _reordered(subject: Subject) -> Finding:
 def _begins_empty(subject: Subject) -> Finding:
     """Decode a sentence, another, and the first again."""
     cached = _cached(subject)
-    sources = [subject.src(1, 6), subject.src(1, 6)]
+    sources = [subject.src(1, 7), subject.src(1, 7)]
     targets = [subject.tgt_in(1, 4), subject.tgt_in(1, 4)]
     first, _ = _read(subject, targets[0], cached.start(sources[0]))
     for which in (1, 0):
         src, tgt_in = sources[which], targets[which]
-        found, _ = _read(subject, tgt_in, cached.start(src))
+        shown = (
+            f"src {src[0].tolist()}, tgt_in {tgt_in[0].tolist()}, decoded after "
+            f"src {sources[1 - which][0].tolist()}"
+        )
         wanted = subject.logits(src, tgt_in) if which else first
+        try:
+            found, _ = _read(subject, tgt_in, cached.start(src))
+        except (RuntimeError, IndexError) as error:
+            return broken(f"{shown}: it raises {str(error)[:100]}")
         moved = subject.differ(found, wanted)
         if moved:
-            return broken(
-                f"src {src[0].tolist()}, tgt_in {tgt_in[0].tolist()}, decoded after "
-                f"src {sources[1 - which][0].tolist()}: logits {moved:.2g} away from those it "
-                "has by itself"
-            )
+            return broken(f"{shown}: logits {moved:.2g} away from those it has by itself")
     return kept("a sentence after another has the logits it has alone")
 
 
