@@ -7,6 +7,7 @@ from transformer.diagnostics.law import Law, Subject
 from transformer.diagnostics.report import Finding, broken, kept, not_tried, warned
 
 ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
+CONFIDENT = 100.0  # nats
 LENGTHS = (2, 5)  # real tokens of the two sentences
 
 
@@ -82,8 +83,25 @@ def _takes_logits(subject: Subject) -> Finding:
             "a constant added to all logits of a place changes the loss, and the model gives "
             "logits that are not normalised"
         )
+    even, wrong = _even_and_wrong(_Scores(subject))
+    if wrong < 4 * even:
+        return broken(
+            f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
+            f"distribution {even:.3g}: the softmax is taken twice, or the loss has a ceiling"
+        )
     inside = "takes a softmax itself" if softmax_inside else "takes none"
     return kept(f"the model gives {form}, and the loss {inside}")
+
+
+def _even_and_wrong(scores: _Scores) -> tuple[float, float]:
+    """Give the loss of a token where all are alike, and where another is sure."""
+    vocab_size = scores.subject.adapter.tgt_vocab_size
+    true = scores.subject.other_id(-1, vocab_size)
+    even = torch.zeros(1, 1, vocab_size)
+    wrong = even.clone()
+    wrong[..., scores.subject.other_id(true, vocab_size)] = CONFIDENT
+    target = torch.tensor([[true]])
+    return float(scores.loss(even, target)), float(scores.loss(wrong, target))
 
 
 def _padding(subject: Subject) -> Finding:
