@@ -50,8 +50,7 @@ def _shifted(subject: Subject) -> Finding:
         read = [made.bos_id, *target]
         seen = f"target {target}: tgt_in {tgt_in}, tgt_out {tgt_out}"
         if tgt_out[: len(said)] != said:
-            unshifted = tgt_out[: len(target)] == tgt_in[: len(target)]
-            return broken(f"{seen}{': not shifted' if unshifted else ''}")
+            return broken(f"{seen}{': not shifted' if tgt_out == tgt_in else ''}")
         if tgt_in[: len(read)] != read:
             return broken(seen)
     return kept("tgt_in is bos and the target, tgt_out the target and eos")
