@@ -3,6 +3,7 @@
 import copy
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -15,19 +16,19 @@ from transformer.exercises.recall import CELL
 
 LESSONS = lessons()
 REVEALS = re.compile(r"\bex\.(\w+)\.compare\(")
+FEWEST = 2  # predictions in a lesson
 RECALL_BEFORE = 4  # cells: the header, the import, the questions' heading
 
 
 def faults(cells: list[Any], module: Any) -> list[str]:
-    """Say what is wrong with a lesson's predictions and questions; nothing where it has none."""
+    """Say what is wrong with a lesson's predictions and questions."""
     sources = [cell["source"] for cell in cells]
     text = "\n".join(sources)
     own = predictions(module)
     used = set(re.findall(r"\bex\.(\w+)\.predict\(", text)) | set(REVEALS.findall(text))
-    asks = "ex.recall." in text
-    if not used and not asks:
-        return []
     found = [f"{name}: the lesson has no such prediction" for name in sorted(used - set(own))]
+    if len(own) < FEWEST:
+        found.append(f"predictions: the lesson has {len(own)}, and must have {FEWEST} or more")
     if module.__name__ in RECALLS and not any(CELL in each for each in sources[:RECALL_BEFORE]):
         found.append(f"recall: among the first {RECALL_BEFORE} cells there must be: {CELL}")
     for name, each in own.items():
@@ -82,8 +83,9 @@ def test_a_lesson_in_full_has_no_faults() -> None:
     assert faults(lesson(), attention) == []
 
 
-def test_a_lesson_that_asks_nothing_has_no_faults() -> None:
-    assert faults([cell("markdown", "# A lesson")], attention) == []
+def test_a_lesson_that_asks_nothing_is_found() -> None:
+    nothing = faults([cell("markdown", "# A lesson")], ModuleType("lesson"))
+    assert nothing == ["predictions: the lesson has 0, and must have 2 or more"]
 
 
 def without(cells: list[dict[str, Any]], start: str) -> list[dict[str, Any]]:

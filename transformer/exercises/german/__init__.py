@@ -2,6 +2,12 @@
 
 from transformer.exercises.german.bleu import brevity_penalty, clipped_precision
 from transformer.exercises.german.checkpoints import average
+from transformer.exercises.german.predictions import (
+    beyond_chance,
+    kept_negations,
+    three_tables,
+    whole_words,
+)
 from transformer.exercises.german.questions import recall
 from transformer.exercises.german.ranking import best_hypothesis
 
@@ -11,4 +17,8 @@ __all__ = [
     "brevity_penalty",
     "clipped_precision",
     "recall",
+    "three_tables",
+    "beyond_chance",
+    "whole_words",
+    "kept_negations",
 ]
