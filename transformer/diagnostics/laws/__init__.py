@@ -6,6 +6,7 @@ from transformer.diagnostics.laws import (
     cache,
     future,
     half,
+    learning,
     loss,
     modes,
     padding,
@@ -32,4 +33,5 @@ LAWS: tuple[Law, ...] = (
     *parameters.LAWS,
     *cache.LAWS,
     *search.LAWS,
+    *learning.LAWS,
 )

@@ -48,11 +48,9 @@ def _shifted(subject: Subject) -> Finding:
     for target, tgt_in, tgt_out in _rows(made):
         said = [*target, made.eos_id]
         read = [made.bos_id, *target]
-        seen = f"target {target}: tgt_in {tgt_in}, tgt_out {tgt_out}"
-        if tgt_out[: len(said)] != said:
-            return broken(f"{seen}{': not shifted' if tgt_out == tgt_in else ''}")
-        if tgt_in[: len(read)] != read:
-            return broken(seen)
+        if tgt_out[: len(said)] != said or tgt_in[: len(read)] != read:
+            how = ", not shifted" if tgt_in == tgt_out else ""
+            return broken(f"target {target}: tgt_in {tgt_in}, tgt_out {tgt_out}{how}")
     return kept("tgt_in is bos and the target, tgt_out the target and eos")
 
 
