@@ -10,6 +10,7 @@ from transformer.diagnostics.museum import (
     layers,
     masks,
     positions,
+    text,
     training,
 )
 from transformer.diagnostics.museum.sound import sound
@@ -23,6 +24,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     *layers.SPECIMENS,
     *training.SPECIMENS,
     *decoding.SPECIMENS,
+    *text.SPECIMENS,
 )
 
 __all__ = ["SPECIMENS", "Specimen", "sound"]

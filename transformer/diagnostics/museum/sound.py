@@ -4,6 +4,7 @@ Not in the paper. The specimens of the museum are variations of it: a method of 
 part of its model, is another. Laws are tried on it to see that they break on nothing sound.
 """
 
+import random
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -183,6 +184,38 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     sizes |= {name: changes.pop(name) for name in sizes if name in changes}
     torch.manual_seed(seed)
     return Transformer(ModelConfig(**CONFIG | changes), **sizes)
+
+
+def drawn_config(seed: int) -> dict[str, Any]:
+    """Draw a configuration that is as sound as any, as `sound_model` takes it.
+
+    Args:
+        seed: Of what is drawn.
+    """
+    draw = random.Random(seed)
+    heads = draw.choice([1, 2, 4])
+    positions = draw.choice(["sinusoidal", "learned", "concatenated"])
+    joint = draw.random() < 0.5
+    config: dict[str, Any] = {
+        "d_model": heads * draw.choice([8, 12, 16]),
+        "d_ff": draw.choice([31, 64, 97]),
+        "num_heads": heads,
+        "num_layers": draw.randint(1, 4),
+        "dropout": draw.choice([0.0, 0.1, 0.3]),
+        "attention_dropout": draw.choice([0.0, 0.1]),
+        "pre_norm": draw.random() < 0.5,
+        "positions": positions,
+        "tie_source_target": joint,
+        "tie_softmax": positions != "concatenated" and draw.random() < 0.5,
+        "attention_bias": draw.random() < 0.5,
+        "output_bias": draw.random() < 0.5,
+        "tgt_vocab_size": draw.choice([29, 61, 211]),
+    }
+    if joint:
+        config["src_vocab_size"] = config["tgt_vocab_size"]
+    if positions == "concatenated":
+        config["position_dim"] = 4
+    return config
 
 
 def sound(seed: int = 0, **changes: Any) -> Adapter:

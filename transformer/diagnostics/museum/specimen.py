@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from torch import nn
@@ -9,7 +10,15 @@ from torch import nn
 from transformer.attention import MultiHeadAttention
 from transformer.diagnostics.adapter import Adapter
 from transformer.diagnostics.museum.sound import Setup, sound_model
+from transformer.diagnostics.pipeline import Pipeline
+from transformer.diagnostics.report import Report
+from transformer.diagnostics.run import diagnose
+from transformer.diagnostics.run_pipeline import diagnose_pipeline
 from transformer.model import Transformer
+from transformer.support.files import read_json
+from transformer.support.paths import results_folder
+
+RECORD = "museum/laws.json"
 
 
 def leave(model: Transformer) -> None:
@@ -27,7 +36,7 @@ class Specimen:
         alter: Puts the fault into a model, in place; its weights stay as they were drawn.
         setup: The fault, where it lies in training or in search.
         config: What the model must have for the fault to matter (see `sound_model`).
-        caught_by: The laws that are broken by it; none where no law sees it.
+        pipeline: Makes what stands around a model, with the fault in it, where it lies there.
         source: Link of a public report, or the system that had it; empty for a classic.
         trains: Whether it is trained, to see what its curve looks like.
     """
@@ -38,19 +47,50 @@ class Specimen:
     alter: Callable[[Transformer], None] = leave
     setup: type[Setup] = Setup
     config: Mapping[str, Any] = field(default_factory=dict)
-    caught_by: tuple[str, ...] = ()
+    pipeline: Callable[[], Pipeline] | None = None
     source: str = ""
     trains: bool = False
 
-    def make(self, seed: int = 0) -> Adapter:
-        """Make a small model that has the fault, ready for the laws.
+    def make(self, seed: int = 0) -> Adapter | Pipeline:
+        """Make a small model that has the fault, or what stands around one, ready for the laws.
 
         Args:
             seed: Of the weights.
         """
+        if self.pipeline is not None:
+            return self.pipeline()
         model = sound_model(seed, **self.config)
         self.alter(model)
         return self.setup(model).adapter()
+
+    def diagnose(self, seed: int = 0, **settings: Any) -> Report:
+        """Try the laws on it.
+
+        Args:
+            seed: Of the weights.
+            settings: As `diagnose` takes them.
+        """
+        made = self.make(seed)
+        if isinstance(made, Pipeline):
+            return diagnose_pipeline(made)
+        return diagnose(made, **settings)
+
+    @property
+    def caught_by(self) -> tuple[str, ...]:
+        """Give the laws that it was found to break; none where no law sees it."""
+        return tuple(_recorded().get(self.name, {}).get("broken", ()))
+
+    @property
+    def warned_by(self) -> tuple[str, ...]:
+        """Give the rules of thumb that it was found not to meet."""
+        return tuple(_recorded().get(self.name, {}).get("warned", ()))
+
+
+@cache
+def _recorded() -> dict[str, Any]:
+    """Read what was found of each specimen; nothing before it is recorded."""
+    file = results_folder() / RECORD
+    return dict(read_json(file)["specimens"]) if file.exists() else {}
 
 
 def turn(model: nn.Module, kind: type[nn.Module], into: type[nn.Module]) -> None:
