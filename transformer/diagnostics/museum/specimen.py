@@ -78,16 +78,16 @@ class Specimen:
     @property
     def caught_by(self) -> tuple[str, ...]:
         """Give the laws that it was found to break; none where no law sees it."""
-        return tuple(_recorded().get(self.name, {}).get("broken", ()))
+        return tuple(recorded().get(self.name, {}).get("broken", ()))
 
     @property
     def warned_by(self) -> tuple[str, ...]:
         """Give the rules of thumb that it was found not to meet."""
-        return tuple(_recorded().get(self.name, {}).get("warned", ()))
+        return tuple(recorded().get(self.name, {}).get("warned", ()))
 
 
 @cache
-def _recorded() -> dict[str, Any]:
+def recorded() -> dict[str, Any]:
     """Read what was found of each specimen; nothing before it is recorded."""
     file = results_folder() / RECORD
     return dict(read_json(file)["specimens"]) if file.exists() else {}
