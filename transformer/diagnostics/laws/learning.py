@@ -22,7 +22,7 @@ from transformer.diagnostics.laws.parameters import trainable
 from transformer.diagnostics.report import Finding, broken, kept, not_tried, warned
 from transformer.training.schedule import learning_rate
 
-SECONDS, STEPS = 20.0, 400  # seconds of this thread's computing
+SECONDS, STEPS = 20.0, 600  # seconds of this thread's computing
 EXAMINE_EVERY = 25
 SENTENCES = 32  # of a batch
 PAPERS_WARMUP, WARMUP = 4000, 40  # §5.3 gives the peak of the rate; here it is reached sooner

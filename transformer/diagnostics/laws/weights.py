@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from transformer.diagnostics.law import Law, Subject
-from transformer.diagnostics.report import Finding, broken, kept
+from transformer.diagnostics.report import Finding, broken, kept, warned
 
 ROUNDING = 1e-3  # half precision included
 
@@ -25,7 +25,7 @@ def _sum_to_one(subject: Subject) -> Finding:
     for name, weights in maps.items():
         sums = weights.float().sum(dim=-1)
         if bool((sums - 1).abs().max() > ROUNDING) or bool((weights < 0).any()):
-            columns = weights.float().sum(dim=-2)
+            columns = weights[0].float().sum(dim=-2)  # of the sentence without padding
             over_queries = bool((columns - 1).abs().max() <= ROUNDING)
             hint = "; its columns do: the softmax is over the queries" if over_queries else ""
             return broken(
@@ -50,6 +50,23 @@ def _hidden(subject: Subject) -> Finding:
     return kept(f"no weight of {len(maps)} maps is on padding or on a later position")
 
 
+def _seen(subject: Subject) -> Finding:
+    """Look for places that may be seen and have no weight at all."""
+    src, tgt_in, maps = _maps(subject)
+    for name, weights in maps.items():
+        queries, keys = weights.shape[-2:]
+        if keys not in (src.shape[1], tgt_in.shape[1]):
+            continue
+        may = torch.ones(queries, keys, dtype=torch.bool)
+        if queries == keys == tgt_in.shape[1]:
+            may = may.tril()
+        dark = (may & (weights[0] == 0)).nonzero().tolist()  # of the sentence without padding
+        if dark:
+            head, query, key = dark[0]
+            return warned(f"{name}, head {head}: position {query} has no weight on {key}")
+    return kept(f"each position of {len(maps)} maps has some weight on all that it may see")
+
+
 LAWS = (
     Law(
         name="rows_sum_to_one",
@@ -65,6 +82,15 @@ LAWS = (
         means="a mask is missing, inverted, or added where it should be filled in",
         look="at the scores just before the softmax",
         check=_hidden,
+        needs=("attention",),
+    ),
+    Law(
+        name="weight_on_all_that_may_be_seen",
+        says="Every place that may be seen has some weight.",
+        means="a mask hides too much: a causal mask on the encoder or on cross-attention, or a "
+        "diagonal that is a place off; or attention is local on purpose",
+        look="at which mask goes to which attention",
+        check=_seen,
         needs=("attention",),
     ),
 )

@@ -1,0 +1,86 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.diagnostics.trying import small, tried
+from transformer.diagnostics import Verdict
+from transformer.diagnostics.museum.layers import NormOverBatch, NormOverTime
+from transformer.diagnostics.museum.masks import (
+    MaskOfTheFirst,
+    NoCausalMask,
+    PaddingInverted,
+    attend_to_padding,
+    look_at_padding_from_the_decoder,
+)
+from transformer.diagnostics.museum.positions import OverTheBatch
+from transformer.diagnostics.museum.specimen import turned
+from transformer.embeddings import Embedding
+from transformer.model import Decoder, Encoder, Transformer
+
+SOURCE, TARGET, COMPANY, LEFT = "source_padding", "target_padding", "company", "left_padding"
+
+
+@pytest.mark.parametrize("name", [SOURCE, TARGET, COMPANY])
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_kept_by_a_sound_model(name: str, pre_norm: bool) -> None:
+    adapter = small(pre_norm=pre_norm, positions="learned", num_layers=2)
+    assert tried(adapter, name).verdict == Verdict.KEPT
+
+
+@pytest.mark.parametrize("name", [SOURCE, TARGET, COMPANY, LEFT])
+def test_not_tried_without_padding(name: str) -> None:
+    line = tried(small().replace(pad_id=None, left_padding=True), name)
+    assert line.verdict == Verdict.NOT_TRIED
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (attend_to_padding, SOURCE),
+        (attend_to_padding, COMPANY),
+        (look_at_padding_from_the_decoder, SOURCE),
+        (turned(Encoder, PaddingInverted), SOURCE),
+        (turned(Encoder, MaskOfTheFirst), COMPANY),
+        (turned(Decoder, NoCausalMask), TARGET),
+        (turned(nn.LayerNorm, NormOverTime), TARGET),
+        (turned(nn.LayerNorm, NormOverBatch), COMPANY),
+        (turned(Embedding, OverTheBatch), COMPANY),
+    ],
+)
+def test_a_fault_is_found(fault: Callable[[Transformer], None], name: str) -> None:
+    adapter = small()
+    assert isinstance(adapter.module, Transformer)
+    fault(adapter.module)
+    line = tried(adapter, name)
+    assert line.verdict == Verdict.BROKEN
+    assert line.look
+
+
+def test_padding_before_a_source_is_tried_where_the_model_is_fed_so() -> None:
+    adapter = small()
+    assert tried(adapter, LEFT).verdict == Verdict.NOT_TRIED
+    assert tried(adapter.replace(left_padding=True), LEFT).verdict == Verdict.BROKEN
+    forward = adapter.forward
+
+    def counting_words(src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Move padding to the end first."""
+        order = (src == 0).long().argsort(dim=1, stable=True)
+        return forward(src.gather(1, order), tgt_in)
+
+    right = adapter.replace(left_padding=True, forward=counting_words)
+    assert tried(right, LEFT).verdict == Verdict.KEPT
+
+
+def test_a_small_difference_is_no_rounding() -> None:
+    """A hundred-thousandth of the logits, which rounding does not move by so much."""
+    adapter = small()
+    forward = adapter.forward
+
+    def noisy(src: Tensor, tgt_in: Tensor) -> Tensor:
+        return forward(src, tgt_in) * (1 + 1e-4 * src.shape[1])
+
+    assert tried(adapter.replace(forward=noisy), SOURCE).verdict == Verdict.BROKEN
+    rounded = adapter.replace(forward=lambda *ids: forward(*ids) + 1e-7 * torch.rand(()))
+    assert tried(rounded, SOURCE).verdict == Verdict.KEPT
