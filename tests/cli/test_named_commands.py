@@ -8,7 +8,7 @@ import pytest
 from tests.helpers import ROOT
 from transformer.cli.record import WHATS
 
-COMMANDS = {"corpora", "train", "translate", "evaluate", "export", "record", "ship"}
+COMMANDS = {"corpora", "train", "translate", "evaluate", "export", "record", "ship", "diagnose"}
 PAGES = (
     *("*.md", "Makefile", "docs/**/*.md", "data/**/*.md", "figures/*.md"),
     *("notebooks/*.ipynb", "transformer/**/*.py"),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from transformer.cli import commands, record
+from transformer.cli.diagnose import add_diagnose
 from transformer.cli.options import Parser, add_beam, add_model, alpha
 from transformer.cli.process import check_streams, request_to_end_as_interrupt
 from transformer.config import LENGTH_PENALTY
@@ -39,6 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_translate(actions)
     _add_evaluate(actions)
     _add_export(actions)
+    add_diagnose(actions)
     record.add_record(actions)
     _add_ship(actions)
     return parser

@@ -21,6 +21,29 @@ Forward = Callable[[Tensor, Tensor], Tensor]
 
 def from_transformer(model: Transformer) -> Adapter:
     """Adapt the package's Transformer, with all that it can be asked."""
+    tied = ["output.weight", "tgt_embedding.token.weight"] if model.config.tie_softmax else []
+    if model.config.tie_source_target:
+        tied = [*(tied or ["tgt_embedding.token.weight"]), "src_embedding.token.weight"]
+    sizes = model.src_embedding.token.num_embeddings, model.output.out_features
+    return from_network(model, *sizes).replace(
+        attention=lambda src, tgt_in: {
+            f"{stack} {layer}": weights
+            for stack, layers in model.attention_maps(src, tgt_in)._asdict().items()
+            for layer, weights in enumerate(layers)
+        },
+        d_model=model.config.d_model,
+        declared_tied=(tuple(tied),) if tied else (),
+    )
+
+
+def from_network(model: Any, src_vocab_size: int, tgt_vocab_size: int) -> Adapter:
+    """Adapt a model that the package's search takes: `decoding.EncoderDecoder`.
+
+    Args:
+        model: A module with `forward(src, tgt_in)` besides.
+        src_vocab_size: Source ids are below it.
+        tgt_vocab_size: Target ids are below it.
+    """
 
     def start(src: Tensor) -> Any:
         mask = padding_mask(src)
@@ -42,27 +65,17 @@ def from_transformer(model: Transformer) -> Adapter:
         found = decoding.beam_search(model, src, beam_size=beam_size, alpha=0.0, max_len=length)
         return [[Candidate(*each) for each in row] for row in found]
 
-    tied = ["output.weight", "tgt_embedding.token.weight"] if model.config.tie_softmax else []
-    if model.config.tie_source_target:
-        tied = [*(tied or ["tgt_embedding.token.weight"]), "src_embedding.token.weight"]
     return Adapter(
         forward=model,
         module=model,
-        src_vocab_size=model.src_embedding.token.num_embeddings,
-        tgt_vocab_size=model.output.out_features,
+        src_vocab_size=src_vocab_size,
+        tgt_vocab_size=tgt_vocab_size,
         encode=lambda src: model.encode(src, padding_mask(src)),
         decode=lambda tgt_in, memory, src: model.decode(tgt_in, memory, padding_mask(src)),
         cached=CachedDecoder(start=start, step=step, reorder=reorder),
-        attention=lambda src, tgt_in: {
-            f"{stack} {layer}": weights
-            for stack, layers in model.attention_maps(src, tgt_in)._asdict().items()
-            for layer, weights in enumerate(layers)
-        },
         greedy=greedy,
         beam=beam,
         rank=lambda log_prob, length: log_prob / decoding.length_penalty(length),
-        d_model=model.config.d_model,
-        declared_tied=(tuple(tied),) if tied else (),
     )
 
 

@@ -126,7 +126,10 @@ class Report:
         counts = ", ".join(f"{len(self.of(verdict))} {verdict}" for verdict in Verdict)
         text = [f"{len(self.lines)} laws: {counts}"]
         text += [f"assumed: {each}" for each in self.assumptions]
-        text.append(f"logits that differ by more than {self.tolerance:.1g} are called different")
+        if self.tolerance:
+            text.append(
+                f"logits that differ by more than {self.tolerance:.1g} are called different"
+            )
         for verdict in Verdict:
             lines = self.of(verdict)
             if not lines:

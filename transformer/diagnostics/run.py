@@ -1,7 +1,7 @@
 """Try every law on a model (not in the paper)."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
@@ -22,6 +22,7 @@ def diagnose(
     minute: bool = False,
     seed: int = 0,
     laws: Iterable[Law] = LAWS,
+    on_law: Callable[[str], None] = lambda name: None,
 ) -> Report:
     """Try the laws that an encoder-decoder must obey, and say what was found of each.
 
@@ -34,6 +35,7 @@ def diagnose(
         minute: Try the laws that train, too.
         seed: Of the sentences that it is tried with.
         laws: Which; those of `transformer.diagnostics.laws` unless said otherwise.
+        on_law: Called with the name of each law before it is tried.
 
     Returns:
         The report; where the model cannot be run at all, one that says why.
@@ -49,6 +51,7 @@ def diagnose(
     lines: list[Line] = []
     repeats = True
     for law in laws:
+        on_law(law.name)
         line = _tried(law, subject, minute, repeats)
         lines.append(line)
         if law.name == REPEATS:

@@ -98,7 +98,7 @@ class Translator:
             raise UserError(f"{sentences!r} is one text: give a list of sentences")
         sources = []
         for sentence in sentences:  # no comprehension: a warning then names the caller's line
-            sources.append(self._encode(sentence, refuse_long))
+            sources.append(self.encode(sentence, refuse_long))
         translations = [""] * len(sentences)
         for rows in self._batches(sources, beam_size):
             found = self._search([sources[row] for row in rows], beam_size, alpha)
@@ -116,7 +116,7 @@ class Translator:
         Raises:
             UserError: the sentence is empty, or the memory is too small.
         """
-        source = self._encode(sentence, refuse_long=False)
+        source = self.encode(sentence, refuse_long=False)
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
@@ -131,8 +131,16 @@ class Translator:
             maps=maps,
         )
 
-    def _encode(self, sentence: str, refuse_long: bool) -> list[int]:
-        """Give a sentence's ids; none for a blank one, no more than the model can take."""
+    def encode(self, sentence: str, refuse_long: bool) -> list[int]:
+        """Give a sentence's source ids; none for a blank one, no more than the model can take.
+
+        Args:
+            sentence: Plain text.
+            refuse_long: Whether a sentence that is too long is an error; else it is cut short.
+
+        Raises:
+            UserError: it is too long, and `refuse_long` is on.
+        """
         text = sentence.strip()
         ids = self.src_tokenizer.encode(text) if text else []
         limit = self.recipe.model.max_len - 1  # one place is for eos
