@@ -250,7 +250,6 @@ SPECIMENS = (
         "heads_merged_without_transpose",
         "heads are joined by a reshape alone, which mixes positions",
         alter=turned(MultiHeadAttention, HeadsMerged),
-        trains=True,
     ),
     _specimen(
         "heads_split_by_a_view",
@@ -262,21 +261,18 @@ SPECIMENS = (
         "self-attention returns its own input, projected: the weights are lost in the sum",
         alter=return_own_value,
         source="homework",
-        trains=True,
     ),
     _specimen(
         "self_attention_lost",
         "the decoder's self-attention is computed, and the layer goes on with its input",
         alter=lose_self_attention,
         source="homework",
-        trains=True,
     ),
     _specimen(
         "one_projection",
         "queries, keys and values share one projection",
         alter=share_projection,
         source="homework",
-        trains=True,
     ),
     _specimen(
         "cross_attention_on_the_target",

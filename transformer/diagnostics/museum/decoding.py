@@ -265,6 +265,7 @@ CACHES = (
         "beams go on from other prefixes, their keys and values stay behind",
         alter=turned(Transformer, CacheNotReordered),
         trains=True,
+        in_search=True,
     ),
     _specimen(
         "cache_of_the_newest",
@@ -273,6 +274,7 @@ CACHES = (
         source="https://github.com/lucidrains/x-transformers/issues/219 (junk with the cache, "
         "sense without)",
         trains=True,
+        in_search=True,
     ),
     _specimen(
         "cache_of_keys",
@@ -284,6 +286,7 @@ CACHES = (
         "cross-attention's cache is not emptied for the next sentence",
         alter=turned(Transformer, CacheOfTheSentenceBefore),
         trains=True,
+        in_search=True,
     ),
 )
 SEARCHES = (
@@ -294,12 +297,14 @@ SEARCHES = (
         source="https://github.com/OpenNMT/OpenNMT-py/issues/318 (24 BLEU in batches of 32, 9 in "
         "batches of 256)",
         trains=True,
+        in_search=True,
     ),
     _specimen(
         "length_penalty_upside_down",
         "the sum of log probabilities is multiplied by the length penalty, not divided",
         setup=PenaltyUpsideDown,
         trains=True,
+        in_search=True,
     ),
     _specimen("end_not_counted", "a candidate's score leaves eos out", setup=EndNotCounted),
     _specimen("worst_first", "candidates are sorted the wrong way", setup=WorstFirst),
@@ -315,6 +320,7 @@ SEARCHES = (
         setup=EvalForgotten,
         source="tatoeba; both-ways",
         trains=True,
+        in_search=True,
     ),
     _specimen(
         "encodes_for_each_word",

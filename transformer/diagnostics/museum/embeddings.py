@@ -73,7 +73,6 @@ SPECIMENS = (
         "embedding_unscaled",
         "words are not multiplied by the root of the width",
         alter=turned(Embedding, Unscaled),
-        trains=True,
     ),
     _specimen(
         "embedding_small",

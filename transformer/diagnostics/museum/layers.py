@@ -133,13 +133,11 @@ SPECIMENS = (
         "norm_over_time",
         "layer norms take their mean over the sentence, not over the width",
         alter=turned(nn.LayerNorm, NormOverTime),
-        trains=True,
     ),
     _specimen(
         "norm_over_the_batch",
         "layer norms take their mean over batch and sentence, as batch norm does",
         alter=turned(nn.LayerNorm, NormOverBatch),
-        trains=True,
     ),
     _specimen(
         "final_norm_missing",

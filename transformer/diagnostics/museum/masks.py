@@ -200,7 +200,6 @@ SPECIMENS = (
         "the encoder sees padding alone, since True was taken for hidden",
         alter=turned(Encoder, PaddingInverted),
         source="https://github.com/tensorflow/text/issues/938 (two layers, two polarities)",
-        trains=True,
     ),
     _specimen(
         "mask_over_queries",
@@ -246,7 +245,6 @@ SPECIMENS = (
         "one_ahead",
         "the causal mask's diagonal is one too high: the next token is seen",
         alter=turned(Decoder, OneAhead),
-        trains=True,
     ),
     _specimen(
         "one_behind",
@@ -269,7 +267,6 @@ SPECIMENS = (
         "mask_multiplied",
         "scores are multiplied by the mask: a hidden place scores 0, not minus infinity",
         alter=turned(MultiHeadAttention, MaskMultiplied),
-        trains=True,
     ),
     _specimen(
         "inverted_in_translation",
@@ -277,5 +274,6 @@ SPECIMENS = (
         setup=InvertedInTranslation,
         source="https://github.com/hkproj/pytorch-transformer/issues/19",
         trains=True,
+        in_search=True,
     ),
 )

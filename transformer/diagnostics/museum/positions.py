@@ -113,7 +113,6 @@ SPECIMENS = (
         "positions_over_the_batch",
         "the table of positions is cut along the batch: a sentence's tokens share one",
         alter=turned(Embedding, OverTheBatch),
-        trains=True,
     ),
     _specimen(
         "positions_after_dropout",

@@ -39,6 +39,7 @@ class Specimen:
         pipeline: Makes what stands around a model, with the fault in it, where it lies there.
         source: Link of a public report, or the system that had it; empty for a classic.
         trains: Whether it is trained, to see what its curve looks like.
+        in_search: Whether it shows in the search alone, so that it is trained as what is sound.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Specimen:
     pipeline: Callable[[], Pipeline] | None = None
     source: str = ""
     trains: bool = False
+    in_search: bool = False
 
     def make(self, seed: int = 0) -> Adapter | Pipeline:
         """Make a small model that has the fault, or what stands around one, ready for the laws.

@@ -38,6 +38,7 @@ BEAM_SIZE, SENTENCES_A_BATCH, EXTRA_LENGTH = 4, 50, 20
 SHOWN = 5  # translations that a record keeps
 
 Tensors = tuple[Tensor, Tensor, Tensor]
+Curve = list[list[float | None]]  # pairs of step and loss
 
 
 class Text(NamedTuple):
@@ -52,7 +53,7 @@ class Text(NamedTuple):
 
 def trained() -> dict[str, Specimen]:
     """Give what is trained, by name: the sound model first."""
-    sound = Specimen(name=SOUND, about="no fault", group="", trains=True)
+    sound = Specimen(name=SOUND, about="no fault", group="", trains=True, in_search=True)
     return {each.name: each for each in (sound, *SPECIMENS) if each.trains}
 
 
@@ -163,7 +164,11 @@ def one_run(specimen: Specimen, seed: int) -> dict[str, Any]:
     began = time.perf_counter()
     origin = provenance(torch.device("cpu"))
     setup = make_setup(specimen, seed)
-    curve = _curve(setup, seed)
+    if specimen.in_search:
+        weights, curve = _sound_weights(seed)
+        setup.model.load_state_dict(weights)
+    else:
+        curve = _curve(setup, seed)
     sound = Setup.validate(setup, _held_out(setup))
     own = setup.validate(_held_out(setup))
     hypotheses = translations(setup)
@@ -180,6 +185,14 @@ def one_run(specimen: Specimen, seed: int) -> dict[str, Any]:
     if abs(own - sound) > 1e-6:
         figures["perplexity_reported"] = perplexity(own)
     return figures | {"provenance": origin}
+
+
+@cache
+def _sound_weights(seed: int) -> tuple[dict[str, Tensor], Curve]:
+    """Train the sound model, and give its weights and its curve."""
+    setup = make_setup(trained()[SOUND], seed)
+    curve = _curve(setup, seed)
+    return setup.model.state_dict(), curve
 
 
 def perplexity(nats: float) -> float | None:
@@ -201,10 +214,10 @@ def _tensors(setup: Setup, examples: Sequence[Example]) -> Tensors:
     return setup.make_batch([each.src for each in examples], [each.tgt for each in examples])
 
 
-def _curve(setup: Setup, seed: int) -> list[list[float | None]]:
+def _curve(setup: Setup, seed: int) -> Curve:
     """Make every step, products in bfloat16, and report the loss."""
     stream, window = _batches(seed), []
-    curve: list[list[float | None]] = []
+    curve: Curve = []
     torch.manual_seed(seed)
     for step in range(1, STEPS + 1):
         batch = _tensors(setup, next(stream))
