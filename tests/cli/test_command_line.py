@@ -116,6 +116,8 @@ def test_help_needs_no_heavy_library(command: list[str]) -> None:
         (["train"], ["RECIPE"]),
         (["train", "dmeo"], ["unknown recipe 'dmeo'", "did you mean 'demo'?"]),
         (["train", "demo", "--steps", "ten"], ["--steps", "'ten'"]),
+        (["train", "demo", "--set=--"], ["argument --set: '--' is no value"]),
+        (["export", "demo-en-fr", "--to=--"], ["argument --to: '--' is no value"]),
         (["train", "demo", "--steps", "0"], ["steps is 0: give 1 or more"]),
         (["train", "demo", "--set", "d_model"], ["--set d_model: give KEY=VALUE"]),
         (["train", "demo", "--set", "dmodel=3"], ["unknown key 'dmodel'", "'d_model'"]),

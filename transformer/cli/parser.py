@@ -59,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not check_streams():
         return MISTAKE
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    options = make_parser().parse_args(typed)
+    parser = make_parser()
+    for word in typed:
+        if word.startswith("--") and word.endswith("=--"):  # which argparse takes for no value
+            parser.error(f"argument {word[:-3]}: '--' is no value")
+    options = parser.parse_args(typed)
     options.typed = typed
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)

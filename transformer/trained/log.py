@@ -171,7 +171,7 @@ def append_log(path: Path, report: Report) -> None:
         UserError: the file cannot be written.
     """
     try:
-        with path.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
     except OSError as error:
         raise UserError(
