@@ -10,6 +10,8 @@
 # make figures    draw figures/ anew from the code
 # make gpu        the tests that need a GPU; fails where there is none
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
+# make attack     attack files, processes and downloads for about ten minutes, and count what
+#                 gets through (ARGS="--seed 1 --only 'kill chains'" repeats; --short is a minute)
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make live-check try that page in headless Chromium, with the network cut
 # make site       build the course's site into build/site (Node needed for its formulas)
@@ -39,7 +41,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures gpu browser live live-check site site-check colab colab-check
+.PHONY: lab test quick lint types unit lessons notebooks figures gpu browser attack live live-check site site-check colab colab-check
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -86,6 +88,9 @@ gpu: $(STAMP)
 browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	$(BIN)/python tests/browser/check_lessons.py $(ARGS)
+
+attack: $(STAMP)
+	$(BIN)/python -m tests.attack $(ARGS)
 
 # Links, so that a changed file is there at once: no browser lets a page read files by itself.
 live:

@@ -1,0 +1,108 @@
+"""Take one check of the package away, attack it, and see that the attack notices.
+
+    python -m tests.attack.weakened
+
+Prints, as JSON, for each kind of attack what first got through; "" where nothing did.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import ANY, patch
+
+from tests.attack.__main__ import COUNTS, carry_out, plan, prepare
+from tests.attack.attacks import Verdict
+from tests.attack.scene import Scene, make_scene
+
+SEED, MOST = 5, 60  # attacks of a kind, until one gets through
+
+
+def _nothing(*_: object, **__: object) -> None:
+    pass
+
+
+def _write_in_place(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _lines(content: bytes) -> list[str]:
+    return content.decode("utf-8").splitlines()
+
+
+@contextlib.contextmanager
+def _streams_not_checked() -> Iterator[None]:
+    """Have each new Python of this environment look at no stream."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = "from transformer.cli import process\nprocess.check_streams = lambda: True\n"
+        (Path(folder) / "sitecustomize.py").write_text(code, "utf-8")
+        path = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
+        with patch.dict(os.environ, PYTHONPATH=path):
+            yield
+
+
+# What is taken away, by the kind of attack that has to notice.
+SUM, MANIFEST = (
+    "transformer.trained.checkpoint._sum_of",
+    "transformer.trained.folder.check_manifest",
+)
+WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]]] = {
+    "kill chains": lambda: [patch("transformer.trained.state.torch.set_rng_state", _nothing)],
+    "a bit flipped in a model": lambda: [patch(SUM, lambda *_: ANY), patch(MANIFEST, _nothing)],
+    "a bit flipped in a checkpoint": lambda: [patch(SUM, lambda *_: ANY)],
+    "a bit flipped in a shipped model": lambda: [
+        patch(SUM, lambda *_: ANY),
+        patch(MANIFEST, _nothing),
+        patch("transformer.trained.shipped.check_card", _nothing),
+    ],
+    "a bit flipped in the embedded corpus": lambda: [
+        patch("transformer.data.embedded.reader.sum_line", lambda _: ANY)
+    ],
+    "a bit flipped in an IWSLT archive": lambda: [patch("transformer.data.iwslt.BLOCK", 0)],
+    "a hostile server": lambda: [
+        patch("transformer.data.fetch._Bounded.write", lambda self, part: self.stream.write(part))
+    ],
+    "truncated and foreign files": lambda: [
+        patch("transformer.trained.checkpoint.SafetensorError", KeyError)
+    ],
+    "malformed safetensors": lambda: [
+        patch("transformer.trained.checkpoint.misfit", lambda *_, **__: ""),
+        patch("transformer.trained.state.misfit", lambda *_, **__: ""),
+    ],
+    "malformed JSON": lambda: [patch(MANIFEST, _nothing)],
+    "full disk": lambda: [
+        patch("transformer.trained.checkpoint.write_atomically", _write_in_place)
+    ],
+    "two runs in one folder": lambda: [patch("transformer.support.lock._is_free", lambda _: True)],
+    "odd values on the command line": lambda: [patch("transformer.config.settle_types", _nothing)],
+    "odd text": lambda: [patch("transformer.cli.commands.read_lines", _lines)],
+    "closed, full and broken streams": lambda: [_streams_not_checked()],
+}
+
+
+def first_through(kind: str, scene: Scene, folder: Path) -> str:
+    """Attack a weakened package until something gets through; "" where nothing does."""
+    with contextlib.ExitStack() as stack:
+        for each in WEAKENED[kind]():
+            stack.enter_context(each)
+        for attack in plan(scene, short=False, only=kind)[:MOST]:
+            outcome = carry_out(attack, SEED, folder)
+            if outcome.verdict == Verdict.FELL:
+                return outcome.seen
+    return ""
+
+
+def main() -> None:
+    """Weaken for each kind of attack in turn."""
+    prepare()
+    with tempfile.TemporaryDirectory(prefix="attack-") as folder:
+        scene = make_scene(Path(folder) / "scene")
+        found = {kind: first_through(kind, scene, Path(folder)) for kind in COUNTS}
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
