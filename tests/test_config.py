@@ -111,6 +111,15 @@ def test_the_smallest_vocabularies_pass() -> None:
         ({"epsilon": float("nan")}, "epsilon is nan"),
         ({"clip_norm": -1}, "clip_norm is -1.0: give 0 or more"),
         ({"patience": -1}, "patience is -1: give 0 or more"),
+        ({"decay": "lineal"}, "unknown decay 'lineal': did you mean 'linear'?"),
+        (
+            {"decay": "linear", "learning_rate": 0.001},
+            "learning_rate 0.001 is fixed: leave it out, or decay=linear",
+        ),
+        (
+            {"decay": "linear", "steps": 7, "warmup_steps": 7},
+            "warmup_steps 7 leave no step to decay: give under 7",
+        ),
         ({"seed": -1}, "seed is -1: give a number from 0 up to, not including, 2**63"),
         ({"seed": 2**63}, "seed is 9223372036854775808: give a number from 0"),
     ],
@@ -325,7 +334,7 @@ def test_a_written_recipe_names_its_network() -> None:
     recurrent = dataclasses.replace(DEMO, model=RecurrentConfig())
     assert (DEMO.to_dict()["network"], recurrent.to_dict()["network"]) == ("transformer", "lstm")
     values = DEMO.to_dict()
-    del values["network"]  # as earlier versions wrote it
+    del values["network"], values["training"]["decay"]  # as earlier versions wrote it
     assert Recipe.from_dict(values) == DEMO
     values = recurrent.to_dict() | {"model": {}}  # no key of its section is asked for its kind
     assert Recipe.from_dict(values) == recurrent

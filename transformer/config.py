@@ -50,6 +50,13 @@ class TokenizerKind(StrEnum):
     BPE = "bpe"  # §5.1: byte-pair encoding
 
 
+class Decay(StrEnum):
+    """How the learning rate falls after its warm-up."""
+
+    INVERSE_SQRT = "inverse_sqrt"  # §5.3: with the inverse square root of the step
+    LINEAR = "linear"  # not in the paper: in a straight line, to 0 at the last step
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """The shape of the network (§3, Table 3); the defaults are the base model's.
@@ -231,8 +238,10 @@ class TrainingConfig:
         batch_sentences: Most sentence pairs of a batch; None: its tokens alone bound it.
         accumulate: Batches whose gradients are summed into one step.
         learning_rate: A fixed rate; None, the paper's, means the schedule.
-        learning_rate_factor: Multiplies the paper's schedule (§5.3); 1 is the paper's.
+        learning_rate_factor: Multiplies the whole schedule; 1 is the paper's.
         warmup_steps: Steps of rising rate.
+        decay: How the rate falls afterwards. With the paper's, more steps can be added to a run
+            later; a straight line to 0 is drawn for so many steps and no other number.
         beta1, beta2, epsilon: Adam's (§5.3).
         weight_decay: Decoupled (AdamW); 0, the paper's, makes it plain Adam.
         label_smoothing: Probability moved away from the true type (§5.4).
@@ -254,6 +263,7 @@ class TrainingConfig:
     learning_rate: float | None = None
     learning_rate_factor: float = 1.0
     warmup_steps: int = 4000
+    decay: Decay = Decay.INVERSE_SQRT
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9
@@ -270,17 +280,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         settle_types(self)
-        require_positive(
-            self,
-            "steps",
-            "batch_tokens",
-            "accumulate",
-            "warmup_steps",
-            "report_every",
-            "validate_every",
-            "average_last",
-            "batch_sentences",
-        )
+        counts = ("steps", "batch_tokens", "batch_sentences", "accumulate", "warmup_steps")
+        intervals = ("report_every", "validate_every", "average_last")
+        require_positive(self, *counts, *intervals)
         require_fraction(self, "label_smoothing", "beta1", "beta2")
         for name in ("learning_rate_factor", "epsilon"):
             value = getattr(self, name)
@@ -289,6 +291,15 @@ class TrainingConfig:
             require(
                 0 < self.learning_rate < math.inf,
                 f"learning_rate is {self.learning_rate}: give a number above 0, or none",
+            )
+        if self.decay == Decay.LINEAR:
+            require(
+                self.learning_rate is None,
+                f"learning_rate {self.learning_rate} is fixed: leave it out, or decay=linear",
+            )
+            require(
+                self.warmup_steps < self.steps,
+                f"warmup_steps {self.warmup_steps} leave no step to decay: give under {self.steps}",
             )
         for name in ("weight_decay", "clip_norm", "patience"):
             value = getattr(self, name)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.helpers import ROOT
-from transformer.config import PAD_ID, ModelConfig, TrainingConfig
+from transformer.config import PAD_ID, Decay, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -30,7 +30,7 @@ from transformer.trained.log import Report, TrainingResult, read_log
 from transformer.training import run as run_module
 from transformer.training.loop import train
 from transformer.training.loss import validation_loss
-from transformer.training.schedule import learning_rate
+from transformer.training.schedule import learning_rate, linear_decay_rate
 
 VOCAB, D_MODEL = 23, 16
 CONFIG = TrainingConfig(
@@ -188,6 +188,43 @@ def test_the_rate_follows_the_schedule(tmp_path: Path) -> None:
     go(tmp_path, Tiny(), replace(CONFIG, report_every=1, learning_rate_factor=0.5))
     rates = {line["step"]: line["learning_rate"] for line in told(tmp_path)}
     assert rates == {step: learning_rate(step, D_MODEL, 5, 0.5) for step in range(1, 13)}
+
+
+LINEAR = replace(CONFIG, decay=Decay.LINEAR, report_every=1)
+
+
+def test_the_rate_may_fall_in_a_line(tmp_path: Path) -> None:
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight, LINEAR)
+    rates = {line["step"]: line["learning_rate"] for line in told(tmp_path / "1")}
+    assert rates == {step: linear_decay_rate(step, 12, D_MODEL, 5) for step in range(1, 13)}
+    assert (rates[5], rates[12]) == (learning_rate(5, D_MODEL, 5), 0)
+    go(tmp_path / "2", Tiny(), LINEAR, stop_after=7)
+    go(tmp_path / "2", resumed, LINEAR, resume=True)
+    assert same_weights(straight, resumed)
+    assert told(tmp_path / "1") == told(tmp_path / "2")
+
+
+def test_a_line_is_not_made_longer(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), LINEAR, stop_after=7)
+    with pytest.raises(UserError, match="begun with steps=12 and cannot go on with steps=18"):
+        go(tmp_path, Tiny(), replace(LINEAR, steps=18), resume=True)
+    with pytest.raises(UserError, match="decay=linear and cannot go on with decay=inverse_sqrt"):
+        go(tmp_path, Tiny(), replace(CONFIG, report_every=1), resume=True)
+
+
+def test_a_checkpoint_of_before_there_was_a_choice_of_decay(tmp_path: Path) -> None:
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight)
+    go(tmp_path / "2", Tiny(), stop_after=5)
+    last = RunFolder(tmp_path / "2").last
+    tensors, about = load_tensors(last)
+    assert about["settings"].pop("decay") == "inverse_sqrt"
+    save_tensors(last, tensors, **about)
+    with pytest.raises(UserError, match="decay=inverse_sqrt and cannot go on with decay=linear"):
+        go(tmp_path / "2", Tiny(), replace(CONFIG, decay=Decay.LINEAR), resume=True)
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(straight, resumed)
 
 
 @pytest.mark.parametrize("make", [Tiny, transformer])

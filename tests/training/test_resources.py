@@ -79,6 +79,19 @@ def test_the_bounds_by_hand(spare: int, tmp_path: Path, monkeypatch: pytest.Monk
         check_resources(SMALL, tmp_path / "not" / "yet", CPU)
 
 
+@pytest.mark.parametrize(("device", "copies"), [("cpu", 3 * 5), ("cuda", 5)])
+def test_several_processes_share_a_machines_memory_but_no_gpus(
+    device: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, tables = bytes_of_weights(), sum(each.nbytes for each in SMALL.build().buffers())
+    needed = copies * weights + (3 if device == "cpu" else 1) * tables
+    monkeypatch.setattr(resources, "memory", lambda device: needed - 1)
+    with pytest.raises(UserError, match="of memory at the least"):
+        check_resources(SMALL, tmp_path, torch.device(device), processes_here=3)
+    monkeypatch.setattr(resources, "memory", lambda device: needed)
+    check_resources(SMALL, tmp_path, torch.device(device), processes_here=3)
+
+
 def test_a_run_is_refused_before_its_first_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

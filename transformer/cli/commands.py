@@ -68,23 +68,38 @@ def train_model(options: argparse.Namespace) -> int:
     """Train a recipe with its changed settings."""
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
     from transformer.trained.folder import holds_run
+    from transformer.training.distributed import launcher, together
     from transformer.training.runner import train_recipe
 
     out: Path = options.out or Path("runs") / recipe.name
-    command = typed_again([*options.typed, *([] if options.resume else ["--resume"])])
+    typed = [*options.typed, *([] if options.resume else ["--resume"])]
+    command = typed_again(typed).replace("python", launcher(), 1)
     try:
-        result = train_recipe(recipe, out, resume=options.resume)
+        with together() as processes:
+            say = print if processes.rank == 0 else _say_nothing  # the others have the same to say
+            result = train_recipe(
+                recipe,
+                out,
+                resume=options.resume,
+                device=processes.device,
+                on_report=say,
+                processes=processes,
+            )
     except KeyboardInterrupt:
         if not holds_run(out):
             raise
         print(f"stopped at once; go on from what was last saved with: {command}", file=sys.stderr)
         return INTERRUPTED
     if result.interrupted:
-        print(f"stopped after step {result.step}, all is kept; go on with: {command}")
+        say(f"stopped after step {result.step}, all is kept; go on with: {command}")
         return INTERRUPTED
-    print(result)
-    print(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
+    say(result)
+    say(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
     return 0
+
+
+def _say_nothing(*_: object) -> None:
+    pass
 
 
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:

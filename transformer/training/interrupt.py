@@ -11,12 +11,15 @@ NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is 
 
 
 @contextlib.contextmanager
-def noted_interrupt() -> Iterator[list[int]]:
+def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
     """Note the first Ctrl-C, with a line that says so; the second one interrupts.
 
     So that no update of the weights is left half done. SIGTERM counts as Ctrl-C where it
     is set to interrupt, as the command line does. A signal that is ignored or handled by
     someone else is left alone, as are all in another thread than the main one.
+
+    Args:
+        say: Print that line.
 
     Yields:
         A list that is empty until Ctrl-C is pressed.
@@ -34,6 +37,8 @@ def noted_interrupt() -> Iterator[list[int]]:
         pressed.append(number)
         for each in signals:
             signal.signal(each, handler)
+        if not say:
+            return
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with contextlib.suppress(RuntimeError, OSError):

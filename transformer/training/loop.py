@@ -2,11 +2,12 @@
 
 Not in the paper: clipping, accumulation, validation with patience, and exact resume.
 On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
-not. The processor, torch and the number of threads must be the same, since they decide the
-order of the sums (`runner` says so where they are not), and so must be the batches.
+not. The processor, torch and the numbers of threads and processes must be the same, since they
+decide the order of the sums (`runner` says so where they are not), and so must be the batches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,7 @@ from transformer.support.lock import locked
 from transformer.support.machine import is_out_of_memory
 from transformer.trained.folder import RunFolder
 from transformer.trained.log import Progress, Report, TrainingResult
+from transformer.training.distributed import ALONE, Processes
 from transformer.training.interrupt import noted_interrupt
 from transformer.training.run import Run
 
@@ -44,6 +46,7 @@ def train(
     resume: bool = False,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
+    processes: Processes = ALONE,
 ) -> TrainingResult:
     """Train a model with Adam on the paper's schedule (§5.3), and keep its best weights.
 
@@ -61,10 +64,12 @@ def train(
         d_model: Width of the model, for the schedule.
         device: Where to train.
         resume: Go on from the last checkpoint in `out`, or begin if it has no weights yet.
-            Only `steps` may differ from the configuration begun with. With more of them the
-            run ends as one that was to be so long from the beginning.
-        on_report: Called with each report; `print` shows a line.
+            Only `steps` may differ from the configuration begun with, and under linear decay
+            nothing. With more steps the run ends as one that was to be so long from the
+            beginning.
+        on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
+        processes: Those that share the work; each calls this with the same arguments.
 
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
@@ -72,8 +77,10 @@ def train(
             (seen at the next report or validation, and never saved); the memory is too
             small; a file cannot be written; another process trains in `out`.
     """
-    run = Run(model, config, validation_batches, RunFolder(out), d_model, torch.device(device))
-    with locked(out):
+    device = torch.device(device)
+    run = Run(model, config, validation_batches, RunFolder(out), d_model, device, processes)
+    with ExitStack() as held:
+        processes.once(lambda: held.enter_context(locked(out)))
         run.begin(resume)
         try:
             return _carry_out(run, batches, on_report, stop_after)
@@ -89,10 +96,13 @@ def _carry_out(
     """Make the steps that are left, or those up to where the run is stopped."""
     config, progress, stream = run.config, run.progress, _stream(batches, run.progress)
     last_step = config.steps if stop_after is None else stop_after
-    with noted_interrupt() as interrupted:
+    processes = run.processes
+    with noted_interrupt(say=processes is ALONE) as interrupted:
         if run.validation_due:  # the run was stopped or killed just before it
             on_report(run.validate_and_save())
-        while not run.ended and not interrupted and progress.step < last_step:
+        while not run.ended and progress.step < last_step:
+            if processes.any(bool(interrupted)):
+                break
             run.update([next(stream) for _ in range(config.accumulate)])
             if progress.step % config.report_every == 0:
                 on_report(run.training_report())

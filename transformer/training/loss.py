@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from itertools import islice
 from typing import NamedTuple
 
 import torch
@@ -12,6 +13,7 @@ from transformer.attention import evaluating
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
+from transformer.training.distributed import ALONE, Processes
 from transformer.training.fused_loss import fused_smoothing_loss
 
 
@@ -169,6 +171,7 @@ def validation_loss(
     *,
     device: torch.device | str = "cpu",
     bf16: bool = False,
+    processes: Processes = ALONE,
 ) -> float:
     """Measure the loss without smoothing or dropout; e to its power is the perplexity.
 
@@ -177,6 +180,7 @@ def validation_loss(
         batches: The data.
         device: Where the model is.
         bf16: Autocast matrix products to bfloat16.
+        processes: Those that share the batches; all get the mean over all of them.
 
     Returns:
         The mean negative log likelihood, nats per real token.
@@ -185,11 +189,13 @@ def validation_loss(
         UserError: there are no tokens.
     """
     config = TrainingConfig(label_smoothing=0.0, bf16=bf16)
-    total, tokens = 0.0, 0
+    total, tokens = 0.0, 0.0
+    share = islice(batches, processes.rank, None, processes.size)
     with evaluating(model), torch.inference_mode():
-        for batch in batches:
+        for batch in share:
             total += float(batch_loss(model, batch.to(device), config).nll)
             tokens += batch.num_tgt_tokens
+    total, tokens = processes.sum([total, tokens])
     if tokens == 0:
         raise UserError("no validation tokens: give at least one batch with text")
     return total / tokens

@@ -20,7 +20,11 @@ OTHERS = 2  # the best weights and the final ones; then there are those to be av
 
 
 def check_resources(
-    description: Description, out: Path, device: torch.device, new: bool = True
+    description: Description,
+    out: Path,
+    device: torch.device,
+    new: bool = True,
+    processes_here: int = 1,
 ) -> None:
     """Refuse a model that this machine cannot train or the disk not hold.
 
@@ -29,6 +33,8 @@ def check_resources(
         out: Folder of the run, which need not exist.
         device: Where it is to be trained.
         new: Whether the checkpoints are yet to be written.
+        processes_here: How many of this machine train it together; each has all of it, and
+            where there are several one copy more, of what they exchange.
 
     Raises:
         UserError: the memory or the disk is too small.
@@ -38,6 +44,10 @@ def check_resources(
     weights = WEIGHT * sum(parameter.numel() for parameter in model.parameters())
     tables = sum(buffer.nbytes for buffer in model.buffers())
     needed, there = IN_MEMORY * weights + tables, memory(device)
+    if processes_here > 1:
+        needed += weights
+    if device.type == "cpu":  # each GPU has memory of its own
+        needed *= processes_here
     if needed > there:
         raise UserError(
             f"this model needs {_gigabytes(needed)} of memory at the least, and {device} has "

@@ -8,11 +8,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from transformer.config import TrainingConfig
+from transformer.config import Decay, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
 from transformer.trained import checkpoint
@@ -26,7 +28,9 @@ from transformer.trained.log import (
     truncate_log,
 )
 from transformer.trained.state import load_state, restore, save_state
+from transformer.training.distributed import ALONE, Processes
 from transformer.training.loss import validation_loss
+from transformer.training.schedule import free_setting
 from transformer.training.updates import Updates
 
 
@@ -34,8 +38,10 @@ from transformer.training.updates import Updates
 class Run:
     """A run's parts and what is done with them; `loop.train` says when.
 
+    Every process that shares the work has one; what reads or writes a file is done `once`.
+
     Attributes:
-        model, config, validation_batches, d_model, device: As `loop.train` has them.
+        model, config, validation_batches, d_model, device, processes: As `loop.train` has them.
         folder: Where the run keeps its files.
         progress: How far it is.
         saved_step: Of the last good checkpoint; None before the first.
@@ -49,6 +55,7 @@ class Run:
     folder: RunFolder
     d_model: int
     device: torch.device
+    processes: Processes = ALONE
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
     end_loss: float | None = None
@@ -56,32 +63,33 @@ class Run:
     def __post_init__(self) -> None:
         self.settings = dataclasses.asdict(self.config) | {"d_model": self.d_model}
         model = self.model.to(self.device)
-        self.updates = Updates(model, self.config, self.d_model, self.device)
+        self.updates = Updates(model, self.config, self.d_model, self.device, self.processes)
 
     def begin(self, resume: bool) -> None:
         """Seed a new run, or take up the last checkpoint."""
-        folder, progress = self.folder, self.progress
+        folder, progress, once = self.folder, self.progress, self.processes.once
         torch.manual_seed(self.config.seed)
-        folder.check(resume)
-        if folder.last.exists():
+        once(lambda: folder.check(resume))
+        if once(folder.last.exists):
             self.take_up()
         self.first_step, self.first_seconds = progress.step, progress.seconds
         self.clock = time.perf_counter() - progress.seconds
         # What a killed run wrote after its last checkpoint comes again. What a shorter run
         # wrote at an end between two validations goes: the longer one passes it by.
-        folder.remove_unfinished()
-        folder.drop_step_files(newest=self.config.average_last, up_to=progress.validated_step)
-        truncate_log(folder.log, progress.step, progress.validated_step)
+        once(folder.remove_unfinished)
+        self.drop_step_files(up_to=progress.validated_step)
+        once(lambda: truncate_log(folder.log, progress.step, progress.validated_step))
         self.model.train()
 
     def take_up(self) -> None:
         """Go on from the last checkpoint."""
         folder, progress = self.folder, self.progress
-        tensors, about = load_state(folder.last)
+        tensors, about = self.processes.once(lambda: load_state(folder.last))
         settings = about.get("settings")
         if not isinstance(settings, dict):
             raise UserError(f"{folder.last} says no settings: put the run's own file back")
-        checkpoint.require_same(settings, self.settings, free="steps")
+        settings = {"decay": Decay.INVERSE_SQRT} | settings  # the only one of an earlier version
+        checkpoint.require_same(settings, self.settings, free=free_setting(self.config))
         saved = read_progress(about.get("progress"), folder.last)
         parts = self.model, self.updates.optimizer, self.device
         restore(tensors, *parts, folder.last, steps=saved.step)
@@ -97,8 +105,8 @@ class Run:
 
     def check_best(self, loss: float) -> None:
         """See that the best weights are there, before the work; write them where a kill did not."""
-        best, progress = self.folder.best, self.progress
-        about = checkpoint.load_tensors(best)[1] if best.is_file() else {}
+        best, progress, once = self.folder.best, self.progress, self.processes.once
+        about = once(lambda: checkpoint.load_tensors(best)[1] if best.is_file() else {})
         step = about.get("step")
         later = isinstance(step, int) and step > progress.step  # an earlier version's; comes again
         if about.get("loss") == loss or later:
@@ -169,10 +177,8 @@ class Run:
             self.save_last()
         gain = progress.best_loss is None or loss < progress.best_loss
         report = self.logged("validation", loss, None, note="best so far" if gain else "")
-        about = {"step": progress.step, "loss": loss}
-        weights = checkpoint.weights(self.model)
         if config.average_last > 1:
-            checkpoint.save_tensors(folder.step_file(progress.step), weights, **about)
+            self.save_weights(folder.step_file(progress.step), step=progress.step, loss=loss)
         if self.in_turn:
             progress.validated_step = progress.step
             progress.without_gain = 0 if gain else progress.without_gain + 1
@@ -186,24 +192,23 @@ class Run:
             self.save_best()
         progress.window_start += self.seconds - progress.seconds  # nor is writing it learning
         if self.in_turn:
-            folder.drop_step_files(newest=config.average_last, up_to=progress.step)
+            self.drop_step_files(up_to=progress.step)
         return report
 
     def finish(self) -> TrainingResult:
         """Keep the best weights or the averaged ones, whichever have the lower loss."""
-        folder, kept = self.folder, "best"
+        folder, once, kept = self.folder, self.processes.once, "best"
         weights, best_loss = self.best_weights()
         loss = best_loss
-        if len(paths := folder.step_files()[-self.config.average_last :]) > 1:
-            average = checkpoint.average(paths)
+        if len(paths := once(folder.step_files)[-self.config.average_last :]) > 1:
+            average = once(lambda: checkpoint.average(paths))
             checkpoint.load_weights(self.model, average, paths[-1])
             average_loss = self.validation_loss()
             if average_loss < loss:
                 weights, loss, kept = average, average_loss, "average"
         checkpoint.load_weights(self.model, weights, folder.best)
-        checkpoint.save_tensors(
-            folder.model, weights, step=self.progress.step, loss=loss, kept=kept
-        )
+        about = {"step": self.progress.step, "loss": loss, "kept": kept}
+        once(lambda: checkpoint.save_tensors(folder.model, weights, **about))
         return self.result(best_loss, loss, kept)
 
     def best_weights(self) -> tuple[dict[str, Tensor], float]:
@@ -213,25 +218,40 @@ class Run:
             weights = checkpoint.weights(self.model)
             return {name: tensor.clone() for name, tensor in weights.items()}, end
         assert best is not None, "a run ends with a validation"
-        return checkpoint.load_tensors(self.folder.best)[0], best
+        return self.processes.once(lambda: checkpoint.load_tensors(self.folder.best)[0]), best
 
     def save_best(self) -> None:
         """Write the weights as they are, the best so far."""
-        about = {"step": self.progress.step, "loss": self.progress.best_loss}
-        checkpoint.save_tensors(self.folder.best, checkpoint.weights(self.model), **about)
+        progress = self.progress
+        self.save_weights(self.folder.best, step=progress.step, loss=progress.best_loss)
+
+    def save_weights(self, path: Path, **about: Any) -> None:
+        """Write the weights as they are, and what is to be known about them."""
+        weights = checkpoint.weights(self.model)
+        self.processes.once(lambda: checkpoint.save_tensors(path, weights, **about))
+
+    def drop_step_files(self, up_to: int) -> None:
+        """Delete the weights after a step, and those before that are not to be averaged."""
+        newest = self.config.average_last
+        self.processes.once(lambda: self.folder.drop_step_files(newest=newest, up_to=up_to))
 
     def save_last(self) -> None:
         """Write the checkpoint to resume from."""
         self.read_losses()  # which refuses weights that went astray
         self.progress.seconds = self.seconds
-        about = {"progress": vars(self.progress), "settings": self.settings}
-        save_state(self.folder.last, self.model, self.updates.optimizer, self.device, **about)
+        about: dict[str, Any] = {"progress": vars(self.progress), "settings": self.settings}
+        parts = self.model, self.updates.optimizer, self.device
+        self.processes.once(lambda: save_state(self.folder.last, *parts, **about))
         self.saved_step = self.progress.step
 
     def validation_loss(self) -> float:
         """Give the loss of the model as it is, nats per token."""
         return validation_loss(
-            self.model, self.validation_batches, device=self.device, bf16=self.config.bf16
+            self.model,
+            self.validation_batches,
+            device=self.device,
+            bf16=self.config.bf16,
+            processes=self.processes,
         )
 
     def logged(self, kind: str, loss: float, speed: float | None, note: str = "") -> Report:
@@ -250,7 +270,7 @@ class Run:
             seconds_left=per_step * (self.config.steps - progress.step),
             note=note,
         )
-        append_log(self.folder.log, report)
+        self.processes.once(lambda: append_log(self.folder.log, report))
         return report
 
     def not_finite(self, what: str) -> UserError:

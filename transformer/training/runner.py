@@ -1,6 +1,7 @@
 """From a recipe to a trained model in a folder."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ from transformer.trained.folder import (
     write_recipe,
 )
 from transformer.trained.log import Report, TrainingResult
+from transformer.training.distributed import ALONE, Processes
 from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train
 from transformer.training.resources import check_resources
+from transformer.training.schedule import free_setting
 
 
 def train_recipe(
@@ -45,6 +48,7 @@ def train_recipe(
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
     build: Callable[[Description], Network] = Description.build,
+    processes: Processes = ALONE,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
@@ -52,12 +56,14 @@ def train_recipe(
         recipe: What to do.
         out: The folder to make; nothing is written before all is ready to train. What its
             run.json says of command, commit and date is of when the run was begun or resumed.
-        resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
+        resume: Go on with the run in `out`. Of its recipe only `steps` may differ, and
+            under linear decay nothing.
         device: Where to train; None picks the GPU if there is one.
-        on_begin: Called with lines that say what is about to be done.
-        on_report: Called with each report; `print` shows one line.
+        on_begin: Called with lines that say what is about to be done, in the first process.
+        on_report: Called with each report, in each process; `print` shows one line.
         stop_after: Interrupt the run once this many steps are done.
         build: Makes the network, where the recipe alone does not (see `faults`).
+        processes: Those that share the work; each calls this with the same arguments.
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
@@ -65,24 +71,27 @@ def train_recipe(
             cannot be had; a file cannot be written; the memory is too small; a loss is not
             finite; another process trains in `out`.
     """
-    device, training = device or pick_device(), recipe.training
-    _check_folder(recipe, out, resume)
-    origin, ended_at = provenance(device), _ended_at(out)  # later the code may be another
-    description, batches, held_out = _data(recipe, out if resume else None)
+    device, training, once = device or pick_device(), recipe.training, processes.once
+    once(lambda: _check_folder(recipe, out, resume))
+    origin = once(lambda: provenance(device))  # later the code may be another
+    ended_at = once(lambda: _ended_at(out))
+    description, batches, held_out = once(lambda: _data(recipe, out if resume else None))
     parts = {"training": batches, "validation": held_out}
     digests = {name: fingerprint(part.examples) for name, part in parts.items()}
-    check_resources(description, out, device, new=not resume)
-    with locked(out):
-        _check_folder(recipe, out, resume)  # another run may have begun in between
-        if resume:
-            _check_begun(out, digests, device, on_begin)
+    once(lambda: check_resources(description, out, device, not resume, processes.size_here))
+    with ExitStack() as held:
+        once(lambda: held.enter_context(locked(out)))
+        once(lambda: _check_folder(recipe, out, resume))  # another may have begun in between
+        machine = _machine(device, processes)
         torch.manual_seed(training.seed)
         model = build(description)
-        if not resume:
-            write_json(out / DATA, digests | _machine(device))
-            write_description(out, description)
+        if resume:
+            once(lambda: _check_begun(out, digests, machine, on_begin))
+        else:
+            once(lambda: write_json(out / DATA, digests | machine))
+            once(lambda: write_description(out, description))
         sizes = len(batches.examples), len(held_out.examples)
-        on_begin(_summary(description, model, device, *sizes))
+        once(lambda: on_begin(_summary(description, model, device, *sizes)))
         result = train(
             model,
             training,
@@ -94,11 +103,13 @@ def train_recipe(
             resume=resume,
             on_report=on_report,
             stop_after=stop_after,
+            processes=processes,
         )
         if not result.interrupted:
-            write_recipe(out, recipe)  # a resumed run may be longer
+            once(lambda: write_recipe(out, recipe))  # a resumed run may be longer
             if result.step != ended_at:  # some step was made
-                write_json(out / RUN, origin | _figures(result, recipe))
+                figures = _figures(result, recipe, processes)
+                once(lambda: write_json(out / RUN, origin | figures))
     return result
 
 
@@ -117,7 +128,7 @@ def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
     if not begun:
         raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
     folder.check(resume)
-    require_same(read_recipe(out).settings(), recipe.settings(), free="steps")
+    require_same(read_recipe(out).settings(), recipe.settings(), free=free_setting(recipe.training))
 
 
 def _data(
@@ -151,25 +162,27 @@ def _data(
     return description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens)
 
 
-def _machine(device: torch.device) -> dict[str, str]:
+def _machine(device: torch.device, processes: Processes) -> dict[str, Any]:
     """Say what the order of a run's sums depends on, so its last bits."""
-    return {"hardware": hardware(device), "torch": torch.__version__}
+    machine = {"hardware": hardware(device), "torch": torch.__version__}
+    return machine | {"processes": processes.size}
 
 
 def _check_begun(
-    out: Path, given: dict[str, str], device: torch.device, on_begin: Callable[[str], None]
+    out: Path, given: dict[str, str], machine: dict[str, Any], on_begin: Callable[[str], None]
 ) -> None:
     """Refuse to resume on other data; of another machine, or where nothing tells, say so."""
     if not (out / DATA).exists():
         on_begin(f"{out} has no {DATA}: nothing tells whether the run was begun with this data")
         return
     require_same_data(out / DATA, given)
-    begun = read_json(out / DATA)
-    for name, now in _machine(device).items():
+    begun = {"processes": 1} | read_json(out / DATA)
+    for name, now in machine.items():
         if (before := begun.get(name, now)) != now:  # an earlier version did not keep it
+            dropout = ", and dropout draws other numbers" if name == "processes" else ""
             on_begin(
                 f"begun with {name} {before}, resumed with {now}: "
-                "the weights will differ from an uninterrupted run's in their last bits"
+                f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
             )
 
 
@@ -202,9 +215,10 @@ def _ended_at(out: Path) -> int | None:
     return record.get("steps") if isinstance(record, dict) else None
 
 
-def _figures(result: TrainingResult, recipe: Recipe) -> dict[str, Any]:
+def _figures(result: TrainingResult, recipe: Recipe, processes: Processes) -> dict[str, Any]:
     """Say how a run went; with its origin, a figure can be traced to it."""
-    return {
+    several = {"processes": processes.size} if processes.size > 1 else {}
+    return several | {
         "seed": recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,

@@ -1,4 +1,4 @@
-"""Updates of the weights: the loss, Adam, and the paper's learning rate (§5.3, §5.4).
+"""Updates of the weights: the loss, Adam, and the learning rate of each step (§5.3, §5.4).
 
 Not in the paper: clipping, weight decay, and several batches for one update.
 """
@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
-from transformer.config import TrainingConfig
+from transformer.config import Decay, TrainingConfig
 from transformer.data.batches import Batch
+from transformer.training.distributed import Processes
 from transformer.training.loss import batch_loss
-from transformer.training.schedule import learning_rate
+from transformer.training.schedule import learning_rate, linear_decay_rate
 
 
 class Updates:
@@ -27,15 +28,22 @@ class Updates:
         config: How to train.
         d_model: Width of the model, for the schedule.
         device: The model's.
+        processes: Those that share each step's batches.
 
     Attributes:
         optimizer: Adam (§5.3), AdamW where there is weight decay.
     """
 
     def __init__(
-        self, model: nn.Module, config: TrainingConfig, d_model: int, device: torch.device
+        self,
+        model: nn.Module,
+        config: TrainingConfig,
+        d_model: int,
+        device: torch.device,
+        processes: Processes,
     ) -> None:
         self.model, self.config, self.d_model, self.device = model, config, d_model, device
+        self.processes, self.wrapped = processes, processes.wrap(model)
         self.optimizer = AdamW(
             model.parameters(),
             lr=0.0,
@@ -51,14 +59,17 @@ class Updates:
         config = self.config
         if config.learning_rate is not None:
             return config.learning_rate
-        return learning_rate(step, self.d_model, config.warmup_steps, config.learning_rate_factor)
+        shape = self.d_model, config.warmup_steps, config.learning_rate_factor
+        if config.decay == Decay.LINEAR:
+            return linear_decay_rate(step, config.steps, *shape)
+        return learning_rate(step, *shape)
 
     def make(self, step: int, group: Sequence[Batch]) -> int:
         """Make one step on the mean loss over all real tokens of some batches.
 
         Args:
             step: Its number, from 1.
-            group: The batches; their gradients are summed.
+            group: The batches, the same for every process; their gradients are summed.
 
         Returns:
             How many real target tokens they have.
@@ -66,9 +77,13 @@ class Updates:
         tokens = sum(batch.num_tgt_tokens for batch in group)
         nll = torch.zeros((), device=self.device)
         self.optimizer.zero_grad()
-        for batch in group:
-            sums = batch_loss(self.model, batch.to(self.device), self.config)
-            (sums.loss / tokens).backward()
+        self.processes.seed(self.config.seed, step)
+        share = self.processes.share(group)
+        for number, batch in enumerate(share, start=1):
+            with self.processes.exchange(self.wrapped, now=number == len(share)):
+                sums = batch_loss(self.wrapped, batch.to(self.device), self.config)
+                # The mean of the processes' gradients is that of all tokens' mean loss.
+                (sums.loss / (tokens / self.processes.size)).backward()
             nll += sums.nll
         limit = self.config.clip_norm or math.inf
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
@@ -90,4 +105,4 @@ class Updates:
         steps, *columns = zip(*self._unread, strict=True)
         self._unread.clear()
         nlls, norms = (torch.stack(column).tolist() for column in columns)
-        return list(zip(steps, nlls, norms, strict=True))
+        return list(zip(steps, self.processes.sum(nlls), norms, strict=True))

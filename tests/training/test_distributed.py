@@ -1,0 +1,216 @@
+"""Several processes that train one model, and one that does it by itself."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.helpers import ROOT, TINY
+from tests.helpers.several_processes import CONFIG, DATA, EXAMPLES, network
+from transformer.data.batches import collate
+from transformer.training.distributed import ALONE, launcher, share_out, together
+from transformer.training.loss import batch_loss
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
+NO_END = ["train", "demo", *SETTINGS, "--steps", "100000"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+GROUP = [batch for _, batch in zip(range(6), DATA.epoch(0), strict=False)]
+
+
+def sentences(batches: Any) -> list[tuple[list[int], list[int]]]:
+    """The sentences of some batches, without padding, in a fixed order."""
+    rows = [
+        (src[src != 0].tolist(), tgt[tgt != 0].tolist())
+        for batch in batches
+        for src, tgt in zip(batch.src, batch.tgt_out, strict=True)
+    ]
+    return sorted(row for row in rows if row[1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_whole_batches_are_dealt_where_they_come_out_even(size: int) -> None:
+    shares = [share_out(GROUP, rank, size) for rank in range(size)]
+    assert [len(share) for share in shares] == [6 // size] * size
+    dealt = [batch for share in shares for batch in share]
+    assert {id(batch) for batch in dealt} == {id(batch) for batch in GROUP}
+
+
+@pytest.mark.parametrize("size", [4, 5, 7, 97])
+def test_else_each_batch_is_cut_and_no_sentence_lost_or_doubled(size: int) -> None:
+    shares = [share_out(GROUP, rank, size) for rank in range(size)]
+    assert [len(share) for share in shares] == [6] * size
+    assert sentences(batch for share in shares for batch in share) == sentences(GROUP)
+    assert all(batch.src.size(0) >= 1 for share in shares for batch in share)
+
+
+def test_a_part_of_no_weight_leaves_no_gradient() -> None:
+    group = [collate(EXAMPLES[:2])]
+    (part,) = share_out(group, 2, 3)
+    assert (part.num_tgt_tokens, part.src.size(0)) == (0, 1)
+    model = network()
+    sums = batch_loss(model, part, CONFIG)
+    sums.loss.backward()
+    assert float(sums.loss.detach()) == float(sums.nll) == 0
+    assert all(p.grad is not None and torch.all(p.grad == 0) for p in model.parameters())
+
+
+def test_one_process_does_nothing_that_several_do() -> None:
+    model, group = network(), GROUP[:3]
+    assert ALONE.wrap(model) is model
+    assert ALONE.share(group) is group
+    assert list(ALONE.sum([2.5, 3.5])) == [2.5, 3.5]
+    assert (ALONE.any(True), ALONE.any(False), ALONE.once(lambda: 7)) == (True, False, 7)
+    before = torch.get_rng_state()
+    ALONE.seed(3, 5)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.fixture
+def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def set_sizes(size: int, here: int) -> None:
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "17")
+        monkeypatch.setenv("WORLD_SIZE", str(size))
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(here))
+
+    return set_sizes
+
+
+def test_what_began_the_process_is_named(begun_by_torchrun: Any) -> None:
+    assert launcher() == "python"
+    begun_by_torchrun(1, 1)
+    assert launcher() == "python"
+    begun_by_torchrun(3, 3)
+    assert launcher() == "torchrun --nproc-per-node 3"
+    begun_by_torchrun(10, 5)
+    assert launcher() == "torchrun --nproc-per-node 5 --nnodes 2 ..."
+
+
+def test_one_process_is_alone_with_torchrun_or_without(begun_by_torchrun: Any) -> None:
+    with together() as processes:
+        assert processes is ALONE
+    begun_by_torchrun(1, 1)
+    with together() as processes:
+        assert processes is ALONE
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What two processes found (about half a minute)."""
+    folder = tmp_path_factory.mktemp("together")
+    run = subprocess.run(
+        [*TORCHRUN, "-m", "tests.helpers.several_processes", str(folder)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0, run.stderr
+    found: dict[str, Any] = json.loads((folder / "answer.json").read_text())
+    print(json.dumps(found, indent=1))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["batches cut", "two whole batches each", "parts of more batches"])
+def test_two_processes_equal_one_to_rounding(answer: dict[str, Any], case: str) -> None:
+    assert answer["processes"] == 2
+    assert 0 < answer[case]["weights"] < 1e-4
+    assert answer[case]["losses"] < 1e-4
+    assert answer[f"{case}, 64 bits"]["weights"] < 1e-12
+    assert answer[f"{case}, 64 bits"]["losses"] < 1e-5  # which are added up in 32 bits
+
+
+@pytest.mark.slow
+def test_resumed_with_two_processes_then_with_one_equals_one(answer: dict[str, Any]) -> None:
+    assert 0 < answer["resumed"]["weights"] < 1e-4
+    assert answer["resumed"]["losses"] < 1e-4
+
+
+@pytest.mark.slow
+def test_two_processes_resume_exactly_dropout_and_all(answer: dict[str, Any]) -> None:
+    assert answer["exactly resumed"] == {"losses": 0, "weights": 0}
+
+
+@pytest.mark.slow
+def test_each_process_drops_its_own_and_all_hear_a_refusal(answer: dict[str, Any]) -> None:
+    assert len(set(answer["masks"]["drawn"])) == 2
+    assert answer["refused"]["heard"] == 2
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Two processes that train without end, past their first checkpoint."""
+    command = [*TORCHRUN, "-m", "transformer", *NO_END, "--out", str(tmp_path / "run")]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as run:
+        try:
+            assert run.stdout is not None
+            while "validation" not in (line := run.stdout.readline()):
+                assert line or run.poll() is None
+            yield run
+        finally:
+            run.terminate()
+
+
+def workers(run: "subprocess.Popen[str]") -> dict[int, int]:
+    """The process id of each rank."""
+    pids = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    settings = {int(pid): Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids}
+    ranks = {
+        pid: [v[5:] for v in all_of if v.startswith("RANK=")] for pid, all_of in settings.items()
+    }
+    return {int(rank): pid for pid, found in ranks.items() for rank in found}
+
+
+def resumed_alone(out: Path) -> list[str]:
+    """What one process says that goes on for a step."""
+    step = json.loads(out.joinpath("log.jsonl").read_text().splitlines()[-1])["step"]
+    command = [*NO_END[:-1], str(step + 1), "--out", str(out), "--resume"]
+    run = subprocess.run(
+        [sys.executable, "-m", "transformer", *command],
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_ends_all_with_one_line(
+    training: "subprocess.Popen[str]", tmp_path: Path, rank: int
+) -> None:
+    time.sleep(0.5)  # some steps on
+    os.kill(workers(training)[rank], signal.SIGKILL)
+    _, err = training.communicate(timeout=100)
+    said = [line for line in err.splitlines() if line.startswith("error:")]
+    assert said == [
+        "error: another process of this run was killed or failed, so all end; what was saved "
+        "before is kept: give the same command with --resume to go on from it"
+    ]
+    assert training.returncode != 0
+    lines = resumed_alone(tmp_path / "run")
+    assert lines[0].startswith("begun with processes 2, resumed with 1: the weights will differ")
+    assert lines[-2].startswith("done in")
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_everything(training: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    training.send_signal(signal.SIGINT)
+    out, err = training.communicate(timeout=100)
+    said = [line for line in out.splitlines() if line.startswith("stopped")]
+    assert len(said) == 1
+    assert "all is kept; go on with: torchrun --nproc-per-node 2 -m transformer train" in said[0]
+    assert "error:" not in err
+    last = [line for line in out.splitlines() if line.startswith("step ")][-1]
+    assert said[0].startswith(f"stopped after step {last.split()[1].split('/')[0]},")
+    assert (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
