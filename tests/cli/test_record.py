@@ -34,7 +34,7 @@ ARGUMENTS = {
 }
 IN_THE_CHECKOUT = [
     *("corpus", "figures", "text", "leaks"),
-    *("heads", "roles", "attributions", "experiment"),
+    *("heads", "roles", "attributions", "experiment", "museum", "specimens"),
 ]
 
 
@@ -75,7 +75,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 13
+    assert len(WHATS) == 15
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 

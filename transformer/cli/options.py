@@ -73,3 +73,10 @@ def add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "model", metavar="MODEL", help=f"a model folder, or a shipped model: {', '.join(names())}"
     )
+
+
+def add_seeds(command: argparse.ArgumentParser) -> None:
+    """Give a command the option --seeds."""
+    command.add_argument(
+        "--seeds", type=int, nargs="+", default=[1], metavar="N", help="of the runs (1)"
+    )

@@ -10,7 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformer.cli.options import Parser, add_beam, add_model, typed_again
+from transformer.cli.options import Parser, add_beam, add_model, add_seeds, typed_again
+from transformer.cli.record_museum import (
+    add_museum,
+    add_specimens,
+    record_museum,
+    record_specimens,
+)
 from transformer.experiments.plans import EXPERIMENTS, find
 from transformer.support.errors import INTERRUPTED
 from transformer.support.files import check_file, write_json
@@ -224,15 +230,9 @@ def record_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_seeds(parser: Parser) -> None:
-    parser.add_argument(
-        "--seeds", type=int, nargs="+", default=[1], metavar="N", help="of the runs (1)"
-    )
-
-
 def _add_experiment(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
-    _add_seeds(parser)
+    add_seeds(parser)
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="VARIANT", help="of these variants alone"
     )
@@ -259,45 +259,6 @@ def record_experiment(options: argparse.Namespace) -> int:
         print(f"stopped, all is kept; go on with: {again}")
         return INTERRUPTED
     return 0
-
-
-def record_museum(options: argparse.Namespace) -> int:
-    """Try every law on every specimen of the museum; write the record and its page."""
-    docs = require_checkout() / "docs"
-    from transformer.diagnostics.museum import table
-
-    if not options.page_alone:
-        _kept(table.RECORD)
-        table.write_record()
-    table.write_page(docs)
-    print(docs / table.PAGE)
-    return 0
-
-
-def _add_museum(parser: Parser) -> None:
-    parser.add_argument(
-        "--page-alone", action="store_true", help="write the page of what is recorded, try nothing"
-    )
-
-
-def record_specimens(options: argparse.Namespace) -> int:
-    """Train and measure what is missing of the museum's specimens; Ctrl-C keeps what has ended."""
-    from transformer.diagnostics.museum import train
-
-    folder = _kept(f"museum/{train.SOUND}.json").parent
-    try:
-        train.train_museum(folder, seeds=options.seeds, only=options.only)
-    except KeyboardInterrupt:
-        print(f"stopped; go on with: {typed_again(options.typed)}", file=sys.stderr)
-        return INTERRUPTED
-    return 0
-
-
-def _add_specimens(parser: Parser) -> None:
-    _add_seeds(parser)
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="SPECIMEN", help="of these specimens alone"
-    )
 
 
 def print_tables(options: argparse.Namespace) -> int:
@@ -382,14 +343,14 @@ WHATS = (
         "try every law on every specimen of the museum of faults, for docs/museum.md",
         record_museum,
         "",
-        _add_museum,
+        add_museum,
     ),
     What(
         "specimens",
         "train the museum's specimens beside the sound model, for data/results/museum",
         record_specimens,
         "--seeds 1 2 3",
-        _add_specimens,
+        add_specimens,
     ),
     What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

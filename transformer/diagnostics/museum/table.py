@@ -17,7 +17,7 @@ from transformer.diagnostics.museum.text import sound_pipeline
 from transformer.diagnostics.report import Report, Verdict
 from transformer.diagnostics.run import diagnose
 from transformer.diagnostics.run_pipeline import PIPELINE_LAWS, diagnose_pipeline
-from transformer.support.files import read_json, write_json
+from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
 
@@ -73,7 +73,9 @@ def make_record(
 
 def write_record(on_line: Callable[[str], None] = print) -> None:
     """Make the record, and write it."""
-    write_json(results_folder() / RECORD, make_record(on_line=on_line))
+    file = results_folder() / RECORD
+    check_file(file)
+    write_json(file, make_record(on_line=on_line))
 
 
 def write_page(docs: Path) -> None:

@@ -91,9 +91,8 @@ def train_museum(
         runs = sorted([*runs, run], key=lambda each: each["seed"])
         write_json(file, _about(known[name]) | {"runs": runs})
         on_line(
-            f"run {number} of {len(plan)}: {name}, seed {seed}: loss {run['curve'][-1][1]:.3f}, "
-            f"perplexity {run['perplexity']:.3f}, BLEU {run['bleu']['score']:.1f}, "
-            f"{run['seconds']:.0f} s"
+            f"run {number} of {len(plan)}: {name}, seed {seed}: loss {run['curve'][-1][1]}, "
+            f"perplexity {run['perplexity']}, BLEU {run['bleu']['score']}, {run['seconds']} s"
         )
 
 
