@@ -12,6 +12,7 @@ from transformer.diagnostics.law import Law, Subject
 from transformer.diagnostics.laws import LAWS
 from transformer.diagnostics.report import Finding, Line, Report, Verdict, not_tried
 from transformer.diagnostics.untouched import untouched
+from transformer.support.errors import UserError
 
 REPEATS = "repeats"  # the law without which outputs cannot be compared
 
@@ -98,7 +99,12 @@ def _checked(law: Law, subject: Subject) -> Finding:
 
 
 def _told(error: Exception) -> str:
-    """Give an error in one line: kind, message, and the last place in the code."""
+    """Give an error in one line: kind, message, and the last place in the code.
+
+    What we say ourselves has its remedy in it, and no place.
+    """
+    if isinstance(error, UserError):
+        return str(error)
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
