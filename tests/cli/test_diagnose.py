@@ -1,0 +1,140 @@
+"""The command `diagnose`: what it finds, what it prints, and its exit status."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from transformer.cli.parser import main
+
+CODE = """
+from transformer.diagnostics import Pipeline
+from transformer.diagnostics.folder import corpus_bleu
+from transformer.diagnostics.museum.sound import sound, sound_model
+from torch import nn
+print("imported")
+
+class LengthFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = sound_model()
+    def forward(self, src, tgt_in):
+        return self.model(src.T, tgt_in.T).transpose(0, 1)
+
+class Ahead(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = sound_model()
+    def forward(self, src, tgt_in):
+        return self.model(src, tgt_in.flip(1)).flip(1)
+
+made = sound_model()
+pipeline = Pipeline(score=lambda said, wanted: corpus_bleu(wanted, said), test=tuple(
+    (str(i), f"sentence number {i} of a set of {i + 9} in all") for i in range(9)))
+number = 3
+
+def needs(width):
+    return width
+
+def no_logits():
+    return nn.Linear(3, 3)
+"""
+
+
+@pytest.fixture(autouse=True)
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module in the current folder, of a name that no other test has imported."""
+    name = f"theirs_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(CODE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return name
+
+
+def test_a_sound_module_breaks_no_law(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", f"{code}:made"]) == 0
+    out, err = capsys.readouterr()
+    assert "0 broken" in out
+    assert "imported" not in out  # what their code prints is no report
+    assert "imported" in err
+
+
+def test_a_broken_law_is_told_with_what_shows_it(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", f"{code}.py:Ahead", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    (line,) = (line for line in report["lines"] if line["law"] == "no_future")
+    assert line["verdict"] == "broken"
+    assert "tgt_in [2, " in line["seen"]
+    assert report["exit_status"] == 1
+    assert any("--length-first" in each for each in report["assumptions"])
+
+
+def test_ids_may_be_length_first_and_special_ids_others(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["diagnose", f"{code}:LengthFirst", "--length-first", "--bos", "1", "--eos", "2"]
+    assert main(typed) == 0
+    out = capsys.readouterr().out
+    assert "ids are length first (given" in out
+    assert "bos 1" in out
+
+
+def test_a_pipeline_is_tried_on_the_laws_of_scores(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", f"{code}:pipeline"]) == 1
+    out = capsys.readouterr().out
+    assert "in_their_places" in out
+    assert "no_future" not in out
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "said"),
+    [
+        ("{}:mad", [], "did you mean 'made'?"),
+        ("{}:number", [], "gives int: let it give a torch.nn.Module"),
+        ("{}:needs", [], "give a function that runs without arguments"),
+        ("{}:no_logits", [], "write an Adapter around it"),
+        ("{}:pipeline", ["--pad", "1"], "is no bare module"),
+        ("nowhere:made", [], "give its file, code/my_model.py:make"),
+        ("nowhere", [], "no model folder 'nowhere'"),
+    ],
+)
+def test_what_cannot_run_is_said_in_a_line_with_the_remedy(
+    target: str, options: list[str], said: str, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", target.format(code), *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    line = err.splitlines()[-1]
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_code_that_fails_as_it_is_imported_is_named_with_the_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "unwell.py").write_text("import json\nvalue = 1 / 0\n", encoding="utf-8")
+    assert main(["diagnose", "unwell:value"]) == 2
+    assert "ZeroDivisionError: division by zero (unwell.py:2)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_model_folder_is_tried_with_its_text_and_its_score(
+    tiny_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", str(tiny_folder)]) == 0
+    out = capsys.readouterr().out
+    assert "cache_reordered: rows exchanged" in out
+    assert "references_score_100: 40 references" in out
+
+
+@pytest.mark.parametrize("wrong", ["-1", "two"])
+def test_an_id_is_a_whole_number(wrong: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["diagnose", f"{code}:made", f"--pad={wrong}"])
+    assert stopped.value.code == 2
+    assert "give a whole number, 0 or more" in capsys.readouterr().err
