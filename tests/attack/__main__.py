@@ -7,9 +7,11 @@ attack got through.
 """
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -76,7 +78,12 @@ def carry_out_all(attacks: list[Attack], seed: int, folder: Path) -> dict[Attack
     began, shown, fallen = time.monotonic(), 0.0, 0
     found: dict[Attack, Outcome] = {}
     jobs = [(number, seed, folder, began + 60 * MINUTES) for number in range(len(attacks))]
-    with multiprocessing.get_context("fork").Pool(min(2, os.cpu_count() or 1)) as pool:
+    lanes = min(2, os.cpu_count() or 1)
+    ignore = signal.signal, (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that counts
+    with (
+        multiprocessing.get_context("fork").Pool(lanes, *ignore) as pool,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
         outcomes = pool.imap(_carry_out_nth, jobs)
         for number, (attack, outcome) in enumerate(zip(attacks, outcomes, strict=True), start=1):
             if outcome is not None:

@@ -14,9 +14,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-SECONDS = 60.0  # after which a process hangs
+SECONDS = 60.0  # after which a process hangs, on a machine that is not busy
+LONGEST = 900  # seconds after which a process ends even where nobody waits for it any more
 MEMORY = 3 << 30  # bytes that a process may take beside what it begins with
 FILE = 300 << 20  # bytes of the largest file that it may write
+
+
+_slower = 1.0  # how much more time everything takes on this machine
+
+
+def allow_for(seconds: float) -> None:
+    """Wait longer where a training that takes three seconds took so many."""
+    global _slower
+    _slower = max(1.0, seconds / 3)
+
+
+def slower() -> float:
+    """Give how many times slower than a machine that is not busy this one is; 1 at the least."""
+    return _slower
 
 
 class Ended(NamedTuple):
@@ -84,6 +99,7 @@ class Running:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             limit_memory()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            signal.alarm(LONGEST)
             if change is not None:
                 change()
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
@@ -102,7 +118,7 @@ class Running:
 
     def wait(self, seconds: float = SECONDS) -> Ended:
         """Wait for its end; after so many seconds it hangs, and is killed."""
-        end, pause, hung = self.begun + seconds, 0.001, False
+        end, pause, hung = self.begun + seconds * _slower, 0.001, False
         while (found := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
             if time.monotonic() > end and not hung:
                 hung = True
@@ -151,7 +167,8 @@ def program(line: str, *words: object, given: bytes = b"", seconds: float = SECO
     typed = ["sh", "-c", line, "sh", sys.executable, "-m", "transformer"]
     typed += [word if isinstance(word, bytes) else str(word) for word in words]  # type: ignore[misc]
     try:
-        done = subprocess.run(typed, input=given, capture_output=True, timeout=seconds)
+        limit = seconds * _slower
+        done = subprocess.run(typed, input=given, capture_output=True, timeout=limit)
     except subprocess.TimeoutExpired:
         return Ended(-signal.SIGKILL, b"", "", hung=True)
     return Ended(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.attack.process import Ended, call, ended
+from tests.attack.process import Ended, allow_for, call, ended
 
 STEPS, HALF = 24, 12
 SETTINGS = {
@@ -101,6 +101,7 @@ def make_scene(folder: Path) -> Scene:
     began = time.monotonic()
     needed(ended(*DEMO, "--steps", STEPS, "--out", straight))
     seconds = time.monotonic() - began
+    allow_for(seconds)
     needed(ended(*DEMO, "--steps", HALF, "--out", half))
     shipped = Path(shutil.copytree(models_folder() / SHIPPED, folder / "shipped"))
     said, shipped_said = (
