@@ -65,7 +65,7 @@ def fetched(content: bytes, mirrors: tuple[str, ...], cache: Path) -> str:
     file = made(DataFile, name=f"multi30k/{NAME}", sha256=sha256, size=len(content))
     corpus = made(
         lambda **changes: dataclasses.replace(CORPORA["multi30k"], **changes),
-        files=(file,), mirrors=mirrors, cache=cache, 
+        files=(file,), mirrors=mirrors, cache=cache,
         timeout=TIMEOUT * slower(), deadline=DEADLINE * slower(),
     )  # fmt: skip
     return obtain(corpus, file).name
