@@ -204,8 +204,11 @@ def test_a_killed_process_ends_all_with_one_line(
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_everything(training: "subprocess.Popen[str]", tmp_path: Path) -> None:
-    training.send_signal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_or_a_request_to_end_keeps_everything(
+    training: "subprocess.Popen[str]", tmp_path: Path, number: signal.Signals
+) -> None:
+    training.send_signal(number)
     out, err = training.communicate(timeout=100)
     said = [line for line in out.splitlines() if line.startswith("stopped")]
     assert len(said) == 1

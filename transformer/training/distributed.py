@@ -86,7 +86,7 @@ class Together(Processes):
     """
 
     def __init__(
-        self, store: dist.Store, rank: int, size: int, size_here: int, device: torch.device
+        self, store: "dist.Store", rank: int, size: int, size_here: int, device: torch.device
     ) -> None:
         self.rank, self.size, self.size_here, self.device = rank, size, size_here, device
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
@@ -176,7 +176,7 @@ def together() -> Iterator[Processes]:
     Raises:
         UserError: a process was lost, or there are more of them than GPUs.
     """
-    if not dist.is_torchelastic_launched() or int(os.environ["WORLD_SIZE"]) == 1:
+    if not _are_several():
         yield ALONE
         return
     number_here, size_here = (int(os.environ[n]) for n in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
@@ -200,12 +200,18 @@ def together() -> Iterator[Processes]:
     dist.destroy_process_group()
 
 
-def _speaks(store: dist.Store) -> bool:
+def _speaks(store: "dist.Store") -> bool:
     """Tell the first process that asks, and no other, to say why all end."""
     try:
         return store.add("said", 1) == 1
     except RuntimeError:  # torchrun, which keeps the store, has ended before
         return True
+
+
+def _are_several() -> bool:
+    """Tell whether torchrun began this process and others beside it."""
+    by_torchrun = dist.is_available() and dist.is_torchelastic_launched()
+    return by_torchrun and int(os.environ["WORLD_SIZE"]) > 1
 
 
 def _device(number: int, count: int) -> torch.device:
@@ -223,8 +229,8 @@ def _device(number: int, count: int) -> torch.device:
 
 def launcher() -> str:
     """Give what stands before `-m transformer` in the command that began this process."""
-    size, here = (int(os.environ.get(n, "1")) for n in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    if not dist.is_torchelastic_launched() or size == 1:
+    if not _are_several():
         return "python"
+    size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     words = ["torchrun", "--nproc-per-node", str(here)]
     return shlex.join(words if size == here else [*words, "--nnodes", str(size // here), "..."])

@@ -4,6 +4,7 @@ Not in the paper: clipping, accumulation, validation with patience, and exact re
 On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
 not. The processor, torch and the numbers of threads and processes must be the same, since they
 decide the order of the sums (`runner` says so where they are not), and so must be the batches.
+From three processes on it holds to rounding only (docs/several_processes.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence
