@@ -206,7 +206,7 @@ SPECIMENS = (
         "the padding mask is broadcast over the keys, so that padded queries are hidden, "
         "not padded keys",
         alter=turned(Encoder, MaskOfQueries),
-        source=KERAS,
+        source="https://github.com/keras-team/keras-io/pull/1254",
     ),
     _specimen(
         "mask_of_the_first",

@@ -3,6 +3,7 @@
 Not in the paper. `python -m transformer record museum` makes the record and the page of it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
 
+SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
 PAGE = "museum.md"  # in docs/
 TITLES = {
@@ -101,7 +103,9 @@ def page() -> str:
         f"({CLEAN} configurations drawn at random, and the sound pipeline).",
         f"- **Laws tried**: {len(record['laws'])}.",
         "",
-        "A warning is a rule of thumb that is not met; right code may do that.",
+        "A warning is a rule of thumb that is not met; right code may do that. *Reported* links "
+        "what somebody found in public code, or names one of the five systems that the course "
+        "rebuilds (lesson 10); the rest are classics.",
     ]
     trained = _trained()
     if trained:
@@ -123,29 +127,28 @@ def _table(group: str, seen: Mapping[str, Any], trained: Mapping[str, Any]) -> l
     """Write the specimens of a file."""
     specimens = [each for each in SPECIMENS if each.group == group and each.name in seen]
     trains = any(each.name in trained for each in specimens)
-    head = ["specimen", "what the code does", "breaks", *["trained"] * trains]
+    head = ["specimen", "what the code does", "breaks", *["trained"] * trains, "reported"]
     rows = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
     for each in specimens:
-        about = each.about + (f" ({_linked(each.source)})" if each.source else "")
-        row = [f"`{each.name}`", about, _laws(seen[each.name])]
-        rows.append("| " + " | ".join([*row, *[_figures(trained.get(each.name))] * trains]) + " |")
+        row = [f"`{each.name}`", each.about, _laws(seen[each.name])]
+        row += [_figures(trained.get(each.name))] * trains
+        rows.append("| " + " | ".join([*row, _linked(each.source)]) + " |")
     return rows
 
 
 def _linked(source: str) -> str:
-    """Make links of addresses, and say which are systems that the course rebuilds."""
-    words = [
-        f"<{word.rstrip(';')}>" + ";" * word.endswith(";") if "://" in word else word
-        for word in source.split()
-    ]
-    text = " ".join(words)
-    return text if text.startswith("<") else f"seen in {text}"
+    """Make links of addresses: "keras-team/keras-io 1046"."""
+    address = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
+    return address.sub(lambda found: f"[{found[1]} {found[2]}]({found[0]})", source)
 
 
 def _laws(seen: Mapping[str, list[str]]) -> str:
-    broken = ", ".join(f"`{name}`" for name in seen["broken"]) or "no law sees this"
+    """Name the first laws, the cheapest, and count the others."""
+    text = ", ".join(f"`{name}`" for name in seen["broken"][:SHOWN]) or "no law sees this"
+    if len(seen["broken"]) > SHOWN:
+        text += f" and {len(seen['broken']) - SHOWN} more"
     warned = ", ".join(f"`{name}`" for name in seen["warned"])
-    return broken + (f"; warned: {warned}" if warned else "")
+    return text + (f"; warned: {warned}" if warned else "")
 
 
 def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> list[str]:
