@@ -215,4 +215,58 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         SYMMETRIC: ["min(said.count(p), right.count(p)) -> min(right.count(p), said.count(p))"],
         "what one side alone has counts 0": ["said -> right #2"],
     },
+    "ahead": {
+        "there is nothing before the first place": ["range(1, len(tgt_in)) -> range(len(tgt_in))"],
+        "the first token that moves its own position gives 0 at least": ["0 -> -1"],
+        "a position never moves without its own logits all moving": [
+            "(decode(changed) != logits).any -> (decode(changed) != logits).all"
+        ],
+        "the first axis left is the only one": ["1 -> 0"],
+        SYMMETRIC: [
+            "max(farthest, place - int(moved.nonzero()[0]))"
+            " -> max(place - int(moved.nonzero()[0]), farthest)"
+        ],
+        SAME_LENGTH: ["tgt_in -> logits #2"],
+        "a copy has the same numbers": ["changed -> tgt_in #2"],
+    },
+    "loss_fault": {
+        SYMMETRIC: [
+            "torch.isclose(loss(changed, tgt_out), both)"
+            " -> torch.isclose(both, loss(changed, tgt_out))",
+            "torch.isclose(both, right) -> torch.isclose(right, both)",
+            "(one + other, (3 * one + other) / 4) -> ((3 * one + other) / 4, one + other)",
+        ],
+        "other logits at padding, whichever, will do": [
+            "changed[1, 1:] *= -1 -> changed[1, 1:] /= -1",
+            "changed[1, 1:] *= -1 -> changed[1, 1:] = -1",
+            "1 -> 0",
+            "1 -> 2",
+            "(1, 1:) -> (1:, 1)",
+        ],
+        "any targets and logits will do": [
+            "[3, 4, 2] -> [4, 3, 2]",
+            "torch.arange(30.0).sin() -> torch.arange(30.0)",
+            "torch.arange(30.0).sin -> torch.arange(30.0).cos",
+            "3 -> 2 #2",
+            "3 -> 4 #2",
+            "4 -> 3 #2",
+            "2 -> 1 #2",
+            "2 -> 3 #2",
+            "4 -> 3 #3",
+            "1 -> 2 #3",
+        ],
+        "the loss with the logits before is known by then": ["logits.clone() -> logits"],
+        "two softmaxes leave a loss of 0.9": [
+            "loss(99 * F.one_hot(tgt_out).float(), tgt_out) > 0.1"
+            " -> loss(99 * F.one_hot(tgt_out).float(), tgt_out) >= 0.1",
+            "0.1 -> 0.2",
+            "0.1 -> 0.05",
+            "99 -> 98",
+            "99 -> 100",
+        ],
+        "where padding counts nothing, logits there may be any": [
+            "logits -> changed #3",
+            "logits -> changed #4",
+        ],
+    },
 }

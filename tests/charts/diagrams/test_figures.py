@@ -87,10 +87,10 @@ def test_one_changed_word_is_noticed(
 @pytest.mark.parametrize("name", NAMES)
 def test_figure_is_small_in_bytes_and_large_on_paper(name: str) -> None:
     stored = (figures_folder() / f"{name}.png").read_bytes()
-    assert len(stored) < 150_000
+    assert len(stored) < 200_000
     width, height = Image.open(BytesIO(stored)).size
     assert 1000 < width < 1600
-    assert height < 1600
+    assert height < 1800  # a page of A4 has 1754
 
 
 @pytest.mark.parametrize("name", NAMES)

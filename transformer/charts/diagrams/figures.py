@@ -14,7 +14,7 @@ from matplotlib import rc_context, rcdefaults
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from transformer.charts.diagrams import architecture, attention, batch
+from transformer.charts.diagrams import architecture, attention, batch, checklist
 from transformer.charts.diagrams.diagram import Point
 from transformer.charts.pictures import shrink
 from transformer.support.files import write_atomically
@@ -62,6 +62,12 @@ DRAWINGS = {
         batch.SIZE,
         batch.draw_batch_figure,
         batch.describe,
+    ),
+    "checklist": Drawing(
+        "The laws of an encoder-decoder, a checklist",
+        checklist.SIZE,
+        _on_one_sheet(checklist.draw_checklist),
+        checklist.describe,
     ),
 }
 
