@@ -214,37 +214,3 @@ def test_a_step_that_leaves_the_mode_to_the_caller_is_warned_of() -> None:
 def test_without_dropout_the_mode_is_nothing() -> None:
     line = tried(small(dropout=0.0), "trains_in_training_mode")
     assert line.verdict == Verdict.NOT_TRIED
-
-
-def test_a_copy_is_not_tied() -> None:
-    adapter = small(tie_softmax=True)
-    model = model_of(adapter)
-    model.output.weight = nn.Parameter(model.output.weight.detach().clone())
-    line = tried(adapter, "tied_as_declared")
-    assert line.verdict == Verdict.BROKEN
-    assert "a copy, equal only now" in line.seen
-    nn.init.normal_(model.output.weight)
-    assert "another matrix" in tried(adapter, "tied_as_declared").seen
-
-
-def test_what_is_tied_and_not_declared_is_told() -> None:
-    line = tried(small(tie_softmax=True).replace(declared_tied=()), "tied_as_declared")
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "tgt_embedding.token.weight=output.weight" in line.seen
-
-
-def test_one_projection_for_all_is_warned_of() -> None:
-    adapter = small()
-    attention: Any = model_of(adapter).encoder.layers[0].self_attention
-    attention.key_projection = attention.query_projection
-    line = tried(adapter, "own_projections")
-    assert line.verdict == Verdict.WARNED
-    assert "encoder.layers.0.self_attention.query_projection.weight" in line.seen
-    assert "key_projection" in line.seen
-
-
-def test_a_layer_used_again_shares_no_projection() -> None:
-    adapter = small(num_layers=2)
-    layers = model_of(adapter).encoder.layers
-    layers[1] = layers[0]
-    assert tried(adapter, "own_projections").verdict == Verdict.KEPT

@@ -15,6 +15,7 @@ from transformer.diagnostics.laws import (
     schedule,
     search,
     start,
+    tying,
     weights,
 )
 
@@ -28,6 +29,7 @@ LAWS: tuple[Law, ...] = (
     *reach.LAWS,
     *weights.LAWS,
     *start.LAWS,
+    *tying.LAWS,
     *half.LAWS,
     *schedule.LAWS,
     *parameters.LAWS,
