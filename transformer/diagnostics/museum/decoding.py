@@ -285,8 +285,6 @@ CACHES = (
         "cache_of_the_sentence_before",
         "cross-attention's cache is not emptied for the next sentence",
         alter=turned(Transformer, CacheOfTheSentenceBefore),
-        trains=True,
-        in_search=True,
     ),
 )
 SEARCHES = (

@@ -238,14 +238,11 @@ def _held_out(setup: Setup) -> list[Tensors]:
 
 
 def translations(setup: Setup) -> list[str]:
-    """Translate the validation text as the specimen does, those of like length together."""
+    """Translate the validation text as the specimen does, in batches as it comes, short by long."""
     sources = [each.src for each in text().held_out_examples]
-    order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
-    found = [""] * len(sources)
-    for first in range(0, len(order), SENTENCES_A_BATCH):
-        rows = order[first : first + SENTENCES_A_BATCH]
-        src = collate_sources([sources[row] for row in rows])
+    found: list[str] = []
+    for first in range(0, len(sources), SENTENCES_A_BATCH):
+        src = collate_sources(sources[first : first + SENTENCES_A_BATCH])
         best = setup.beam(src, BEAM_SIZE, src.shape[1] + EXTRA_LENGTH, LENGTH_PENALTY)
-        for row, hypotheses in zip(rows, best, strict=True):
-            found[row] = text().tokenizer.decode(hypotheses[0].ids)
+        found += [text().tokenizer.decode(hypotheses[0].ids) for hypotheses in best]
     return found
