@@ -10,8 +10,9 @@ sound_curve = Choice(
 
 too_good = Choice(
     "too_good",
-    "The loss falls to nearly nothing, on sentences that were never trained on too. Has the model "
-    "learnt the training text by `heart`, is the text too `easy`, or does it see the `answer`?",
+    "The loss falls far below that of its twin, on sentences that were never trained on too. Has "
+    "the model learnt the training text by `heart`, is the text too `easy`, or does it see the "
+    "`answer`?",
     options=("heart", "easy", "answer"),
 )
 
