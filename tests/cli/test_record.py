@@ -14,6 +14,7 @@ from transformer.__main__ import main
 from transformer.analysis import attribution_scores, head_table, removals, text_figures
 from transformer.charts.diagrams import figures
 from transformer.cli import record
+from transformer.cli.options import What
 from transformer.cli.record import WHATS
 from transformer.data import tatoeba
 from transformer.data.embedded import build
@@ -81,7 +82,7 @@ def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_help_shows_how_to_use_it_and_does_nothing(what: record.What, capsys: Capture) -> None:
+def test_help_shows_how_to_use_it_and_does_nothing(what: What, capsys: Capture) -> None:
     assert ends(what.name, "--help") == 0
     out = capsys.readouterr().out
     assert out.startswith(f"usage: python -m transformer record {what.name} ")
@@ -89,7 +90,7 @@ def test_help_shows_how_to_use_it_and_does_nothing(what: record.What, capsys: Ca
 
 
 @pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_an_unknown_option_is_refused(what: record.What, capsys: Capture) -> None:
+def test_an_unknown_option_is_refused(what: What, capsys: Capture) -> None:
     assert ends(what.name, *ARGUMENTS.get(what.name, []), "--nonsense") == 2
     out, err = capsys.readouterr()
     assert out == ""

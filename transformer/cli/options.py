@@ -6,8 +6,8 @@ Not in the paper.
 import argparse
 import math
 import shlex
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
 
 from transformer.config import BEAM_SIZE, MOST_ALPHA, MOST_BEAM_SIZE
 from transformer.support.errors import MISTAKE
@@ -20,6 +20,24 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the mistake, and end the program."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
+
+
+class What(NamedTuple):
+    """Something that can be recorded.
+
+    Attributes:
+        name: As typed after `record`.
+        about: What is done and where it is written, in a line.
+        run: Does it, given the options, and gives the exit status.
+        example: What may be typed after the name.
+        add_options: Adds its arguments to the parser.
+    """
+
+    name: str
+    about: str
+    run: Callable[[argparse.Namespace], int]
+    example: str = ""
+    add_options: Callable[[Parser], None] = lambda parser: None
 
 
 def typed_again(words: Sequence[str]) -> str:

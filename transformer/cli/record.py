@@ -6,17 +6,11 @@ Not in the paper. Only what a WHAT needs is imported, when it runs: help answers
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from transformer.cli.options import Parser, add_beam, add_model, add_seeds, typed_again
-from transformer.cli.record_museum import (
-    add_museum,
-    add_specimens,
-    record_museum,
-    record_specimens,
-)
+from transformer.cli.options import Parser, What, add_beam, add_model, add_seeds, typed_again
+from transformer.cli.record_museum import MUSEUM
 from transformer.experiments.plans import EXPERIMENTS, find
 from transformer.support.errors import INTERRUPTED
 from transformer.support.files import check_file, write_json
@@ -26,24 +20,6 @@ from transformer.support.paths import (
     require_checkout,
     results_folder,
 )
-
-
-class What(NamedTuple):
-    """Something that can be recorded.
-
-    Attributes:
-        name: As typed after `record`.
-        about: What is done and where it is written, in a line.
-        run: Does it, given the options, and gives the exit status.
-        example: What may be typed after the name.
-        add_options: Adds its arguments to the parser.
-    """
-
-    name: str
-    about: str
-    run: Callable[[argparse.Namespace], int]
-    example: str = ""
-    add_options: Callable[[Parser], None] = lambda parser: None
 
 
 def add_record(program: "argparse._SubParsersAction[Parser]") -> None:
@@ -338,19 +314,6 @@ WHATS = (
         "captions --seeds 1 2",
         _add_experiment,
     ),
-    What(
-        "museum",
-        "try every law on every specimen of the museum of faults, for docs/museum.md",
-        record_museum,
-        "",
-        add_museum,
-    ),
-    What(
-        "specimens",
-        "train the museum's specimens beside the sound model, for data/results/museum",
-        record_specimens,
-        "--seeds 1 2 3",
-        add_specimens,
-    ),
+    *MUSEUM,
     What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

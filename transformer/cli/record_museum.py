@@ -6,7 +6,7 @@ Not in the paper.
 import argparse
 import sys
 
-from transformer.cli.options import Parser, add_seeds, typed_again
+from transformer.cli.options import Parser, What, add_seeds, typed_again
 from transformer.support.errors import INTERRUPTED
 from transformer.support.paths import require_checkout, results_folder
 
@@ -49,3 +49,21 @@ def record_specimens(options: argparse.Namespace) -> int:
         print(f"stopped; go on with: {typed_again(options.typed)}", file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+MUSEUM = (
+    What(
+        "museum",
+        "try every law on every specimen of the museum of faults, for docs/museum.md",
+        record_museum,
+        "",
+        add_museum,
+    ),
+    What(
+        "specimens",
+        "train the museum's specimens beside the sound model, for data/results/museum",
+        record_specimens,
+        "--seeds 1 2 3",
+        add_specimens,
+    ),
+)
