@@ -8,7 +8,7 @@ data/results/NAME.json; a run of an earlier system's recipe as data/results/syst
 import math
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from transformer.config import LENGTH_PENALTY
@@ -127,10 +127,13 @@ def seeds_table() -> str:
     return _markdown(SEED_COLUMNS, rows)
 
 
-def systems_table() -> str:
+def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
     """Give a row of a Markdown table for each earlier system: its own report, and our run.
 
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
+
+    Args:
+        fields: Which of `SYSTEM_COLUMNS`; all of them are too wide for a lesson.
 
     Raises:
         UserError: the folder of records is not there.
@@ -141,7 +144,8 @@ def systems_table() -> str:
         theirs = {"published": report.figures, "published_on": report.conditions}
         ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
         rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
-    return _markdown(SYSTEM_COLUMNS, rows)
+    columns = {field: SYSTEM_COLUMNS[field] for field in SYSTEM_COLUMNS if field in fields}
+    return _markdown(columns, rows)
 
 
 def _markdown(columns: Mapping[str, str], rows: Sequence[Row]) -> str:
