@@ -158,7 +158,8 @@ def _made(target: str) -> Any:
         return factory()
     except Exception as error:
         raise UserError(
-            f"{target} cannot be called: {_told(error)}: give a function that runs without arguments"
+            f"{target} cannot be called: {_told(error)}: give a function that runs without "
+            "arguments"
         ) from error
 
 
