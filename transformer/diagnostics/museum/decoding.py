@@ -5,6 +5,7 @@ Each class stands in place of the sound one that it inherits from: read it besid
 """
 
 import copy
+import dataclasses
 import math
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from transformer.attention import KeyValueCache
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import Hypothesis, length_penalty
-from transformer.diagnostics.adapter import Candidate
+from transformer.diagnostics.adapter import Adapter, Candidate
 from transformer.diagnostics.museum.masks import attend_to_padding
 from transformer.diagnostics.museum.sound import Setup
 from transformer.diagnostics.museum.specimen import Specimen, turned
@@ -24,21 +25,31 @@ from transformer.model import DecoderCache, Transformer
 
 
 class NotReordered(DecoderCache):
-    """Leaves each row its keys and values, whatever prefix it goes on from."""
+    """Leaves each beam its keys and values, whatever prefix it goes on from."""
+
+    beam_size = 1
+
+    def select(self, rows: Tensor) -> None:
+        """Drop the sentences that are done, and give each beam what stood in its place."""
+        if self.length == 0:
+            self.beam_size = len(rows) // len(rows.unique())
+            return
+        places = torch.arange(len(rows)) % self.beam_size
+        super().select(rows // self.beam_size * self.beam_size + places)
 
     def reorder(self, rows: Tensor) -> None:
         """Do nothing."""
 
-    def select(self, rows: Tensor) -> None:
-        """Repeat rows at the start, drop them at the end, and otherwise do nothing."""
-        if self.length == 0 or len(rows) < self.rows:
-            super().select(rows)
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        key = self.layers[0].self_attention.key
-        return 0 if key is None else len(key)
+class LeftBehind(Setup):
+    """Shows the laws how its cache is reordered: not at all."""
+
+    def adapter(self) -> Adapter:
+        """Give the cache back as it was."""
+        made = super().adapter()
+        assert made.cached is not None
+        as_it_was = dataclasses.replace(made.cached, reorder=lambda cache, rows: cache)
+        return made.replace(cached=as_it_was)
 
 
 class NewestAlone(KeyValueCache):
@@ -264,6 +275,7 @@ CACHES = (
         "cache_not_reordered",
         "beams go on from other prefixes, their keys and values stay behind",
         alter=turned(Transformer, CacheNotReordered),
+        setup=LeftBehind,
         trains=True,
         in_search=True,
     ),
