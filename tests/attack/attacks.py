@@ -1,6 +1,7 @@
 """What an attack is, and how it is judged."""
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -47,9 +48,11 @@ def fell(seen: str) -> Outcome:
 
 def is_refused(ended: Ended) -> bool:
     """Tell whether a process ended with status 2 and, last, the one line that says why."""
-    lines = ended.err.splitlines()  # a progress bar and warnings may stand before it
+    # Warnings may stand before it, and the bar of a download that was given up.
+    lines = re.sub(r"[^\n]*B/s\]", "", ended.err).splitlines()
     whys = [line for line in lines if line.startswith("error: ")]
-    return ended.status == 2 and whys == lines[-1:] and "Traceback" not in ended.err
+    said = len(whys) == 1 and whys == lines[-1:] and "Traceback" not in ended.err
+    return ended.status == 2 and said
 
 
 def judge(ended: Ended, equal: Callable[[], bool], what: str) -> Outcome:
