@@ -93,7 +93,7 @@ def _short(ids: Tensor) -> str:
 LAWS = (
     Law(
         name="targets_are_marked",
-        says="What the decoder reads begins with bos; what it shall say ends in eos.",
+        says="What the decoder reads begins with bos; what it is to say ends in eos.",
         means="a mark is missing: without bos nothing asks for the first word, without eos the "
         "model never learns to stop",
         look="at where the marks are added, and at what is cut off with [:-1] and [1:]",
@@ -103,7 +103,7 @@ LAWS = (
     ),
     Law(
         name="shifted_by_one",
-        says="At each place the model shall say the token after the one that it reads.",
+        says="The target at each position is the token after the one that is read there.",
         means="the target is not shifted (the model learns to copy its input), or twice",
         look="at where tgt_in and tgt_out are cut from the target",
         check=_shifted,
