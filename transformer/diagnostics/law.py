@@ -11,29 +11,21 @@ import torch
 from torch import Tensor
 
 from transformer.diagnostics.adapter import Adapter
-from transformer.diagnostics.report import Finding
+from transformer.diagnostics.report import Finding, Statement
 from transformer.diagnostics.untouched import in_double
 
 
 @dataclass(frozen=True, kw_only=True)
-class Law:
+class Law(Statement):
     """Something that holds for every sound encoder-decoder, and how to look whether it does.
 
     Attributes:
-        name: Short, with underscores.
-        says: The law in one sentence.
-        means: What it usually means when it is broken.
-        look: Where to look then.
         check: Tries it.
         needs: Attributes of the adapter without which it is not tried.
         compares: Whether it compares outputs, and so needs some that repeat.
         minute: Whether it trains, and so takes up to a minute.
     """
 
-    name: str
-    says: str
-    means: str
-    look: str
     check: Callable[["Subject"], Finding]
     needs: tuple[str, ...] = ()
     compares: bool = True

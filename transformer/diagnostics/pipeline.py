@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
-from transformer.diagnostics.report import Finding, not_tried
+from transformer.diagnostics.report import Finding, Statement, not_tried
 
 Pair = tuple[str, str]
 
@@ -55,22 +55,14 @@ class Pipeline:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineLaw:
+class PipelineLaw(Statement):
     """What holds for every sound pipeline; see `Law`.
 
     Attributes:
-        name: Short, with underscores.
-        says: The law in one sentence.
-        means: What it usually means when it is broken.
-        look: Where to look then.
         check: Tries it.
         needs: Attributes of the pipeline without which it is not tried.
     """
 
-    name: str
-    says: str
-    means: str
-    look: str
     check: Callable[[Pipeline], Finding]
     needs: tuple[str, ...]
 

@@ -1,7 +1,7 @@
 """Try every law on a model (not in the paper)."""
 
-import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ from transformer.diagnostics.adapter import Adapter
 from transformer.diagnostics.adapters import from_module
 from transformer.diagnostics.law import Law, Subject
 from transformer.diagnostics.laws import LAWS
-from transformer.diagnostics.report import Finding, Line, Report, Verdict, not_tried
+from transformer.diagnostics.report import Finding, Line, Report, Verdict, line_of, not_tried
 from transformer.diagnostics.untouched import untouched
 from transformer.support.errors import UserError
 
@@ -53,35 +53,24 @@ def diagnose(
     repeats = True
     for law in laws:
         on_law(law.name)
-        line = _tried(law, subject, minute, repeats)
+        line = line_of(law, partial(_tried, law, subject, minute, repeats))
         lines.append(line)
         if law.name == REPEATS:
             repeats = line.verdict == Verdict.KEPT
     return Report(tuple(lines), adapter.assumptions, subject.tolerance)
 
 
-def _tried(law: Law, subject: Subject, minute: bool, repeats: bool) -> Line:
+def _tried(law: Law, subject: Subject, minute: bool, repeats: bool) -> Finding:
     """Try one law, and leave the model as it was."""
-    began = time.perf_counter()
     adapter = subject.adapter
     missing = [name for name in law.needs if getattr(adapter, name) is None]
     if missing:
-        finding = not_tried(f"the adapter has no {' and no '.join(missing)}")
-    elif law.minute and not minute:
-        finding = not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
-    elif law.compares and not repeats:
-        finding = not_tried("outputs that do not repeat cannot be compared: see `repeats`")
-    else:
-        finding = _checked(law, subject)
-    return Line(
-        law=law.name,
-        says=law.says,
-        verdict=finding.verdict,
-        seen=finding.seen,
-        means=law.means,
-        look=law.look,
-        seconds=time.perf_counter() - began,
-    )
+        return not_tried(f"the adapter has no {' and no '.join(missing)}")
+    if law.minute and not minute:
+        return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
+    if law.compares and not repeats:
+        return not_tried("outputs that do not repeat cannot be compared: see `repeats`")
+    return _checked(law, subject)
 
 
 def _checked(law: Law, subject: Subject) -> Finding:

@@ -1,11 +1,11 @@
 """Try every law of data and scores on a pipeline (not in the paper)."""
 
-import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from transformer.diagnostics.laws import scores, text
 from transformer.diagnostics.pipeline import Pipeline, PipelineLaw, missing
-from transformer.diagnostics.report import Finding, Line, Report, not_tried
+from transformer.diagnostics.report import Finding, Report, line_of, not_tried
 
 PIPELINE_LAWS: tuple[PipelineLaw, ...] = (*scores.LAWS, *text.LAWS)
 
@@ -26,26 +26,15 @@ def diagnose_pipeline(
     lines = []
     for law in laws:
         on_law(law.name)
-        lines.append(_tried(law, pipeline))
+        lines.append(line_of(law, partial(_tried, law, pipeline)))
     return Report(tuple(lines))
 
 
-def _tried(law: PipelineLaw, pipeline: Pipeline) -> Line:
-    began = time.perf_counter()
-    finding = missing(pipeline, law.needs) or _checked(law, pipeline)
-    return Line(
-        law=law.name,
-        says=law.says,
-        verdict=finding.verdict,
-        seen=finding.seen,
-        means=law.means,
-        look=law.look,
-        seconds=time.perf_counter() - began,
-    )
-
-
-def _checked(law: PipelineLaw, pipeline: Pipeline) -> Finding:
+def _tried(law: PipelineLaw, pipeline: Pipeline) -> Finding:
     """Run the check; what somebody's code raises is a reason, never a traceback."""
+    lacking = missing(pipeline, law.needs)
+    if lacking:
+        return lacking
     try:
         return law.check(pipeline)
     except Exception as error:  # whatever somebody's pipeline raises

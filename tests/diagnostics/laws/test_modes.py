@@ -9,6 +9,7 @@ from transformer.diagnostics import Verdict
 from transformer.diagnostics.museum.layers import NeverDropped, hide_layers
 from transformer.diagnostics.museum.specimen import turn, turned
 from transformer.model import Transformer
+from transformer.support.dropout import Dropout
 
 REPEATS, DROPS = "repeats", "dropout_in_training"
 
@@ -19,14 +20,14 @@ def test_kept_by_a_sound_model(name: str, pre_norm: bool) -> None:
     assert tried(small(pre_norm=pre_norm), name).verdict == Verdict.KEPT
 
 
-class Functional(nn.Dropout):
+class Functional(Dropout):
     """Drops whatever the mode."""
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         return nn.functional.dropout(hidden, self.p)
 
 
-@pytest.mark.parametrize("fault", [turned(nn.Dropout, Functional), hide_layers])
+@pytest.mark.parametrize("fault", [turned(Dropout, Functional), hide_layers])
 def test_dropout_in_evaluation_is_found(fault: Callable[[Transformer], None]) -> None:
     adapter = small(dropout=0.3)
     assert isinstance(adapter.module, Transformer)
@@ -49,7 +50,7 @@ def test_logits_that_are_no_numbers_are_found() -> None:
 def test_dropout_that_does_nothing_is_found() -> None:
     adapter = small()
     assert adapter.module is not None
-    turn(adapter.module, nn.Dropout, NeverDropped)
+    turn(adapter.module, Dropout, NeverDropped)
     line = tried(adapter, DROPS)
     assert line.verdict == Verdict.BROKEN
     assert line.seen == "with dropout of up to 0.1 the logits of 8 passes are equal"

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformer.diagnostics.museum.specimen import Specimen, turn, turned
 from transformer.layers import FeedForward, Residual
 from transformer.model import Transformer
+from transformer.support.dropout import Dropout
 
 
 class NormOverTime(nn.LayerNorm):
@@ -74,7 +75,7 @@ class AlwaysDropped(Residual):
         return hidden if self.pre_norm else self.norm(hidden)
 
 
-class NeverDropped(nn.Dropout):
+class NeverDropped(Dropout):
     """Is made, and gives back what it is given."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -119,8 +120,8 @@ def hide_layers(model: Transformer) -> None:
 
 def forget_embedding_dropout(model: Transformer) -> None:
     """Never apply the dropout that the embeddings have."""
-    turn(model.src_embedding, nn.Dropout, NeverDropped)
-    turn(model.tgt_embedding, nn.Dropout, NeverDropped)
+    turn(model.src_embedding, Dropout, NeverDropped)
+    turn(model.tgt_embedding, Dropout, NeverDropped)
 
 
 def _specimen(name: str, about: str, **rest: Any) -> Specimen:
@@ -176,7 +177,7 @@ SPECIMENS = (
     _specimen(
         "dropout_never_called",
         "no dropout layer is called",
-        alter=turned(nn.Dropout, NeverDropped),
+        alter=turned(Dropout, NeverDropped),
     ),
     _specimen(
         "embedding_dropout_never_called",
