@@ -312,7 +312,7 @@ def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0, or none"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0"),
         ({"learning_rate": float("inf")}, "learning_rate is inf"),
         ({"batch_sentences": 0}, "batch_sentences is 0: give 1 or more"),
     ],

@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.support.dropout import Dropout
+
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -103,7 +105,7 @@ class MultiHeadAttention(nn.Module):
         self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.value_projection = nn.Linear(d_model, num_heads * d_v, bias)
         self.output_projection = nn.Linear(num_heads * d_v, d_model, bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,

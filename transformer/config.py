@@ -5,7 +5,6 @@ The named recipes are in `transformer/recipes/named.py`.
 """
 
 import dataclasses
-import math
 import typing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +16,7 @@ from transformer.support.settings import (
     parse,
     require,
     require_fraction,
+    require_number,
     require_positive,
     settle_types,
 )
@@ -55,6 +55,13 @@ class Decay(StrEnum):
 
     INVERSE_SQRT = "inverse_sqrt"  # §5.3: with the inverse square root of the step
     LINEAR = "linear"  # not in the paper: in a straight line, to 0 at the last step
+
+
+class Optimizer(StrEnum):
+    """What turns gradients into updates."""
+
+    ADAM = "adam"  # §5.3
+    MUON = "muon"  # not in the paper: on hidden matrices, Adam on all else
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +249,8 @@ class TrainingConfig:
         warmup_steps: Steps of rising rate.
         decay: How the rate falls afterwards. With the paper's, more steps can be added to a run
             later; a straight line to 0 is drawn for so many steps and no other number.
+        optimizer: Adam, the paper's, or Muon (see `training.optimizers`).
+        muon_rate_factor: Muon's learning rate as a multiple of Adam's.
         beta1, beta2, epsilon: Adam's (§5.3).
         weight_decay: Decoupled (AdamW); 0, the paper's, makes it plain Adam.
         label_smoothing: Probability moved away from the true type (§5.4).
@@ -264,6 +273,8 @@ class TrainingConfig:
     learning_rate_factor: float = 1.0
     warmup_steps: int = 4000
     decay: Decay = Decay.INVERSE_SQRT
+    optimizer: Optimizer = Optimizer.ADAM
+    muon_rate_factor: float = 1.0
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9
@@ -284,14 +295,11 @@ class TrainingConfig:
         intervals = ("report_every", "validate_every", "average_last")
         require_positive(self, *counts, *intervals)
         require_fraction(self, "label_smoothing", "beta1", "beta2")
-        for name in ("learning_rate_factor", "epsilon"):
-            value = getattr(self, name)
-            require(0 < value < math.inf, f"{name} is {value}: give a number above 0")
-        if self.learning_rate is not None:
-            require(
-                0 < self.learning_rate < math.inf,
-                f"learning_rate is {self.learning_rate}: give a number above 0, or none",
-            )
+        require_number(self, "learning_rate", "learning_rate_factor", "muon_rate_factor", "epsilon")
+        require_number(self, "weight_decay", "clip_norm", "patience", zero=True)
+        if self.muon_rate_factor != 1.0:
+            message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
+            require(self.optimizer == Optimizer.MUON, message)
         if self.decay == Decay.LINEAR:
             require(
                 self.learning_rate is None,
@@ -301,9 +309,6 @@ class TrainingConfig:
                 self.warmup_steps < self.steps,
                 f"warmup_steps {self.warmup_steps} leave no step to decay: give under {self.steps}",
             )
-        for name in ("weight_decay", "clip_norm", "patience"):
-            value = getattr(self, name)
-            require(0 <= value < math.inf, f"{name} is {value}: give 0 or more")
         require(self.patience <= MOST, f"patience is {self.patience}: give {MOST:,} or less")
         require(
             0 <= self.seed < 2**63,

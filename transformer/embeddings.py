@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import SPECIAL_TOKENS, ModelConfig, Positions
+from transformer.support.dropout import Dropout
 from transformer.support.errors import UserError
 
 
@@ -54,7 +55,7 @@ class Embedding(nn.Module):
         else:
             table = sinusoidal_positions(config.max_len, config.d_model)
             self.register_buffer("sinusoids", table, persistent=False)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """Embed tokens that stand at positions start, start + 1, ...

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import ModelConfig
+from transformer.support.dropout import Dropout
 
 
 class FeedForward(nn.Module):
@@ -19,7 +20,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
@@ -40,7 +41,7 @@ class Residual(nn.Module):
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.pre_norm = pre_norm
 
     def before(self, hidden: Tensor) -> Tensor:

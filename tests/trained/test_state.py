@@ -7,50 +7,59 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from transformer.config import Optimizer, TrainingConfig
 from transformer.support.errors import UserError
 from transformer.trained.checkpoint import load_tensors, save_tensors
 from transformer.trained.state import load_state, restore, save_state
+from transformer.training.optimizers import make_optimizers, set_rate
+
+Optimizers = tuple[torch.optim.Optimizer, ...]
+ADAM = TrainingConfig(learning_rate=0.1)
+MUON = TrainingConfig(learning_rate=0.1, optimizer=Optimizer.MUON)
 
 
-def parts(seed: int) -> tuple[nn.Module, torch.optim.Optimizer]:
+def parts(seed: int, config: TrainingConfig = ADAM) -> tuple[nn.Module, Optimizers]:
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.5), nn.Linear(5, 2))
-    return model, torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
+    return model, make_optimizers(model, config)
 
 
-def learn(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    optimizer.zero_grad()
+def learn(model: nn.Module, optimizers: Optimizers) -> None:
+    model.zero_grad()
     model(torch.rand(7, 3)).square().sum().backward()
-    optimizer.step()
+    set_rate(optimizers, 0.1)
+    for optimizer in optimizers:
+        optimizer.step()
 
 
-def test_the_whole_state_comes_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", [ADAM, MUON])
+def test_the_whole_state_comes_back(tmp_path: Path, config: TrainingConfig) -> None:
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
-    model, optimizer = parts(seed=3)
-    learn(model, optimizer)
-    save_state(path, model, optimizer, cpu, progress={"step": 1})
-    learn(model, optimizer)
-    other, other_optimizer = parts(seed=5)
+    model, optimizers = parts(3, config)
+    learn(model, optimizers)
+    save_state(path, model, optimizers, cpu, progress={"step": 1})
+    learn(model, optimizers)
+    other, other_optimizers = parts(5, config)
     tensors, about = load_state(path)
-    restore(tensors, other, other_optimizer, cpu, path, steps=1)
+    restore(tensors, other, other_optimizers, cpu, path, steps=1)
     assert about == {"progress": {"step": 1}}
-    learn(other, other_optimizer)
+    learn(other, other_optimizers)
     pairs = zip(model.parameters(), other.parameters(), strict=True)
     assert all(torch.equal(one, two) for one, two in pairs)
-    assert torch.equal(torch.rand(3), _after_two_steps())
+    assert torch.equal(torch.rand(3), _after_two_steps(config))
 
 
-def _after_two_steps() -> torch.Tensor:
-    model, optimizer = parts(seed=3)
-    learn(model, optimizer)
-    learn(model, optimizer)
+def _after_two_steps(config: TrainingConfig) -> torch.Tensor:
+    model, optimizers = parts(3, config)
+    learn(model, optimizers)
+    learn(model, optimizers)
     return torch.rand(3)
 
 
 def test_state_before_the_first_step(tmp_path: Path) -> None:
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
-    model, optimizer = parts(seed=3)
-    save_state(path, model, optimizer, cpu)
+    model, optimizers = parts(seed=3)
+    save_state(path, model, optimizers, cpu)
     restore(load_state(path)[0], *parts(seed=5), cpu, path, steps=0)
 
 
@@ -99,8 +108,8 @@ DAMAGES: dict[str, tuple[Change, str]] = {
 }
 
 
-def state_of(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    save_state(path, model, optimizer, torch.device("cpu"))
+def state_of(path: Path, model: nn.Module, optimizers: Optimizers) -> dict[str, Tensor]:
+    save_state(path, model, optimizers, torch.device("cpu"))
     return {name: tensor.clone() for name, tensor in load_tensors(path)[0].items()}
 
 
@@ -108,25 +117,25 @@ def state_of(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> 
 def test_nothing_is_restored_of_a_state_that_does_not_fit(tmp_path: Path, damage: str) -> None:
     # A moment that is too short was written past its end: the process died.
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
-    model, optimizer = parts(seed=3)
-    learn(model, optimizer)
+    model, optimizers = parts(seed=3)
+    learn(model, optimizers)
     change, message = DAMAGES[damage]
-    tensors = state_of(path, model, optimizer)
+    tensors = state_of(path, model, optimizers)
     change(tensors)
-    other, other_optimizer = parts(seed=5)
-    learn(other, other_optimizer)
-    before = state_of(path, other, other_optimizer)
+    other, other_optimizers = parts(seed=5)
+    learn(other, other_optimizers)
+    before = state_of(path, other, other_optimizers)
     with pytest.raises(UserError, match=f"last.safetensors .*{message}"):
-        restore(tensors, other, other_optimizer, cpu, path, steps=1)
-    after = state_of(path, other, other_optimizer)
+        restore(tensors, other, other_optimizers, cpu, path, steps=1)
+    after = state_of(path, other, other_optimizers)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
 def test_a_state_without_its_optimizer_is_not_begun_anew(tmp_path: Path) -> None:
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
-    model, optimizer = parts(seed=3)
-    learn(model, optimizer)
-    tensors = state_of(path, model, optimizer)
+    model, optimizers = parts(seed=3)
+    learn(model, optimizers)
+    tensors = state_of(path, model, optimizers)
     none = {name: tensor for name, tensor in tensors.items() if "optimizer" not in name}
     with pytest.raises(UserError, match="has no moments of the optimizer: put the run's own"):
         restore(none, *parts(seed=5), cpu, path, steps=1)
@@ -134,9 +143,9 @@ def test_a_state_without_its_optimizer_is_not_begun_anew(tmp_path: Path) -> None
 
 def test_a_state_with_one_parameters_moments_lost(tmp_path: Path) -> None:
     path = tmp_path / "last.safetensors"
-    model, optimizer = parts(seed=3)
-    learn(model, optimizer)
-    save_state(path, model, optimizer, torch.device("cpu"))
+    model, optimizers = parts(seed=3)
+    learn(model, optimizers)
+    save_state(path, model, optimizers, torch.device("cpu"))
     tensors, about = load_tensors(path)
     some = {name: tensor for name, tensor in tensors.items() if "optimizer/2" not in name}
     save_tensors(path, some, **about)
@@ -147,14 +156,27 @@ def test_a_state_with_one_parameters_moments_lost(tmp_path: Path) -> None:
 def test_a_parameter_that_no_loss_depends_on_has_no_moments(tmp_path: Path) -> None:
     path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
 
-    def with_one_idle() -> tuple[nn.Module, torch.optim.Optimizer]:
+    def with_one_idle() -> tuple[nn.Module, Optimizers]:
         model, _ = parts(seed=3)
         model.idle = nn.Parameter(torch.ones(7))
-        return model, torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
+        return model, make_optimizers(model, ADAM)
 
-    model, optimizer = with_one_idle()
-    learn(model, optimizer)
-    save_state(path, model, optimizer, cpu)
-    other, other_optimizer = with_one_idle()
-    restore(load_state(path)[0], other, other_optimizer, cpu, path, steps=1)
-    assert len(other_optimizer.state_dict()["state"]) == 4
+    model, optimizers = with_one_idle()
+    learn(model, optimizers)
+    save_state(path, model, optimizers, cpu)
+    other, other_optimizers = with_one_idle()
+    restore(load_state(path)[0], other, other_optimizers, cpu, path, steps=1)
+    assert len(other_optimizers[0].state_dict()["state"]) == 4
+
+
+def test_a_state_of_another_optimizer_is_refused(tmp_path: Path) -> None:
+    path, cpu = tmp_path / "last.safetensors", torch.device("cpu")
+    tensors = state_of(path, *_learned(MUON))
+    with pytest.raises(UserError, match="optimizer/2/exp_avg is missing"):
+        restore(tensors, *parts(seed=5), cpu, path, steps=1)
+
+
+def _learned(config: TrainingConfig) -> tuple[nn.Module, Optimizers]:
+    model, optimizers = parts(3, config)
+    learn(model, optimizers)
+    return model, optimizers

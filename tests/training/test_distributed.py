@@ -208,6 +208,7 @@ def test_a_killed_process_ends_all_with_one_line(
 def test_ctrl_c_or_a_request_to_end_keeps_everything(
     training: "subprocess.Popen[str]", tmp_path: Path, number: signal.Signals
 ) -> None:
+    time.sleep(0.5)  # some steps on
     training.send_signal(number)
     out, err = training.communicate(timeout=100)
     said = [line for line in out.splitlines() if line.startswith("stopped")]

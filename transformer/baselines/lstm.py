@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformer.attention import AttentionMaps, evaluating, scaled_dot_product_attention
 from transformer.config import RecurrentConfig
 from transformer.masks import padding_mask
+from transformer.support.dropout import Dropout
 
 
 class State(NamedTuple):
@@ -67,7 +68,7 @@ class Recurrent(nn.Module):
         memory_size = 2 * size if config.attention else 0
         self.src_embedding = nn.Embedding(src_vocab_size, width)
         self.tgt_embedding = nn.Embedding(tgt_vocab_size, width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.LSTM(width, size, batch_first=True, bidirectional=config.attention)
         self.decoder = nn.LSTMCell(width + memory_size, size)
         if config.attention:

@@ -3,6 +3,7 @@
 Every refusal is a `UserError` that names the field, the value and what to give instead.
 """
 
+import math
 import typing
 from enum import StrEnum
 from typing import Any
@@ -91,6 +92,20 @@ def require_positive(config: object, *names: str, most: int = MOST) -> None:
         if value is not None:
             require(value >= 1, f"{name} is {_show(value)}: give 1 or more")
             require(value <= most, f"{name} is {_show(value)}: give {most:,} or less")
+
+
+def require_number(config: object, *names: str, zero: bool = False) -> None:
+    """Refuse a field of these that is not finite and above 0; None passes, and 0 if `zero`.
+
+    Raises:
+        UserError: one is.
+    """
+    for name in names:
+        value = getattr(config, name)
+        if value is not None:
+            wanted = "0 or more" if zero else "a number above 0"
+            within = 0 < value < math.inf or (zero and value == 0)
+            require(within, f"{name} is {value}: give {wanted}")
 
 
 def require_fraction(config: object, *names: str) -> None:

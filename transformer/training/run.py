@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.config import Decay, TrainingConfig
+from transformer.config import Decay, Optimizer, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
 from transformer.trained import checkpoint
@@ -32,6 +32,9 @@ from transformer.training.distributed import ALONE, Processes
 from transformer.training.loss import validation_loss
 from transformer.training.schedule import free_setting
 from transformer.training.updates import Updates
+
+# Settings that an earlier version's checkpoint does not name: it knew these values alone.
+EARLIER = {"decay": Decay.INVERSE_SQRT, "optimizer": Optimizer.ADAM, "muon_rate_factor": 1.0}
 
 
 @dataclass
@@ -88,10 +91,10 @@ class Run:
         settings = about.get("settings")
         if not isinstance(settings, dict):
             raise UserError(f"{folder.last} says no settings: put the run's own file back")
-        settings = {"decay": Decay.INVERSE_SQRT} | settings  # the only one of an earlier version
+        settings = EARLIER | settings
         checkpoint.require_same(settings, self.settings, free=free_setting(self.config))
         saved = read_progress(about.get("progress"), folder.last)
-        parts = self.model, self.updates.optimizer, self.device
+        parts = self.model, self.updates.optimizers, self.device
         restore(tensors, *parts, folder.last, steps=saved.step)
         vars(progress).update(vars(saved))
         if progress.step > self.config.steps:
@@ -240,7 +243,7 @@ class Run:
         self.read_losses()  # which refuses weights that went astray
         self.progress.seconds = self.seconds
         about: dict[str, Any] = {"progress": vars(self.progress), "settings": self.settings}
-        parts = self.model, self.updates.optimizer, self.device
+        parts = self.model, self.updates.optimizers, self.device
         self.processes.once(lambda: save_state(self.folder.last, *parts, **about))
         self.saved_step = self.progress.step
 

@@ -1,4 +1,4 @@
-"""Updates of the weights: the loss, Adam, and the learning rate of each step (§5.3, §5.4).
+"""Updates of the weights: the loss, and the learning rate of each step (§5.3, §5.4).
 
 Not in the paper: clipping, weight decay, and several batches for one update.
 """
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
 
 from transformer.config import Decay, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.training.distributed import Processes
 from transformer.training.loss import batch_loss
+from transformer.training.optimizers import make_optimizers, set_rate
 from transformer.training.schedule import learning_rate, linear_decay_rate
 
 
@@ -31,7 +31,7 @@ class Updates:
         processes: Those that share each step's batches.
 
     Attributes:
-        optimizer: Adam (§5.3), AdamW where there is weight decay.
+        optimizers: Adam alone (§5.3), or Adam and Muon.
     """
 
     def __init__(
@@ -44,14 +44,7 @@ class Updates:
     ) -> None:
         self.model, self.config, self.d_model, self.device = model, config, d_model, device
         self.processes, self.wrapped = processes, processes.wrap(model)
-        self.optimizer = AdamW(
-            model.parameters(),
-            lr=0.0,
-            betas=(config.beta1, config.beta2),
-            eps=config.epsilon,
-            weight_decay=config.weight_decay,
-            fused=True,
-        )
+        self.optimizers = make_optimizers(model, config)
         self._unread: list[tuple[int, Tensor, Tensor]] = []  # step, sum of the loss, norm
 
     def rate(self, step: int) -> float:
@@ -76,7 +69,7 @@ class Updates:
         """
         tokens = sum(batch.num_tgt_tokens for batch in group)
         nll = torch.zeros((), device=self.device)
-        self.optimizer.zero_grad()
+        self.model.zero_grad()
         self.processes.seed(self.config.seed, step)
         share = self.processes.share(group)
         for number, batch in enumerate(share, start=1):
@@ -87,9 +80,9 @@ class Updates:
             nll += sums.nll
         limit = self.config.clip_norm or math.inf
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        for settings in self.optimizer.param_groups:
-            settings["lr"] = self.rate(step)
-        self.optimizer.step()
+        set_rate(self.optimizers, self.rate(step))
+        for optimizer in self.optimizers:
+            optimizer.step()
         self._unread.append((step, nll, norm))
         return tokens
 
