@@ -23,10 +23,17 @@ from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
+GROUP = 64  # types that are compared with each other first, when the best of all are looked for
+FEW = 3  # rows in which it is as quick to look at every type
 
 
 class EncoderDecoder(Protocol):
-    """What a model must offer to be searched."""
+    """What a model must offer to be searched.
+
+    Its `decode` is given a memory and a mask with a row for each row of `tgt_in`; one with a true
+    attribute `beams_share_memory` is given a row for each source, and finds as many prefixes of
+    each source side by side in `tgt_in`.
+    """
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Read sources (batch, src_len) into a memory whose first axis is the batch."""
@@ -68,80 +75,88 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
 
 
 class _Decoder:
-    """Steps a model through target positions, with or without a cache."""
+    """Steps a model through target positions, with or without a cache.
 
-    def __init__(self, model: EncoderDecoder, src: Tensor, use_cache: bool) -> None:
+    Args:
+        model: In evaluation mode.
+        src: Source ids, (sources, src_len).
+        use_cache: Whether to keep keys and values from step to step.
+        beam_size: Prefixes of each source, side by side in the batch.
+    """
+
+    def __init__(
+        self, model: EncoderDecoder, src: Tensor, use_cache: bool, beam_size: int = 1
+    ) -> None:
         self.model = model
         self.src_mask = padding_mask(src)
         self.memory = model.encode(src, self.src_mask)
         self.cache = model.new_cache() if use_cache else None
+        self.never = torch.tensor([PAD_ID, BOS_ID], device=src.device)
+        self.shared = beam_size if getattr(model, "beams_share_memory", False) else 1
+        if self.shared < beam_size:
+            self.memory = self.memory.repeat_interleave(beam_size, dim=0)
+            self.src_mask = self.src_mask.repeat_interleave(beam_size, dim=0)
 
-    def next_log_probs(self, prefix: Tensor) -> Tensor:
-        """Score the token after each prefix: (batch, tgt_len) -> (batch, vocab_size)."""
-        new = prefix if self.cache is None else prefix[:, -1:]
-        logits = self.model.decode(new, self.memory, self.src_mask, self.cache)
+    def next_log_probs(self, prefixes: list[list[int]]) -> Tensor:
+        """Score the token after each prefix: (batch, vocab_size)."""
+        new = prefixes if self.cache is None else [prefix[-1:] for prefix in prefixes]
+        tgt_in = torch.tensor(new, device=self.memory.device)
+        logits = self.model.decode(tgt_in, self.memory, self.src_mask, self.cache)
         log_probs = logits[:, -1].float().log_softmax(dim=-1)
-        log_probs[:, [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
-        return log_probs
+        return log_probs.index_fill_(1, self.never, -torch.inf)  # no sentence holds these
 
-    def select(self, rows: Tensor) -> None:
-        """Keep or repeat rows of the batch, (new_batch,): each prefix with its source."""
-        self.memory, self.src_mask = self.memory[rows], self.src_mask[rows]
+    def select(self, rows: list[int]) -> None:
+        """Go on with these rows of the batch: with all the prefixes of a source, or none."""
+        kept = torch.tensor(rows, dtype=torch.long, device=self.memory.device)
+        sources = kept[:: self.shared] // self.shared
+        self.memory, self.src_mask = self.memory[sources], self.src_mask[sources]
         if self.cache is not None:
-            self.cache.select(rows)
+            self.cache.select(kept)
 
-    def reorder(self, rows: Tensor) -> None:
-        """Put other prefixes of the same sources in the rows' places, (batch,)."""
-        if self.cache is not None:
-            self.cache.reorder(rows)
-
-
-def _check_beam_size(beam_size: int) -> None:
-    """Refuse what is no beam."""
-    if not 1 <= beam_size <= MOST_BEAM_SIZE:
-        size = "small" if beam_size < 1 else "large"
-        raise UserError(f"beam size {beam_size} is too {size}: give 1 to {MOST_BEAM_SIZE}")
+    def reorder(self, rows: list[int]) -> None:
+        """Put other prefixes of the same sources in the rows' places."""
+        if self.cache is not None and rows != list(range(len(rows))):
+            self.cache.reorder(torch.tensor(rows, device=self.memory.device))
 
 
-def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> Tensor:
+def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> list[int]:
     """Count each source's real tokens, eos included, and add what a target may have more."""
     limits = (src != PAD_ID).sum(dim=1) + extra_length
-    return limits if max_len is None else limits.clamp(max=max_len)
+    return (limits if max_len is None else limits.clamp(max=max_len)).tolist()
 
 
-def _best_continuations(
-    scores: Tensor, log_probs: Tensor, number: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Take each sentence's best prefixes that are a token longer.
+def best_tokens(log_probs: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """Find the most probable tokens, the first of equals first if it is one.
+
+    The best lie in the groups of types that have the best maxima: it is much cheaper to find
+    maxima than to sort.
 
     Args:
-        scores: Sums of log probabilities, (sentences, beam_size).
-        log_probs: Of each prefix's next token, (sentences * beam_size, vocab_size).
-        number: How many.
+        log_probs: (batch, vocab_size)
+        number: How many; all of them, if there are fewer.
 
     Returns:
-        Their scores, the best first; the prefix that each continues, 0 to beam_size - 1; and its
-        new token: (sentences, number) each.
+        Their log probabilities, the best first, and their ids: (batch, number) each.
     """
-    totals = scores[:, :, None] + log_probs.unflatten(0, scores.shape)
-    best, flat = totals.flatten(start_dim=1).topk(number)  # of beam_size * vocab_size
-    return best, flat // totals.shape[2], flat % totals.shape[2]
+    vocab_size = log_probs.shape[1]
+    groups, rest = divmod(vocab_size, GROUP)
+    if groups <= number or len(log_probs) <= FEW:
+        return _largest(log_probs, min(number, vocab_size))
+    maxima = log_probs[:, : vocab_size - rest].unflatten(1, (groups, GROUP)).amax(dim=2)
+    first = _largest(maxima, number)[1] * GROUP  # of each of the best groups, (batch, number)
+    offsets = torch.arange(GROUP, device=log_probs.device)
+    ids = (first[:, :, None] + offsets).flatten(start_dim=1)
+    if rest:
+        others = offsets[:rest] + (vocab_size - rest)
+        ids = torch.cat((ids, others.expand(len(ids), -1)), dim=1)
+    best, places = _largest(log_probs.gather(1, ids), number)
+    return best, ids.gather(1, places)
 
 
-def _as_they_stand(prefixes: Tensor, scores: Tensor, alpha: float) -> list[Hypothesis]:
-    """Make unfinished hypotheses of one sentence's prefixes that have a probability above 0.
-
-    Args:
-        prefixes: Ids with bos, (beam_size, tgt_len).
-        scores: Sums of log probabilities, (beam_size,).
-        alpha: Of the length penalty.
-    """
-    penalty = length_penalty(prefixes.shape[1] - 1, alpha)
-    return [
-        Hypothesis(ids, score / penalty, finished=False)
-        for ids, score in zip(prefixes[:, 1:].tolist(), scores.tolist(), strict=True)
-        if score != -torch.inf
-    ]
+def _largest(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """Give the largest values of each row and their places, (batch, number) each."""
+    found = values.max(dim=1, keepdim=True) if number == 1 else values.topk(number)
+    return found[0], found[1]
 
 
 @torch.inference_mode()
@@ -168,33 +183,106 @@ def greedy_search(
         One hypothesis a sentence; its score has no length penalty.
     """
     decoder = _Decoder(model, src, use_cache)
-    limits = _length_limits(src, extra_length, max_len).tolist()
-    found: list[Hypothesis | None] = [None] * len(src)
+    limits = _length_limits(src, extra_length, max_len)
+    prefixes = [[BOS_ID] for _ in limits]
+    scores = [0.0] * len(src)
+    found: dict[int, bool] = {}  # whether it ends in eos, by sentence
     sentence = list(range(len(src)))  # which sentence each row of the batch is
-    prefix = src.new_full((len(src), 1), BOS_ID)
-    scores = torch.zeros(len(src), device=src.device)
     while sentence:
-        best, token = decoder.next_log_probs(prefix).max(dim=-1)
-        longer = torch.cat((prefix, token[:, None]), dim=1)  # (sentences, tgt_len + 1)
-        totals = scores + best
-        ends, stuck = (token == EOS_ID).tolist(), best.isneginf().tolist()
-        alive = []
-        for row, index in enumerate(sentence):
-            if stuck[row]:  # no token can follow
-                found[index] = Hypothesis(prefix[row, 1:].tolist(), scores[row].item(), False)
-            elif ends[row]:
-                found[index] = Hypothesis(prefix[row, 1:].tolist(), totals[row].item(), True)
-            elif longer.shape[1] > limits[index]:
-                found[index] = Hypothesis(longer[row, 1:].tolist(), totals[row].item(), False)
-            else:
-                alive.append(row)
-        prefix, scores = longer, totals
+        best, token = best_tokens(
+            decoder.next_log_probs([prefixes[index] for index in sentence]), 1
+        )
+        for index, log_prob, new in zip(
+            sentence, best[:, 0].tolist(), token[:, 0].tolist(), strict=True
+        ):
+            if log_prob == -torch.inf:  # no token can follow
+                found[index] = False
+                continue
+            scores[index] += log_prob
+            if new == EOS_ID:
+                found[index] = True
+                continue
+            prefixes[index].append(new)
+            if len(prefixes[index]) > limits[index]:
+                found[index] = False
+        alive = [row for row, index in enumerate(sentence) if index not in found]
         if len(alive) < len(sentence):
-            rows = torch.tensor(alive, dtype=torch.long, device=src.device)
-            prefix, scores = prefix[rows], scores[rows]
-            decoder.select(rows)
+            decoder.select(alive)
             sentence = [sentence[row] for row in alive]
-    return [hypothesis for hypothesis in found if hypothesis is not None]
+    return [
+        Hypothesis(prefix[1:], score, found[index])
+        for index, (prefix, score) in enumerate(zip(prefixes, scores, strict=True))
+    ]
+
+
+class _Beam:
+    """The search for one sentence's translation.
+
+    Args:
+        size: Prefixes that are followed side by side.
+        limit: Most tokens of a target.
+        alpha: Of the length penalty.
+    """
+
+    def __init__(self, size: int, limit: int, alpha: float) -> None:
+        self.size, self.limit, self.alpha = size, limit, alpha
+        self.prefixes = [[BOS_ID]] * size
+        # All prefixes are the same at first: one of them counts.
+        self.scores = [0.0] + [-torch.inf] * (size - 1)  # sums of log probabilities
+        self.found: list[Hypothesis] = []
+        self.done = False
+
+    def extend(self, scores: list[float], origins: list[int], tokens: list[int]) -> list[int]:
+        """Go a token further.
+
+        Args:
+            scores: Of the best 2 x size continuations, the best first.
+            origins: The prefix that each continues, 0 to size - 1.
+            tokens: What each adds.
+
+        Returns:
+            Which prefix each of the new ones continues.
+        """
+        penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
+        if scores[0] == -torch.inf:  # no token can follow
+            self._stop()
+            return list(range(self.size))
+        living = []
+        for rank, (score, origin, token) in enumerate(zip(scores, origins, tokens, strict=True)):
+            if token != EOS_ID:
+                living.append((score, origin, token))
+            elif rank < self.size and score != -torch.inf:
+                ids = self.prefixes[origin][1:]
+                self.found.append(Hypothesis(ids, score / penalty, finished=True))
+        living = _in_place(living[: self.size])
+        self.scores = [score for score, _, _ in living]
+        self.prefixes = [[*self.prefixes[origin], token] for _, origin, token in living]
+        if len(self.found) >= self.size or max(self.scores) == -torch.inf:
+            self.done = True
+        elif len(self.prefixes[0]) > self.limit:
+            self._stop()
+        return [origin for _, origin, _ in living]
+
+    def _stop(self) -> None:
+        """Take the prefixes as they stand, those that have a probability above 0."""
+        penalty = length_penalty(len(self.prefixes[0]) - 1, self.alpha)
+        self.found += [
+            Hypothesis(prefix[1:], score / penalty, finished=False)
+            for prefix, score in zip(self.prefixes, self.scores, strict=True)
+            if score != -torch.inf
+        ]
+        self.done = True
+
+    def best(self) -> list[Hypothesis]:
+        """Give the hypotheses, the best first, unfinished ones last."""
+        return sorted(self.found, key=lambda h: (not h.finished, -h.score))[: self.size]
+
+
+def _in_place(living: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+    """Order continuations so that each prefix's best one takes its place: no cache is moved."""
+    placed: dict[int, tuple[float, int, int]] = {}
+    others = [each for each in living if placed.setdefault(each[1], each) is not each]
+    return [placed[place] if place in placed else others.pop() for place in range(len(living))]
 
 
 @torch.inference_mode()
@@ -233,41 +321,45 @@ def beam_search(
     """
     if not 1 <= beam_size <= MOST_BEAM_SIZE:
         raise UserError(f"beam size {beam_size} is out of range: give 1 to {MOST_BEAM_SIZE}")
-    decoder = _Decoder(model, src, use_cache)
-    decoder.select(torch.arange(len(src), device=src.device).repeat_interleave(beam_size))
-    limits = _length_limits(src, extra_length, max_len).tolist()
-    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
-    sentence = list(range(len(src)))  # which sentence each row of `scores` is
-    prefix = src.new_full((len(src), beam_size, 1), BOS_ID)  # (sentences, beam_size, tgt_len)
-    scores = torch.full((len(src), beam_size), -torch.inf, device=src.device)
-    scores[:, 0] = 0.0  # all prefixes are the same at first: let one of them count
-    while sentence:
-        log_probs = decoder.next_log_probs(prefix.flatten(end_dim=1))
-        best, origin, token = _best_continuations(scores, log_probs, 2 * beam_size)
-        ends = token == EOS_ID  # (sentences, 2 * beam_size), as are best, origin and token
-        penalty = length_penalty(prefix.shape[2], alpha)  # of a target one token longer
-        for row, rank in (ends & best.isfinite())[:, :beam_size].nonzero().tolist():
-            ids, score = prefix[row, origin[row, rank], 1:].tolist(), best[row, rank].item()
-            found[sentence[row]].append(Hypothesis(ids, score / penalty, finished=True))
-        for row in best[:, 0].isneginf().nonzero().flatten().tolist():  # no token can follow
-            found[sentence[row]] += _as_they_stand(prefix[row], scores[row], alpha)
-        living = ends.int().argsort(dim=1, stable=True)[:, :beam_size]  # the best without eos
-        scores, origin, token = (each.gather(1, living) for each in (best, origin, token))
-        rows = origin + torch.arange(len(sentence), device=src.device)[:, None] * beam_size
-        prefix = torch.cat((prefix.flatten(end_dim=1)[rows], token[:, :, None]), dim=2)
-        alive = (~scores[:, 0].isneginf()).tolist()
-        going_on = []
-        for row, index in enumerate(sentence):
-            if len(found[index]) < beam_size and alive[row]:
-                if prefix.shape[2] <= limits[index]:
-                    going_on.append(row)
-                else:
-                    found[index] += _as_they_stand(prefix[row], scores[row], alpha)
-        if len(going_on) == len(sentence):
-            decoder.reorder(rows.flatten())
+    decoder = _Decoder(model, src, use_cache, beam_size)
+    limits = _length_limits(src, extra_length, max_len)
+    everyone = [_Beam(beam_size, limit, alpha) for limit in limits]
+    beams = everyone  # those of the batch
+    while beams:
+        log_probs = decoder.next_log_probs([prefix for beam in beams for prefix in beam.prefixes])
+        scores = torch.tensor([beam.scores for beam in beams], device=src.device)
+        found = _best_continuations(scores, log_probs, 2 * beam_size)
+        rows = []
+        for place, (beam, *lists) in enumerate(
+            zip(beams, *(each.tolist() for each in found), strict=True)
+        ):
+            origins = beam.extend(*lists)
+            rows.append([place * beam_size + origin for origin in origins])
+        kept = [i for i, beam in enumerate(beams) if not beam.done]
+        if len(kept) == len(beams):
+            decoder.reorder([row for each in rows for row in each])
         else:
-            kept = torch.tensor(going_on, dtype=torch.long, device=src.device)
-            decoder.select(rows[kept].flatten())
-            prefix, scores = prefix[kept], scores[kept]
-            sentence = [sentence[row] for row in going_on]
-    return [sorted(each, key=lambda h: (not h.finished, -h.score))[:beam_size] for each in found]
+            decoder.select([row for i in kept for row in rows[i]])
+            beams = [beams[i] for i in kept]
+    return [beam.best() for beam in everyone]
+
+
+def _best_continuations(
+    scores: Tensor, log_probs: Tensor, number: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take each sentence's best prefixes that are a token longer.
+
+    Args:
+        scores: Sums of log probabilities, (sentences, beam_size).
+        log_probs: Of each prefix's next token, (sentences * beam_size, vocab_size).
+        number: How many.
+
+    Returns:
+        Their scores, the best first; the prefix that each continues, 0 to beam_size - 1; and its
+        new token: (sentences, number) each.
+    """
+    best, tokens = best_tokens(log_probs, number)  # of each prefix
+    totals = (scores.flatten()[:, None] + best).view(len(scores), -1)
+    found, places = totals.topk(number)  # of beam_size * number
+    tokens = tokens.view(len(scores), -1).gather(1, places)
+    return found, places // best.shape[1], tokens

@@ -1,10 +1,11 @@
-"""How fast a model is once it is exported, beside ours: greedy, on one thread of the CPU.
+"""How fast a model is once it is exported, beside ours: on one thread of the CPU.
 
 Not in the paper. Seconds are those in which the processor worked for this process, in all its
 threads, so that what else runs on the machine does not count; and the rounds of all engines are
 interleaved, so that what it costs besides (the caches are shared) is shared too.
 """
 
+import functools
 import importlib
 import statistics
 import tempfile
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 
+from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.evaluation.evaluate import default_split
 from transformer.support.files import write_json
@@ -48,10 +50,13 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
         origin = provenance(torch.device("cpu"))
         with tempfile.TemporaryDirectory() as folder:
             engines = {name: _engine(model, name, Path(folder) / name) for name in ENGINES}
-            figures = compare(lambda some: ours.translate(some, beam_size=1), engines, text)
+            greedy = {name: engine[1] for name, engine in engines.items()}
+            beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
+            figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)
+            with_beams = compare(lambda some: ours.translate(some), beams, text)
     finally:
         torch.set_num_threads(threads)
-    record = origin | about | {"figures": figures}
+    record = origin | about | {"figures": figures, "with_beams": with_beams}
     write_json(file, record)
     return record
 
@@ -91,14 +96,20 @@ def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> 
     }
 
 
-def _engine(model: str, name: str, folder: Path) -> Translate:
-    """Export a model and load it as translate.py does; greedy."""
+def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
+    """Export a model and load it as translate.py does.
+
+    Returns:
+        What translates, by beam size: 1 is greedy, and all that the ONNX graphs' script does.
+    """
     export_model(model, name, folder)
     module = importlib.import_module(f"transformer.trained.export.serve_{name}")
     translator = module.Translator(folder, threads=1)
     if name == "onnx":
-        return lambda text: translator.translate(text)
-    return lambda text: translator.translate(text, beam_size=1)
+        return {1: translator.translate}
+    return {
+        size: functools.partial(translator.translate, beam_size=size) for size in (1, BEAM_SIZE)
+    }
 
 
 def _seconds(translate: Translate, calls: list[list[str]]) -> float:

@@ -10,9 +10,11 @@ import torch
 from transformer.attention import AttentionMaps
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import Hypothesis, beam_search
+from transformer.decoding import EncoderDecoder, Hypothesis, beam_search
+from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.support.machine import is_out_of_memory
+from transformer.trained.fast_transformer import FastTransformer, state_of
 from transformer.trained.folder import Description, Network, read_model
 from transformer.trained.shipped import find_model
 
@@ -51,6 +53,8 @@ class Translator:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = torch.device(device)
         self.model = model.to(self.device).eval()
+        self._fast: FastTransformer | None = None
+        self._made_of: list[tuple[int, int]] | None = None  # the state that `_fast` was made of
 
     @classmethod
     def load(
@@ -170,7 +174,9 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
         try:
-            return beam_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+            return beam_search(
+                self._searched(), src, beam_size=beam_size, alpha=alpha, max_len=max_len
+            )
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -178,3 +184,13 @@ class Translator:
                 f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
                 "sentences side by side: give a smaller beam or fewer sentences at once"
             ) from error
+
+    def _searched(self) -> EncoderDecoder:
+        """Give what finds the same as the model and is made for decoding, or the model itself."""
+        state = state_of(self.model)
+        if state is None:
+            return self.model
+        if self._fast is None or state != self._made_of:
+            assert isinstance(self.model, Transformer)
+            self._fast, self._made_of = FastTransformer(self.model), state
+        return self._fast

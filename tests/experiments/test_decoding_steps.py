@@ -1,0 +1,82 @@
+"""What makes decoding faster does the same work, and its record has both sides of each change."""
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer.config import BEAM_SIZE
+from transformer.experiments import decoding_steps
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
+from transformer.trained.translator import Translator
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROUNDS": 1, "CALLS": 1, "SENTENCES": 5, "ALONE": 2}.items():
+        monkeypatch.setattr(decoding_steps, name, value)
+
+
+@torch.inference_mode()
+def test_both_sides_compute_the_same(small: None) -> None:
+    model = Translator.load("demo-en-fr").model
+    assert isinstance(model, Transformer)
+    torch.manual_seed(3)
+    found = {}
+    for change in (*decoding_steps.products(model), *decoding_steps.copying(model)):
+        before, after = change.before(), change.after()
+        found[change.name] = (before, after)
+    before, after = found["one product"]
+    assert isinstance(before, list)
+    torch.testing.assert_close(torch.cat(before, dim=1), after)
+    torch.testing.assert_close(*found["weights in oneDNN's order"], rtol=1e-4, atol=1e-4)
+    before, after = found["maxima of groups first"]
+    assert isinstance(before, tuple)
+    assert isinstance(after, tuple)
+    assert torch.equal(before[0], after[0])
+    before, after = found["one source, many prefixes"]
+    assert isinstance(before, Tensor)
+    assert isinstance(after, Tensor)
+    per_source = before.unflatten(0, (-1, BEAM_SIZE)).squeeze(3).transpose(1, 2)
+    torch.testing.assert_close(per_source, after)
+    assert torch.equal(*found["who stays is not moved"])
+
+
+def test_the_seconds_of_a_call_are_the_median_of_the_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "process_time", lambda: clock[0])
+
+    def side(*seconds: float) -> decoding_steps.Side:
+        rounds = iter(seconds)
+
+        def run() -> None:
+            clock[0] += next(rounds)
+
+        return run
+
+    monkeypatch.setattr(decoding_steps, "ROUNDS", 3)
+    change = decoding_steps.Change("a", "b", side(9, 1, 5, 2), side(0, 0.5, 0.5, 7), calls=1)
+    assert decoding_steps.measure(change) == {
+        "name": "a",
+        "what": "b",
+        "before": 2.0,
+        "after": 0.5,
+    }
+
+
+@pytest.mark.slow
+def test_a_record_has_every_change(small: None, tmp_path: Path) -> None:
+    decoding_steps.record_steps("demo-en-fr", tmp_path / "steps.json")
+    made = read_json(tmp_path / "steps.json")
+    assert {"command", "commit", "hardware", "date", "model"} < set(made)
+    names = [change["name"] for change in made["changes"]]
+    assert len(set(names)) == len(names) == 12
+    assert all(change["before"] >= 0 and change["after"] >= 0 for change in made["changes"])
+    with pytest.raises(UserError, match="demo-lstm is an LSTM: name a Transformer"):
+        decoding_steps.record_steps("demo-lstm", tmp_path / "steps.json")
