@@ -20,6 +20,7 @@ from transformer.data import tatoeba
 from transformer.data.embedded import build
 from transformer.evaluation import contrasts, leaks, ways_of_counting
 from transformer.experiments import results, run
+from transformer.experiments.bench.tables import readme_table
 from transformer.experiments.plans import EXPERIMENTS
 from transformer.support import paths
 from transformer.support.files import read_json
@@ -35,7 +36,7 @@ ARGUMENTS = {
 }
 IN_THE_CHECKOUT = [
     *("corpus", "figures", "text", "leaks"),
-    *("heads", "roles", "attributions", "experiment", "museum", "specimens"),
+    *("heads", "roles", "attributions", "experiment", "museum", "specimens", "bench"),
 ]
 
 
@@ -76,7 +77,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 15
+    assert len(WHATS) == 19
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 
@@ -271,7 +272,7 @@ def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
     before = stored()
     assert main(["record", "tables"]) == 0
     assert stored() == before
-    tables = (results.table(), results.seeds_table(), results.systems_table())
+    tables = (results.table(), results.seeds_table(), results.systems_table(), readme_table())
     assert capsys.readouterr().out == "\n\n".join(tables) + "\n"
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
-from transformer.config import PAD_ID
+from transformer.config import PAD_ID, UNK_ID
 from transformer.data.contrasts import PHENOMENA, Contrast, Side, load_contrasts
 from transformer.evaluation import contrasts
 from transformer.evaluation.contrasts import (
@@ -46,7 +46,8 @@ class Letters:
 class Model(Scripted):
     """The scripted model as a network; a hearing one swaps a and b where the source is b."""
 
-    rows: ClassVar = Scripted.rows | {PAD_ID: (1.0, 0.0, 0.0)}
+    # A prefix of probability 0 may hold any token.
+    rows: ClassVar = Scripted.rows | dict.fromkeys((PAD_ID, UNK_ID), (1.0, 0.0, 0.0))
 
     def __init__(self, hearing: bool) -> None:
         self.hearing = hearing

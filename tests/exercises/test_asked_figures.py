@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from transformer.evaluation.significance import difference_interval, margin, verdict
-from transformer.exercises import before, both_ways, german, variations
+from transformer.exercises import before, both_ways, german, scaling, variations
 from transformer.exercises.predict import Prediction
 from transformer.experiments.run import scores
 from transformer.support.files import read_json
@@ -95,6 +95,11 @@ STATED: list[tuple[Prediction, str, Callable[[], object]]] = [
     ),
     (variations.half_the_rate, "base scores {} BLEU", lambda: round(greedy("base"))),
     (variations.half_the_rate, "network {}.", lambda: round(greedy("C: d_model 256"))),
+    (
+        scaling.products_in_sixteen,
+        "{} seeds",
+        lambda: {5: "five"}.get(min(map(len, scores(record("experiments/precision")).values()))),
+    ),
 ]
 
 

@@ -67,10 +67,12 @@ def verify_corpus(options: argparse.Namespace) -> int:
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe with its changed settings."""
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.support.allocator import keep_freed_memory
     from transformer.trained.folder import holds_run
     from transformer.training.distributed import launcher, together
     from transformer.training.runner import train_recipe
 
+    keep_freed_memory()
     out: Path = options.out or Path("runs") / recipe.name
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
     command = typed_again(typed).replace("python", launcher(), 1)

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from transformer.cli.options import Parser, What, add_beam, add_model, add_seeds, typed_again
+from transformer.cli.record_bench import BENCH
 from transformer.cli.record_museum import MUSEUM
+from transformer.cli.record_speed import SPEED
+from transformer.cli.record_speedrun import SPEEDRUN
 from transformer.experiments.plans import EXPERIMENTS, find
 from transformer.support.errors import INTERRUPTED
 from transformer.support.files import check_file, write_json
@@ -192,20 +195,6 @@ def record_contrasts(options: argparse.Namespace) -> int:
     return 0
 
 
-def record_export(options: argparse.Namespace) -> int:
-    """Measure a model's speed in other engines beside ours; write and print the ratios."""
-    from transformer.experiments import export_speed
-
-    record = export_speed.record_speed(options.model, _kept(export_speed.RECORD))
-    for engine, found in record["figures"].items():
-        alone, together = (found[way]["times_our_speed"] for way in ("one_by_one", "together"))
-        print(
-            f"{engine}: {found['equal']} of {found['sentences']} translations equal; "
-            f"{together} times our speed, one by one {alone}"
-        )
-    return 0
-
-
 def _add_experiment(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help=", ".join(EXPERIMENTS))
     add_seeds(parser)
@@ -237,11 +226,22 @@ def record_experiment(options: argparse.Namespace) -> int:
     return 0
 
 
+def record_race(options: argparse.Namespace) -> int:
+    """Run the race on the embedded corpus; what the record has already is not run again."""
+    from transformer.experiments import race
+
+    file = _kept(race.RECORD)
+    race.record_races(file)
+    print(file)
+    return 0
+
+
 def print_tables(options: argparse.Namespace) -> int:
     """Print the tables of recorded runs that stand in README.md."""
+    from transformer.experiments.bench.tables import readme_table
     from transformer.experiments.results import seeds_table, systems_table, table
 
-    print(table(), seeds_table(), systems_table(), sep="\n\n")
+    print(table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
     return 0
 
 
@@ -300,13 +300,7 @@ WHATS = (
         "de-en --record contrasts.json",
         _add_loss,
     ),
-    What(
-        "export",
-        "measure how fast one exported model is beside ours, for data/results/bench",
-        record_export,
-        "de-en",
-        add_model,
-    ),
+    *SPEED,
     What(
         "experiment",
         "train a recipe with one thing changed at a time, and record what each costs",
@@ -314,6 +308,13 @@ WHATS = (
         "captions --seeds 1 2",
         _add_experiment,
     ),
+    What(
+        "race",
+        "learn the embedded corpus to a loss by the processor's clock, for lesson 13",
+        record_race,
+    ),
+    *BENCH,
     *MUSEUM,
+    SPEEDRUN,
     What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

@@ -58,6 +58,29 @@ def _within(factor: float, degrees: float) -> float:
     return 2 * area * width / 3 * math.exp(scale) / math.sqrt(math.pi)
 
 
+def chance_of(runs: Sequence[float], goal: float) -> float:
+    """Give the p-value of runs against a goal that their mean is to be above (one-sided t-test).
+
+    Args:
+        runs: One figure for each seed.
+        goal: What the true mean would be if nothing but chance had raised theirs.
+
+    Returns:
+        The probability of a mean that far above the goal, or farther: 0.5 where it is at the
+        goal, more where it is under it.
+
+    Raises:
+        UserError: there are fewer than two runs.
+    """
+    _require_two(runs)
+    above = mean(runs) - goal
+    error = stdev(runs) / math.sqrt(len(runs))
+    if error == 0:
+        return 0.5 if above == 0 else float(above < 0)
+    tail = (1 - _within(abs(above) / error, len(runs) - 1)) / 2
+    return tail if above > 0 else 1 - tail
+
+
 def mean_interval(runs: Sequence[float], level: float = LEVEL) -> Interval:
     """Give the interval of a mean over seeds.
 

@@ -117,8 +117,17 @@ _FAULTS = Experiment(
     faults=_SWITCHED_ON,
 )
 
+# Matrix products in 16 bits or in 32, from the same weights and batches: half the recipe's steps,
+# at rates that fall to 0, so that runs end quietly.
+_PRECISION = Experiment(
+    name="precision",
+    recipe="demo",
+    budget={"steps": "300", "warmup_steps": "75", "decay": "linear"},
+    variants={"float32": {}, "bfloat16 products": {"bf16": "true"}},
+)
+
 EXPERIMENTS: dict[str, Experiment] = {
-    one.name: one for one in (_CAPTIONS, _TABLE_3, _HOMEWORK, _FAULTS)
+    one.name: one for one in (_CAPTIONS, _TABLE_3, _HOMEWORK, _FAULTS, _PRECISION)
 }
 
 

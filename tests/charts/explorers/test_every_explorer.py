@@ -11,7 +11,9 @@ import vl_convert
 from tests.helpers.vega import SRC, TGT_IN, some_attention, title
 from transformer.charts.explorers.attention import attention_explorer
 from transformer.charts.explorers.batches import batch_explorer
+from transformer.charts.explorers.exchange import Shared, exchange_explorer
 from transformer.charts.explorers.masks import mask_explorer
+from transformer.charts.explorers.roofline import roofline_explorer
 from transformer.charts.explorers.sampling import sampling_explorer
 from transformer.charts.explorers.schedule import schedule_explorer
 from transformer.charts.explorers.significance import chance_explorer
@@ -29,6 +31,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "masks": lambda: mask_explorer(SRC, TGT_IN),
     "attention": lambda: attention_explorer(some_attention()),
     "sampling": lambda: sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
+    "roofline": roofline_explorer,
+    "exchange": lambda: exchange_explorer({"base": Shared(63_000_000, 9_500_000_000_000)}),
     "batches": lambda: batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
 }
 

@@ -1,0 +1,214 @@
+"""Contenders do the same work, and their seconds are set beside ours round by round."""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig, Positions, Recipe, TrainingConfig
+from transformer.data.batches import Batch, Example, TokenBudgetBatches
+from transformer.experiments.bench import contenders, profile, steps
+from transformer.experiments.bench.names import MARIAN, OURS, TORCH
+from transformer.experiments.bench.theory import step_multiplications
+from transformer.experiments.bench.workload import Workload
+from transformer.model import count_parameters
+from transformer.recipes.named import find_recipe
+
+SRC_TYPES, TGT_TYPES = 61, 53
+CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)
+SYSTEM_4 = dataclasses.replace(
+    CAPTIONS,
+    pre_norm=False,
+    positions=Positions.LEARNED,
+    attention_bias=True,
+    output_bias=True,
+    attention_dropout=0.1,
+    feed_forward_dropout=0.1,
+    tie_source_target=False,
+    tie_softmax=False,
+)
+
+
+def workload(config: ModelConfig, count: int = 3) -> Workload:
+    """Sentences of 5 and 7 tokens beside 3 and 2, in a recipe of small sizes."""
+    recipe = dataclasses.replace(
+        find_recipe("multi30k"),
+        model=config,
+        data=dataclasses.replace(
+            find_recipe("multi30k").data, joint_vocabulary=config.tie_source_target
+        ),
+        training=TrainingConfig(label_smoothing=0.1, clip_norm=1.0),
+    )
+    src_types = TGT_TYPES if config.tie_source_target else SRC_TYPES
+    examples = [Example([5, 6, 7, 8, 9], [4, 5, 6, 7, 8, 9, 10]), Example([11, 12, 13], [14, 15])]
+    pipeline = TokenBudgetBatches(examples, 100)
+    batches = [next(iter(pipeline.epoch(0))) for _ in range(count)]
+    return Workload(recipe, batches, pipeline, src_types, TGT_TYPES)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, contenders.Contender]:
+    if peer == MARIAN:
+        pytest.importorskip("transformers", reason="needs the extra [foreign]")
+    return contenders.make_contenders(workload(config), bf16)
+
+
+@pytest.mark.parametrize("config", [CAPTIONS, SYSTEM_4], ids=["captions", "system 4"])
+def test_multiplications_are_those_of_pytorch_s_counter(config: ModelConfig) -> None:
+    batch = workload(config).batches[0]
+    assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
+    told = step_multiplications(config, 2, 6, 8, TGT_TYPES)
+    for name, contender in contenders.make_contenders(workload(config), False).items():
+        assert contenders.multiply_adds(contender, batch) == told, name
+
+
+def test_multiplications_of_one_layer_by_hand() -> None:
+    config = ModelConfig(d_model=6, d_ff=5, num_heads=2, num_layers=1, d_k=7, d_v=3)
+    feed_forward = (2 * 11 + 2 * 13) * 2 * 6 * 5
+    encoder = 22 * 6 * 2 * (7 + 7 + 3 + 3) + 22 * 11 * 2 * (7 + 3)
+    decoder = 26 * 6 * 2 * (7 + 7 + 3 + 3) + 26 * 13 * 2 * (7 + 3)
+    cross = 26 * 6 * 2 * (7 + 3) + 22 * 6 * 2 * (7 + 3) + 26 * 11 * 2 * (7 + 3)
+    told = step_multiplications(config, batch=2, src_len=11, tgt_len=13, vocab_size=17)
+    assert told == 3 * (feed_forward + encoder + decoder + cross + 26 * 6 * 17)
+
+
+@pytest.mark.parametrize("config", [CAPTIONS, SYSTEM_4], ids=["captions", "system 4"])
+def test_pytorch_s_own_has_our_parameters(config: ModelConfig) -> None:
+    found = made(config, TORCH)
+    counted = {name: count_parameters(found[name].model) for name in (OURS, TORCH)}
+    assert counted[OURS] == counted[TORCH]
+    assert found[TORCH].differs == ""
+
+
+def test_what_marian_has_not_is_said() -> None:
+    captions, system_4 = made(CAPTIONS, MARIAN), made(SYSTEM_4, MARIAN)
+    missing = [
+        count_parameters(found[OURS].model) - count_parameters(found[MARIAN].model)
+        for found in (captions, system_4)
+    ]
+    output_bias, positions = TGT_TYPES, 2 * SYSTEM_4.max_len * 12
+    assert missing == [2 * 2 * 12, output_bias + positions]
+    assert "none after the stacks" in captions[MARIAN].differs
+    assert "sinusoidal positions" in system_4[MARIAN].differs
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("peer", [OURS, TORCH, MARIAN])
+def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
+    contender = made(CAPTIONS, peer, bf16)[peer]
+    batch = workload(CAPTIONS).batches[0]
+
+    def loss() -> float:
+        logits = contender.model.eval()(batch.src, batch.tgt_in)
+        contender.model.train()
+        real = batch.tgt_out != 0
+        return torch.nn.functional.cross_entropy(logits[real], batch.tgt_out[real]).item()
+
+    before = loss()
+    for number in range(1, 31):
+        contender.step(3000 + number, batch)
+    assert loss() < before - 0.3
+
+
+@pytest.mark.parametrize("peer", [TORCH, MARIAN])
+def test_a_peer_ignores_padding(peer: str) -> None:
+    model = made(CAPTIONS, peer)[peer].model.eval()
+    batch = workload(CAPTIONS).batches[0]
+    short = int((batch.src[1] != 0).sum())
+    alone = model(batch.src[1:, :short], batch.tgt_in[1:, :3])
+    torch.testing.assert_close(model(batch.src, batch.tgt_in)[1:, :3], alone)
+
+
+@pytest.mark.parametrize("peer", [TORCH, MARIAN])
+def test_a_peer_sees_no_later_token(peer: str) -> None:
+    model = made(CAPTIONS, peer)[peer].model.eval()
+    batch = workload(CAPTIONS).batches[0]
+    changed = batch.tgt_in.clone()
+    changed[:, 5:] = 20
+    before, after = (model(batch.src, tgt_in) for tgt_in in (batch.tgt_in, changed))
+    torch.testing.assert_close(after[:, :5], before[:, :5])
+    assert not torch.allclose(after[:, 5:], before[:, 5:])
+
+
+def test_without_the_extra_there_is_no_marian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contenders.importlib.util, "find_spec", lambda name: None)
+    assert list(contenders.make_contenders(workload(CAPTIONS), False)) == [OURS, TORCH]
+
+
+def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "process_time", lambda: clock[0])
+    model = torch.nn.Linear(1, 1)
+
+    def slow(*seconds: float) -> contenders.Contender:
+        def step(number: int, batch: Batch) -> None:
+            clock[0] += seconds[number - 1]
+
+        return contenders.Contender(model, step, "slow")
+
+    found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
+    monkeypatch.setattr(steps, "make_contenders", lambda *_: found)
+    monkeypatch.setattr(steps, "multiply_adds", lambda *_: 1)
+    monkeypatch.setattr(steps, "where_time_goes", lambda *_: {})
+    done: list[str] = []
+    made = steps.compare(workload(CAPTIONS, 4), False, 1e-6, done.append)["contenders"]
+    assert made[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
+    assert made[TORCH]["lowest_and_highest"] == [0.5, 4.0]
+    assert made[TORCH]["seconds"] == [3.0, 2.0, 8.0]
+    assert made[OURS]["tokens_per_second"] == round(11 / 2)
+    # 2 seconds for the multiplications of the batch, beside a ceiling of 1,000 a second
+    told = step_multiplications(CAPTIONS, 2, 6, 8, TGT_TYPES)
+    assert made[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
+    assert len(done) == 5
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_where_the_time_of_a_step_goes(bf16: bool) -> None:
+    given = workload(SYSTEM_4)
+    ours = contenders.make_contenders(given, bf16)[OURS]
+    shares = profile.where_time_goes(ours, given.batches, TGT_TYPES)
+    assert sum(shares.values()) == pytest.approx(1, abs=0.01)
+    assert all(shares[kind] > 0 for kind in profile.KINDS), shares
+    assert all(share >= 0 for share in shares.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "wide", "kind"),
+    [
+        ("mm", [(2, 3), (3, 5), (2, 5)], False, "products"),
+        ("mm", [(2, 3), (3, 53), (2, 53)], True, "output product"),
+        ("_log_softmax", [(2, 3, 53)], True, "softmax and loss"),
+        ("_fused_adamw_", [(53, 12)], True, "optimizer"),
+        ("mul", [(2, 3, 4), (2, 3, 4), (2, 3, 4)], False, "dropout"),
+        ("mul", [(2, 3, 4), (2, 3, 4)], False, "rest"),
+        ("view", [(2, 3)], False, "rest"),
+    ],
+)
+def test_what_an_operator_works_for(name: str, shapes: Any, wide: bool, kind: str) -> None:
+    assert profile.kind_of(name, [torch.empty(shape) for shape in shapes], wide) == kind
+
+
+def test_the_ceiling_is_a_rate_of_each_precision() -> None:
+    done: list[str] = []
+    found = steps.ceilings(done.append, side=128, rounds=2)
+    assert set(found) == set(steps.PRECISIONS)
+    assert min(found.values()) > 0
+    assert len(done) == 2
+
+
+def test_a_recipe_is_one_of_a_transformer() -> None:
+    recipes: list[Recipe] = [find_recipe(name) for name in steps.RECIPES]
+    assert all(isinstance(recipe.model, ModelConfig) for recipe in recipes)
+    assert all((recipe.data.src_lang, recipe.data.tgt_lang) == ("de", "en") for recipe in recipes)

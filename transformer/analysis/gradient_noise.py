@@ -1,0 +1,71 @@
+"""How much a gradient owes to which sentences were drawn: what a larger batch can gain.
+
+Not in the paper. The noise scale of McCandlish et al. 2018 (arXiv 1812.06162): the variance of
+the gradient of a single unit, summed over all weights, over the squared length of the true
+gradient. A batch of as many units has as much noise as signal. A larger one hardly points better,
+a smaller one mostly points somewhere.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from transformer.config import TrainingConfig
+from transformer.data.batches import Batch
+from transformer.support.errors import UserError
+from transformer.training.loss import batch_loss
+
+
+class Noise(NamedTuple):
+    """What some batches tell of the gradient.
+
+    Attributes:
+        scale: The noise scale, in tokens.
+        cosine: Mean cosine between the gradients of two batches.
+        tokens: Mean tokens of a batch.
+    """
+
+    scale: float
+    cosine: float
+    tokens: float
+
+
+def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
+    """Estimate the noise scale from batches of about equal size.
+
+    With squared lengths of the gradients of single batches, s on average, and of their mean, m,
+    over n batches of t tokens: the true gradient's is (n m - s) / (n - 1), which owes nothing to
+    the noise on average, and the noise of one token is t n (s - m) / (n - 1).
+
+    Args:
+        model: As it stands; no weight is changed.
+        batches: Two or more, with no sentence in common.
+
+    Raises:
+        UserError: there are fewer than two, or so noisy that no signal can be told.
+    """
+    n = len(batches)
+    if n < 2:
+        raise UserError(f"{n} batches: give two or more, to see how far they differ")
+    gradients = [_gradient(model, batch) for batch in batches]
+    mean = torch.stack(gradients).mean(0)
+    single = float(torch.stack([each.square().sum() for each in gradients]).mean())
+    joint = float(mean.square().sum())
+    signal = (n * joint - single) / (n - 1)
+    if signal <= 0:
+        raise UserError(f"{n} batches tell no signal from the noise: give more, or larger ones")
+    tokens = sum(batch.num_tgt_tokens for batch in batches) / n
+    scale = tokens * n * (single - joint) / (n - 1) / signal
+    directions = torch.stack([each / each.norm() for each in gradients])
+    cosine = (float(directions.sum(0).square().sum()) - n) / (n * (n - 1))
+    return Noise(scale, cosine, tokens)
+
+
+def _gradient(model: nn.Module, batch: Batch) -> Tensor:
+    """Give the gradient of a batch's mean loss, all weights in one row."""
+    sums = batch_loss(model, batch, TrainingConfig(label_smoothing=0.0))
+    weights = [each for each in model.parameters() if each.requires_grad]
+    parts = torch.autograd.grad(sums.loss / batch.num_tgt_tokens, weights)
+    return torch.cat([each.flatten() for each in parts])

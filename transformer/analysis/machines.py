@@ -1,0 +1,159 @@
+"""What machines can do: the paper's GPUs (footnote 5), one of today, and the one this runs on.
+
+A product needs operations and bytes. Which of the two keeps a machine busy longer is told by its
+roofline (Williams et al. 2009, not in the paper). Several machines that share a step must also
+exchange gradients.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+
+from transformer.support.errors import UserError
+
+# Footnote 5: operations per second that the paper reckons a GPU sustains in single precision.
+SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
+FLOAT32, BFLOAT16 = 4, 2  # bytes of a number
+PEAK_SIZE = 1024  # rows and columns of the product that shows what this machine can do
+COPIED = 2**27  # bytes, more than a processor's caches hold
+
+
+class Machine(NamedTuple):
+    """What a machine does at most.
+
+    Attributes:
+        name: Of it.
+        flops: Floating-point operations per second, in products.
+        bandwidth: Bytes per second, from and to its memory.
+        link: Bytes per second that it can send to another such machine; 0 where it is alone.
+        number_bytes: Of the numbers that it multiplies.
+    """
+
+    name: str
+    flops: float
+    bandwidth: float
+    link: float = 0.0
+    number_bytes: int = FLOAT32
+
+
+# The makers' figures: memory, link in one direction. The P100's operations are footnote 5's;
+# the H200's are of bfloat16 products without zeros left out.
+MACHINES = (
+    Machine("P100 on PCIe", SUSTAINED["P100"], 732e9, 16e9),
+    Machine("P100 on NVLink", SUSTAINED["P100"], 732e9, 80e9),
+    Machine("H200", 989e12, 4.8e12, 450e9, BFLOAT16),
+)
+
+
+def training_cost(hours: float, machines: int, flops: float) -> float:
+    """Reckon a training's operations as Table 2 does: time x GPUs x what each sustains.
+
+    Args:
+        hours: Of training.
+        machines: That worked on it.
+        flops: Operations per second that each sustains.
+    """
+    return hours * 3600 * machines * flops
+
+
+def product_flops(tokens: int, width: int) -> int:
+    """Count the operations of `tokens` vectors times a square matrix."""
+    return 2 * tokens * width * width
+
+
+def intensity(tokens: int, width: int, number_bytes: int = FLOAT32) -> float:
+    """Give the operations of a product for each byte that it must read or write.
+
+    Args:
+        tokens: Vectors that are multiplied together.
+        width: Rows and columns of the matrix.
+        number_bytes: Of each number.
+    """
+    moved = number_bytes * (2 * tokens * width + width * width)
+    return product_flops(tokens, width) / moved
+
+
+def attainable(machine: Machine, operations_per_byte: float) -> float:
+    """Give what a machine can do at most at this intensity, in operations per second."""
+    return min(machine.flops, machine.bandwidth * operations_per_byte)
+
+
+def exchange_seconds(parameters: int, machines: int, link: float) -> float:
+    """Give the time in which machines in a ring add up their gradients, each in float32.
+
+    Each sends every part of the sum around but once, and every finished part around once more:
+    2 (n - 1) / n of all bytes.
+
+    Args:
+        parameters: Of the model; each has a gradient.
+        machines: That exchange, n.
+        link: Bytes per second that each can send.
+
+    Raises:
+        UserError: there are several machines, and no link.
+    """
+    if machines < 2:
+        return 0.0
+    if link <= 0:
+        raise UserError(f"{machines} machines and a link of {link} bytes/s: give a faster link")
+    return 2 * (machines - 1) / machines * FLOAT32 * parameters / link
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread, so that the processor's seconds are those of the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def cpu_seconds(work: Callable[[], object], rounds: int = 5) -> float:
+    """Give the fewest seconds that the processor worked for one call, of some rounds.
+
+    What else runs on the machine does not count, but for what it does to the caches.
+    """
+    work()  # what is slow the first time
+    taken = []
+    for _ in range(rounds):
+        started = time.process_time()
+        work()
+        taken.append(time.process_time() - started)
+    return min(taken)
+
+
+def product_seconds(
+    tokens: int, width: int, dtype: torch.dtype = torch.float32, calls: int = 0
+) -> float:
+    """Measure `tokens` vectors times a square matrix, on one thread of the CPU.
+
+    Args:
+        tokens: Vectors that are multiplied together.
+        width: Rows and columns of the matrix.
+        dtype: Of the numbers.
+        calls: Products timed together; 0 takes so many that there is something to time.
+    """
+    vectors, matrix = torch.randn(tokens, width).to(dtype), torch.randn(width, width).to(dtype)
+    calls = calls or max(1, 2**26 // (product_flops(tokens, width) + width * width))
+
+    def work() -> None:
+        for _ in range(calls):
+            vectors @ matrix
+
+    with one_thread(), torch.no_grad():
+        return cpu_seconds(work) / calls
+
+
+def this_machine() -> Machine:
+    """Measure one thread of this CPU: a large product, and a large copy."""
+    flops = product_flops(PEAK_SIZE, PEAK_SIZE) / product_seconds(PEAK_SIZE, PEAK_SIZE)
+    source = torch.zeros(COPIED // FLOAT32)
+    target = torch.zeros_like(source)
+    with one_thread():
+        seconds = cpu_seconds(lambda: target.copy_(source), rounds=3)
+    return Machine("one thread here", flops, 2 * COPIED / seconds)  # it is read and written
