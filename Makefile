@@ -8,6 +8,8 @@
 # make notebooks  execute every lesson from top to bottom and store its outputs
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
 # make figures    draw figures/ anew from the code
+# make bench      measure training steps beside peers', growth, start-up and decoding: some ten
+#                 minutes (ARGS=growth keeps to a section)
 # make gpu        the tests that need a GPU; fails where there is none
 # make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
 # make attack     attack files, processes and downloads for about ten minutes, and count what
@@ -41,7 +43,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures gpu browser attack live live-check site site-check colab colab-check
+.PHONY: lab test quick lint types unit lessons notebooks figures bench gpu browser attack live live-check site site-check colab colab-check
 .NOTPARALLEL:
 
 lab: $(STAMP)
@@ -79,6 +81,10 @@ notebooks: $(STAMP)
 
 figures: $(STAMP)
 	$(BIN)/python -m transformer record figures
+
+# Peers of the extra [foreign] are measured where they are installed.
+bench: $(STAMP)
+	$(BIN)/python -m transformer record bench $(ARGS)
 
 gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
