@@ -257,7 +257,7 @@ class TrainingConfig:
         smooth_over_all: Spread that mass over every type; else over all but the
             true one and padding.
         clip_norm: Largest norm of the gradient; 0 means no limit.
-        bf16: Autocast matrix products to bfloat16.
+        bf16: Autocast matrix products to bfloat16, where that is faster than float32.
         report_every: Steps between lines of progress.
         validate_every: Steps between validations, each followed by a checkpoint.
         patience: Validations without a better loss before stopping; 0 means never.

@@ -56,6 +56,17 @@ def test_each_variant_changes_what_it_says_and_no_more(name: str) -> None:
         assert changed == set(experiment.variants[variant])
 
 
+def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "bfloat16_is_faster", lambda device: False)
+    short = dataclasses.replace(SMALL, variants={"as it is": {}, "short": {"bf16": "true"}})
+    record = tmp_path / "record.json"
+    with pytest.raises(UserError, match="'small' computes in bfloat16, for which this processor"):
+        run_experiment(short, tmp_path / "runs", record)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:

@@ -35,8 +35,13 @@ def runs(*scores: float, seconds: float = 60.0) -> list[dict[str, Any]]:
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:
-    about = {"date": "2026-11-22", "change": "all is new", "hardware": "a chip, 1 thread"}
-    return about | {"processes": processes, "runs": runs(*scores)}
+    about: dict[str, Any] = {
+        "date": "2026-11-22",
+        "change": "all is new",
+        "hardware": "a chip, 1 thread",
+    }
+    about |= {"processes": processes, "recipe": {"training": {"bf16": processes > 1}}}
+    return about | {"runs": runs(*scores)}
 
 
 def some_sentences(*which: str) -> ParallelText:
@@ -86,7 +91,8 @@ def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
     )[:].splitlines()[2:]
     assert "| (62.0) | 61, 62, 63 | 35.10 |" in first
     assert second.startswith("| 2 | 2026-11-22 | all is new | 62.0 |")
-    assert second.endswith("| a chip, 2 processes |")
+    assert first.endswith("| a chip, 1 thread, float32 |")
+    assert second.endswith("| a chip, 2 processes, bfloat16 |")
 
 
 def test_two_seeds_are_too_few() -> None:

@@ -15,7 +15,6 @@ from transformer.training.loop import train
 from transformer.training.optimizers import make_optimizers, set_rate
 
 MUON = TrainingConfig(optimizer=Optimizer.MUON, muon_rate_factor=2.0)
-needs_muon = pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="PyTorch below 2.9")
 
 
 def network(tied: bool = True) -> Transformer:
@@ -37,7 +36,6 @@ def test_adam_alone_has_every_parameter() -> None:
     assert names(model, adam) == {name for name, _ in model.named_parameters()}
 
 
-@needs_muon
 @pytest.mark.parametrize("tied", [True, False])
 def test_muon_has_the_hidden_matrices_and_adam_all_else(tied: bool) -> None:
     model = network(tied)
@@ -51,7 +49,6 @@ def test_muon_has_the_hidden_matrices_and_adam_all_else(tied: bool) -> None:
     assert {"token", "norm", "inner", "outer"} <= kinds  # of inner and outer the biases
 
 
-@needs_muon
 def test_the_softmax_is_adams_where_it_is_not_tied() -> None:
     torch.manual_seed(1)
     shape = ModelConfig(d_model=12, d_ff=20, num_heads=2, num_layers=1, tie_softmax=False)
@@ -61,14 +58,12 @@ def test_the_softmax_is_adams_where_it_is_not_tied() -> None:
     assert "output.weight" not in names(model, muon)
 
 
-@needs_muon
 def test_rates_stand_in_the_ratio_that_was_asked_for() -> None:
     optimizers = make_optimizers(network(), MUON)
     set_rate(optimizers, 0.25)
     assert [each.param_groups[0]["lr"] for each in optimizers] == [0.25, 0.5]
 
 
-@needs_muon
 def test_muons_step_is_nearly_orthogonal() -> None:
     # Of a gradient whose directions differ in size by 100, all are moved about equally far.
     torch.manual_seed(2)
@@ -87,7 +82,6 @@ def test_muons_step_is_nearly_orthogonal() -> None:
     assert abs(moved.mean().item() / (0.02 * 0.2 * 13**0.5) - 1) < 0.25
 
 
-@needs_muon
 def test_muon_learns_and_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
     def run(out: Path, stop_after: int | None = None, resume: bool = False) -> Transformer:
         model = network()
@@ -119,15 +113,6 @@ def test_muon_learns_and_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
     assert all(torch.equal(one, other) for one, other in pairs)
 
 
-def test_an_old_pytorch_has_no_muon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.optim, "Muon", raising=False)
-    with pytest.raises(
-        UserError, match=r"has no Muon: take optimizer=adam, or PyTorch 2\.9 or later"
-    ):
-        make_optimizers(network(), MUON)
-
-
-@needs_muon
 def test_a_model_without_hidden_matrices_has_no_use_for_muon() -> None:
     with pytest.raises(UserError, match="no matrix between hidden layers: take optimizer=adam"):
         make_optimizers(nn.Embedding(3, 5), MUON)

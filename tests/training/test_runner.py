@@ -373,3 +373,25 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool
     assert seen.maps.cross.shape == wanted
     with pytest.raises(UserError, match="no heads to remove"):
         removal_scores(translator, ["word1"], ["mot1"], ["word2"])
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("faster", [True, False])
+def test_bfloat16_is_taken_where_it_is_faster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faster: bool
+) -> None:
+    monkeypatch.setattr(runner, "bfloat16_is_faster", lambda device: faster)
+    recipe, lines = RECIPE.override({"bf16": "true", "steps": "2"}), []
+    for stop_after in (1, None):
+        train_recipe(
+            recipe,
+            tmp_path,
+            device=CPU,
+            resume=stop_after is None,
+            stop_after=stop_after,
+            on_begin=lines.append,
+            on_report=lambda _: None,
+        )
+    said = [line for line in lines if line.startswith("bfloat16 is slower than float32")]
+    assert len(said) == (0 if faster else 2)
+    assert read_model(tmp_path)[0].recipe.training.bf16 == faster

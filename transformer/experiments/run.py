@@ -16,6 +16,7 @@ from transformer.experiments.plans import Experiment
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.machine import pick_device
+from transformer.support.precision import bfloat16_is_faster
 from transformer.trained.folder import RUN, Description, Network, RunFolder, holds_run, read_recipe
 from transformer.trained.log import read_log
 from transformer.trained.translator import Translator
@@ -66,6 +67,12 @@ def run_experiment(
             raise unknown_name("variant", name, experiment.variants)
     plan = [(name, seed) for seed in seeds for name in only or experiment.variants]
     folders = [out / f"{list(experiment.variants).index(name)}-{seed}" for name, seed in plan]
+    recipes = [experiment.run_recipe(name, seed) for name, seed in plan]
+    if any(each.training.bf16 for each in recipes) and not bfloat16_is_faster(pick_device()):
+        raise UserError(
+            f"{experiment.name!r} computes in bfloat16, for which this processor has no "
+            "instructions: run it on one that has them"
+        )
     check_record(record, experiment)
     for (name, seed), folder in zip(plan, folders, strict=True):
         check_run(folder, experiment, name, seed)

@@ -24,6 +24,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
+from transformer.trained.folder import read_recipe
 from transformer.trained.translator import Translator
 
 RECIPE = "multi30k-de-en-fast"
@@ -110,7 +111,7 @@ def record_runs(
     """
     if len(set(seeds)) < 3:
         raise UserError(f"{len(set(seeds))} seeds: give three or more, so that chance can be told")
-    recipe = find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
+    find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
     folder = results_folder() / FOLDER
     file = folder / f"{len(load_records()) + 1:02}.json"
     check_file(file)
@@ -121,6 +122,7 @@ def record_runs(
             out = Path(place) / "run"
             seconds = train_for_time(settings, seed, processes, out)
             runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
+            recipe = read_recipe(out)  # the precision is the machine's choice
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
     write_json(file, origin | _about(change, recipe, settings, processes) | {"runs": runs})
     return file
@@ -168,6 +170,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
         on = record["hardware"]
         if record["processes"] > 1:  # torchrun gives each of them one thread
             on = f"{on.partition(', ')[0]}, {record['processes']} processes"
+        short = record["recipe"]["training"]["bf16"]
         row = (
             str(number),
             record["date"],
@@ -176,7 +179,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
             each,
             f"{score:.2f}",
             f"{chance:.3f}",
-            on,
+            f"{on}, {'bfloat16' if short else 'float32'}",
         )
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)

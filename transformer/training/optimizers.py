@@ -9,6 +9,7 @@ from torch.optim import Optimizer as TorchOptimizer
 
 from transformer.config import Optimizer, TrainingConfig
 from transformer.support.errors import UserError
+from transformer.training.muon import Muon
 
 FACTOR = "rate_factor"  # of a group of parameters: what the schedule's rate is multiplied by
 
@@ -19,14 +20,14 @@ def make_optimizers(model: nn.Module, config: TrainingConfig) -> tuple[TorchOpti
     Muon (Jordan et al. 2024; not in the paper) turns the momentum of a matrix into the nearest
     orthogonal matrix, so that an update is equally large in every direction. It is made for the
     matrices between hidden layers. Embeddings, the softmax, norms and biases stay with Adam.
-    PyTorch's Muon is scaled so that the size of its updates, root mean square, is like Adam's.
+    Like the products, its own are in bfloat16 where the training asks for that.
 
     Args:
         model: On its device.
         config: Which optimizer, and its settings; `set_rate` gives the rate of each step.
 
     Raises:
-        UserError: this PyTorch has no Muon, or the model no matrix for it.
+        UserError: the model has no matrix for Muon.
     """
     hidden = _hidden_matrices(model) if config.optimizer == Optimizer.MUON else []
     apart = {id(matrix) for matrix in hidden}
@@ -41,15 +42,10 @@ def make_optimizers(model: nn.Module, config: TrainingConfig) -> tuple[TorchOpti
     adam.param_groups[0][FACTOR] = 1.0
     if config.optimizer == Optimizer.ADAM:
         return (adam,)
-    if not hasattr(torch.optim, "Muon"):
-        raise UserError(
-            f"PyTorch {torch.__version__} has no Muon: take optimizer=adam, or PyTorch 2.9 or later"
-        )
     if not hidden:
         raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
-    muon = torch.optim.Muon(
-        hidden, lr=0.0, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
-    )
+    precision = torch.bfloat16 if config.bf16 else torch.float32
+    muon = Muon(hidden, weight_decay=config.weight_decay, precision=precision)
     muon.param_groups[0][FACTOR] = config.muon_rate_factor
     return adam, muon
 

@@ -15,6 +15,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import check_folder, read_json, write_json
 from transformer.support.lock import locked
 from transformer.support.machine import pick_device
+from transformer.support.precision import bfloat16_is_faster
 from transformer.support.provenance import hardware, provenance
 from transformer.trained.checkpoint import require_same
 from transformer.trained.folder import (
@@ -53,7 +54,8 @@ def train_recipe(
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
     Args:
-        recipe: What to do.
+        recipe: What to do. Where it asks for bfloat16 and the processor has no instructions for
+            that, it is done, and kept, in float32.
         out: The folder to make; nothing is written before all is ready to train. What its
             run.json says of command, commit and date is of when the run was begun or resumed.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ, and
@@ -71,7 +73,9 @@ def train_recipe(
             cannot be had; a file cannot be written; the memory is too small; a loss is not
             finite; another process trains in `out`.
     """
-    device, training, once = device or pick_device(), recipe.training, processes.once
+    device, once = device or pick_device(), processes.once
+    recipe = once(lambda: _in_fast_precision(recipe, device, on_begin))
+    training = recipe.training
     once(lambda: _check_folder(recipe, out, resume))
     origin = once(lambda: provenance(device))  # later the code may be another
     ended_at = once(lambda: _ended_at(out))
@@ -111,6 +115,16 @@ def train_recipe(
                 figures = _figures(result, recipe, processes)
                 once(lambda: write_json(out / RUN, origin | figures))
     return result
+
+
+def _in_fast_precision(
+    recipe: Recipe, device: torch.device, on_begin: Callable[[str], None]
+) -> Recipe:
+    """Take float32 in the place of bfloat16 where that is faster, and say so."""
+    if not recipe.training.bf16 or bfloat16_is_faster(device):
+        return recipe
+    on_begin("bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)")
+    return recipe.override({"bf16": "false"})
 
 
 def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
