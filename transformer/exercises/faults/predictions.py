@@ -10,16 +10,16 @@ sound_curve = Choice(
 
 too_good = Choice(
     "too_good",
-    "The loss falls far below that of its twin, on sentences that were never trained on too. Has "
-    "the model learnt the training text by `heart`, is the text too `easy`, or does it see the "
+    "The loss falls far below that of its twin, even on sentences that it was never trained on. "
+    "Has the model learnt the training text by `heart`, is the text too `easy`, or does it see the "
     "`answer`?",
     options=("heart", "easy", "answer"),
 )
 
 where_it_breaks = Choice(
     "where_it_breaks",
-    "A good perplexity, and no sense in what it says: is the fault in the `training`, in the "
-    "`search`, or in the `tokenizer`?",
+    "The perplexity is good, and the translations are nonsense: is the fault in the `training`, in "
+    "the `search`, or in the `tokenizer`?",
     options=("training", "search", "tokenizer"),
 )
 
