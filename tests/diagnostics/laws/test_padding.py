@@ -5,7 +5,9 @@ import torch
 from torch import Tensor, nn
 
 from tests.diagnostics.trying import small, tried
-from transformer.diagnostics import Verdict
+from transformer.attention import MultiHeadAttention
+from transformer.diagnostics import Adapter, Verdict
+from transformer.diagnostics.museum.explicit import ExplicitAttention
 from transformer.diagnostics.museum.layers import NormOverBatch, NormOverTime
 from transformer.diagnostics.museum.masks import (
     MaskOfTheFirst,
@@ -84,3 +86,53 @@ def test_a_small_difference_is_no_rounding() -> None:
     assert tried(adapter.replace(forward=noisy), SOURCE).verdict == Verdict.BROKEN
     rounded = adapter.replace(forward=lambda *ids: forward(*ids) + 1e-7 * torch.rand(()))
     assert tried(rounded, SOURCE).verdict == Verdict.KEPT
+
+
+class Faint(ExplicitAttention):
+    """Hides with -10 where it should with minus infinity: e^-10 of a weight is left."""
+
+    def weigh(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        scores = scores if mask is None else scores.masked_fill(~mask, -10.0)
+        return scores.softmax(dim=-1)
+
+
+def uneven() -> Adapter:
+    """A sound model whose sharp attention enlarges rounding, layer by layer."""
+    adapter = small(num_layers=12, pre_norm=True)
+    assert isinstance(adapter.module, Transformer)
+    with torch.no_grad():
+        for each in adapter.module.modules():
+            if isinstance(each, MultiHeadAttention):
+                for weight in each.parameters():
+                    weight.mul_(10 if weight.dim() > 1 else 1)
+    return adapter
+
+
+@pytest.mark.parametrize("name", [COMPANY, "cache"])
+def test_rounding_that_layers_enlarge_is_no_leak(name: str) -> None:
+    line = tried(uneven(), name)
+    assert line.verdict == Verdict.KEPT
+    assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
+
+
+@pytest.mark.parametrize("make", [small, uneven])
+@pytest.mark.parametrize("name", [SOURCE, COMPANY])
+def test_a_faint_leak_is_a_leak_in_64_bits_too(make: Callable[[], Adapter], name: str) -> None:
+    adapter = make()
+    assert isinstance(adapter.module, Transformer)
+    turned(MultiHeadAttention, Faint)(adapter.module)
+    line = tried(adapter, name)
+    assert line.verdict == Verdict.BROKEN
+    assert "64 bits" not in line.seen
+
+
+@pytest.mark.parametrize("spoilt", [torch.nan, torch.inf])
+def test_what_is_no_number_in_32_bits_is_not_excused_by_64(spoilt: float) -> None:
+    adapter = small()
+    forward = adapter.forward
+
+    def overflowing(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits = forward(src, tgt_in)
+        return logits + spoilt if 0 in src and logits.dtype == torch.float32 else logits
+
+    assert tried(adapter.replace(forward=overflowing), SOURCE).verdict == Verdict.BROKEN

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.diagnostics.adapter import CachedDecoder
-from transformer.diagnostics.law import Law, Subject
+from transformer.diagnostics.law import Law, Subject, rounding_aside
 from transformer.diagnostics.report import Finding, broken, kept, not_tried
 
 BATCHES = (1, 2, 7)
@@ -129,7 +129,7 @@ def _in_two(subject: Subject) -> Finding:
     for batch in BATCHES:
         src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
         found = adapter.decode(tgt_in, adapter.encode(src), src)
-        moved = subject.differ(found.float(), subject.logits(src, tgt_in).float())
+        moved = subject.differ(found, subject.logits(src, tgt_in))
         if moved:
             return broken(
                 f"src {src[-1].tolist()}, tgt_in {tgt_in[-1].tolist()}, in a batch of {batch}: "
@@ -145,7 +145,7 @@ LAWS = (
         means="translation takes another road than training: another mask, no final norm, "
         "positions that only one of them adds",
         look="at what forward does that encode and decode do not",
-        check=_in_two,
+        check=rounding_aside(_in_two),
         needs=("encode", "decode"),
     ),
     Law(
@@ -155,7 +155,7 @@ LAWS = (
         "axis, a mask has the length of the newest token alone, or padding of the source is "
         "seen again",
         look="at the position that is given to the newest token, then at the mask's k_len",
-        check=_steps,
+        check=rounding_aside(_steps),
         needs=("cached",),
     ),
     Law(
@@ -164,7 +164,7 @@ LAWS = (
         means="keys are reordered and values are not, one layer is left out, or the memory and its "
         "mask stay where they were",
         look="at everything that has a batch axis and outlives a step",
-        check=_reordered,
+        check=rounding_aside(_reordered),
         needs=("cached",),
     ),
     Law(
@@ -173,7 +173,7 @@ LAWS = (
         means="the cache is kept on the layers and not emptied, or cross-attention keeps the keys "
         "of the sentence before",
         look="at where the cache is made: once for the model, or once for each sentence?",
-        check=_begins_empty,
+        check=rounding_aside(_begins_empty),
         needs=("cached",),
     ),
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from transformer.diagnostics.law import Law, Subject
+from transformer.diagnostics.law import Law, Subject, rounding_aside
 from transformer.diagnostics.report import Finding, broken, kept, not_tried
 
 PADDED = (1, 3)  # places of padding that are added
@@ -88,14 +88,14 @@ LAWS = (
         means=_MEANS,
         look="at the masks of the encoder's self-attention and of cross-attention: both need the "
         "source's",
-        check=_source,
+        check=rounding_aside(_source),
     ),
     Law(
         name="target_padding",
         says="Padding after a target changes nothing before it.",
         means="the decoder has no causal mask, or something is computed over all positions",
         look="at the decoder's mask",
-        check=_target,
+        check=rounding_aside(_target),
     ),
     Law(
         name="company",
@@ -103,13 +103,13 @@ LAWS = (
         means="the padding mask takes one sentence's lengths for all, or an axis of the batch is "
         "mixed with another: positions over the batch, a view in place of a transpose",
         look="at each view, reshape and sum over axis 0",
-        check=_company,
+        check=rounding_aside(_company),
     ),
     Law(
         name="left_padding",
         says="Padding before a source changes nothing, where the model is fed so.",
         means="positions count the padding, or the mask supposes that it stands at the end",
         look="at how positions are counted",
-        check=_left,
+        check=rounding_aside(_left),
     ),
 )
