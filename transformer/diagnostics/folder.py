@@ -65,6 +65,7 @@ def from_translator(translator: Translator) -> Pipeline:
         decode=translator.tgt_tokenizer.decode,
         score=corpus_bleu,
         unk_id=UNK_ID,
+        joint_vocabulary=data.joint_vocabulary,
     )
 
 

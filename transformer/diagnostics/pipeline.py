@@ -31,6 +31,7 @@ class Pipeline:
         bos_id: Begins each target.
         eos_id: Ends each sentence.
         unk_id: What unknown words become; None where nothing is unknown.
+        joint_vocabulary: Whether both sides have the same ids, so that `decode` reads sources too.
     """
 
     train: Sequence[Pair] = ()
@@ -44,6 +45,7 @@ class Pipeline:
     bos_id: int = BOS_ID
     eos_id: int = EOS_ID
     unk_id: int | None = None
+    joint_vocabulary: bool = False
 
     def replace(self, **changes: Any) -> "Pipeline":
         """Give a pipeline that differs in these attributes."""

@@ -34,6 +34,7 @@ def sound(kind: str = "bpe") -> Pipeline:
         decode=tgt.decode,
         score=corpus_bleu,
         unk_id=UNK_ID,
+        joint_vocabulary=True,
     )
 
 
@@ -151,6 +152,15 @@ def test_a_text_that_is_lower_cased_in_training_alone_is_found() -> None:
     report = diagnose_pipeline(pipeline)
     assert report.broken == ["treated_alike"]
     assert "in training and" in report["treated_alike"].seen
+
+
+def test_sources_with_another_vocabulary_are_found_where_there_is_but_one() -> None:
+    other = sound("words").encode_src  # ids as good as any, of another vocabulary
+    pipeline = sound().replace(encode_src=other, encode_to_translate=other)
+    report = diagnose_pipeline(pipeline)
+    assert report.broken == ["round_trip"]
+    assert "of the words of training sources come back" in report["round_trip"].seen
+    assert not diagnose_pipeline(pipeline.replace(joint_vocabulary=False)).broken
 
 
 def test_marks_that_training_adds_are_no_difference() -> None:

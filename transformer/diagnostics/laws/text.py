@@ -5,7 +5,7 @@ from collections import Counter
 
 from transformer.diagnostics.laws.scores import folded
 from transformer.diagnostics.pipeline import Pipeline, PipelineLaw
-from transformer.diagnostics.report import Finding, broken, kept, not_tried, warned
+from transformer.diagnostics.report import Finding, Verdict, broken, kept, not_tried, warned
 from transformer.evaluation.leaks import measure_leak
 
 SENTENCES = 200
@@ -13,20 +13,34 @@ SOME, NEARLY_ALL = 0.5, 0.98  # of the words
 LEAK = 0.01  # of the test pairs
 
 
-def _targets(pipeline: Pipeline) -> list[tuple[str, list[int]]]:
-    """Give training targets with their ids, none with an unknown word, if that can be told."""
-    assert pipeline.encode_tgt is not None
-    pairs = [(text, pipeline.encode_tgt(text)) for _, text in pipeline.train[:SENTENCES]]
-    return [(text, ids) for text, ids in pairs if pipeline.unk_id not in ids]
+def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
+    """Give training targets (or sources) with their ids, none with an unknown word."""
+    encode = pipeline.encode_tgt if side == "target" else pipeline.encode_src
+    assert encode is not None
+    texts = [pair[side == "target"] for pair in pipeline.train[:SENTENCES]]
+    encoded = [(text, encode(text)) for text in texts]
+    return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
 
 
 def _round_trip(pipeline: Pipeline) -> Finding:
-    """Encode training targets and decode them."""
+    """Encode training targets and decode them; sources too, where their ids are the same."""
+    found = [_come_back(pipeline, "target")]
+    if pipeline.joint_vocabulary and pipeline.encode_src is not None:
+        found.append(_come_back(pipeline, "source"))
+    worst = next(verdict for verdict in Verdict if verdict in [each.verdict for each in found])
+    return Finding(worst, "; ".join(each.seen for each in found if each.verdict == worst))
+
+
+def _come_back(pipeline: Pipeline, side: str) -> Finding:
+    """Encode the training texts of a side, and decode them."""
     assert pipeline.decode is not None
     came = total = 0
     worst, worst_share = "", 1.0
-    for text, ids in _targets(pipeline):
-        given = pipeline.decode(ids)
+    for text, ids in _encoded(pipeline, side):
+        try:
+            given = pipeline.decode(ids)
+        except (LookupError, ValueError) as error:  # an id that decode does not have
+            return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
         words, back = _words(text), _words(given)
         shared = (words & back).total()
         came, total = came + shared, total + words.total()
@@ -34,13 +48,14 @@ def _round_trip(pipeline: Pipeline) -> Finding:
         if share < worst_share:
             worst, worst_share = f"{text!r} comes back as {given!r}", share
     if not total:
-        return not_tried("no training target is without an unknown word")
+        return not_tried(f"no training {side} is without an unknown word")
     share = came / total
+    of = f"of the words of training {side}s come back"
     if share < SOME:
-        return broken(f"{100 * share:.0f}% of the words come back: {worst}")
+        return broken(f"{100 * share:.0f}% {of}: {worst}")
     if share < NEARLY_ALL:
-        return warned(f"{100 * share:.1f}% of the words come back: {worst}")
-    return kept(f"{100 * share:.1f}% of the words of training targets come back")
+        return warned(f"{100 * share:.1f}% {of}: {worst}")
+    return kept(f"{100 * share:.1f}% {of}")
 
 
 def _words(text: str) -> Counter[str]:
@@ -51,7 +66,7 @@ def _words(text: str) -> Counter[str]:
 def _no_marks(pipeline: Pipeline) -> Finding:
     """Put the special ids around a target's, as a search may."""
     assert pipeline.decode is not None
-    targets = _targets(pipeline)
+    targets = _encoded(pipeline, "target")
     if not targets:
         return not_tried("no training target is without an unknown word")
     text, ids = targets[0]
@@ -113,7 +128,8 @@ def _nothing_shared(pipeline: Pipeline) -> Finding:
 LAWS = (
     PipelineLaw(
         name="round_trip",
-        says="A target comes back from its ids, but for blanks, case, accents and punctuation.",
+        says="A target comes back from its ids, but for blanks, case, accents and punctuation; "
+        "where both sides have one vocabulary, so does a source.",
         means="decode has another vocabulary than encode, or most words are unknown",
         look="at which tokenizer was saved, and which is loaded",
         check=_round_trip,

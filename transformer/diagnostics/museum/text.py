@@ -54,6 +54,7 @@ def sound_pipeline() -> Pipeline:
         decode=decode,
         score=corpus_bleu,
         unk_id=UNK_ID,
+        joint_vocabulary=True,
     )
 
 
@@ -124,10 +125,25 @@ def treated_in_training(sound: Pipeline) -> Pipeline:
     return sound.replace(encode_src=lambda text: tokenizer.encode(plain(text)))
 
 
+def _other_tokenizer() -> Tokenizer:
+    """Read the tokenizer of a model that learnt from other text."""
+    return read_description(find_model("tatoeba-fr-en")).src_tokenizer
+
+
 def other_tokenizer(sound: Pipeline) -> Pipeline:
-    """Translate with the tokenizer of a model that learnt from other text."""
-    other = read_description(find_model("tatoeba-fr-en")).src_tokenizer
-    return sound.replace(encode_to_translate=other.encode)
+    """Translate with the tokenizer of another model."""
+    return sound.replace(encode_to_translate=_other_tokenizer().encode)
+
+
+def other_source_tokenizer(sound: Pipeline) -> Pipeline:
+    """Give sources the tokenizer of another model, in training and in translation alike."""
+    encode = _other_tokenizer().encode
+    return sound.replace(encode_src=encode, encode_to_translate=encode)
+
+
+def other_source_tokenizer_of_two(sound: Pipeline) -> Pipeline:
+    """Do so where each side has a vocabulary of its own: the ids are as good as any."""
+    return other_source_tokenizer(sound).replace(joint_vocabulary=False)
 
 
 def leaking_split(sound: Pipeline) -> Pipeline:
@@ -193,6 +209,18 @@ SPECIMENS = (
         "tokenizer_of_another_model",
         "text is translated with the tokenizer of another model",
         other_tokenizer,
+    ),
+    _specimen(
+        "source_tokenizer_of_another_model",
+        "all sources are encoded with the tokenizer of another model, where both languages should "
+        "have one vocabulary",
+        other_source_tokenizer,
+    ),
+    _specimen(
+        "source_ids_of_another_vocabulary",
+        "all sources are encoded with the tokenizer of another model, where each language has a "
+        "vocabulary of its own: only the weights expect other ids",
+        other_source_tokenizer_of_two,
     ),
     _specimen(
         "split_that_leaks",
