@@ -115,6 +115,10 @@ def test_rounding_that_layers_enlarge_is_no_leak(name: str) -> None:
     assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
 
 
+def test_where_64_bits_cannot_be_had_32_decide() -> None:
+    assert tried(uneven().replace(module=None), COMPANY).verdict == Verdict.BROKEN
+
+
 @pytest.mark.parametrize("make", [small, uneven])
 @pytest.mark.parametrize("name", [SOURCE, COMPANY])
 def test_a_faint_leak_is_a_leak_in_64_bits_too(make: Callable[[], Adapter], name: str) -> None:
