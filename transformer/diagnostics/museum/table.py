@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from transformer.diagnostics.laws import LAWS
-from transformer.diagnostics.museum import SPECIMENS
+from transformer.diagnostics.museum import SPECIMENS, trained_table
 from transformer.diagnostics.museum.sound import drawn_config, sound
 from transformer.diagnostics.museum.specimen import RECORD, Specimen
 from transformer.diagnostics.museum.text import sound_pipeline
@@ -107,31 +107,23 @@ def page() -> str:
         "what somebody found in public code, or names one of the five systems that the course "
         "rebuilds (lesson 10); the rest are classics.",
     ]
-    trained = _trained()
-    if trained:
-        lines += [
-            "",
-            "Some were trained, on the embedded corpus beside the sound model: BLEU of the "
-            "validation text by a beam of 4 and perplexity per token, means over seeds, with the "
-            "training loss at the end. The sound model: " + _figures(trained.get("sound")) + ".",
-        ]
     for group, title in TITLES.items():
-        lines += ["", f"## {title}", "", *_table(group, record["specimens"], trained)]
+        lines += ["", f"## {title}", "", *_table(group, record["specimens"])]
+    broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
+    lines += ["", *trained_table.section(trained_table.read_runs(), broken)]
     missed = [name for name in record["specimens"] if name not in caught]
     lines += ["", "## What no law sees", "", *_missed(missed, record["specimens"])]
     lines += ["", "## What each law catches", "", *_by_law(record)]
     return "\n".join(lines) + "\n"
 
 
-def _table(group: str, seen: Mapping[str, Any], trained: Mapping[str, Any]) -> list[str]:
+def _table(group: str, seen: Mapping[str, Any]) -> list[str]:
     """Write the specimens of a file."""
     specimens = [each for each in SPECIMENS if each.group == group and each.name in seen]
-    trains = any(each.name in trained for each in specimens)
-    head = ["specimen", "what the code does", "breaks", *["trained"] * trains, "reported"]
+    head = ["specimen", "what the code does", "breaks", "reported"]
     rows = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
     for each in specimens:
         row = [f"`{each.name}`", each.about, _laws(seen[each.name])]
-        row += [_figures(trained.get(each.name))] * trains
         rows.append("| " + " | ".join([*row, _linked(each.source)]) + " |")
     return rows
 
@@ -173,29 +165,3 @@ def _by_law(record: Mapping[str, Any]) -> list[str]:
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append(f"| `{law}` | {count} | {sum(len(each) == 1 for each in seen)} |")
     return rows
-
-
-def _trained() -> dict[str, list[dict[str, Any]]]:
-    """Read the runs of each specimen that was trained."""
-    files = sorted((results_folder() / RECORD).parent.glob("*.json"))
-    records = [read_json(file) for file in files if file.name != Path(RECORD).name]
-    return {record["specimen"]: record["runs"] for record in records}
-
-
-def _figures(runs: list[dict[str, Any]] | None) -> str:
-    """Write the means of a specimen's runs."""
-    if not runs:
-        return ""
-    bleu = sum(run["bleu"]["score"] for run in runs) / len(runs)
-    perplexities = [run["perplexity"] for run in runs]
-    losses = [run["curve"][-1][1] for run in runs]
-    spread = "" if len(runs) == 1 else f" of {len(runs)} seeds"
-    return f"BLEU {bleu:.1f}, perplexity {_mean(perplexities)}, loss {_mean(losses)}{spread}"
-
-
-def _mean(values: list[float | None]) -> str:
-    numbers = [each for each in values if each is not None]
-    if len(numbers) < len(values):
-        return "none"
-    mean = sum(numbers) / len(numbers)
-    return f"{mean:.2f}" if mean < 1000 else f"{mean:.1g}"
