@@ -15,7 +15,7 @@ SETTINGS = [(0, 128, 0), (5, 4096, 1), (13, 512, 2)]
 def test_roof_and_product_are_computed_as_in_python(power: int, width: int, place: int) -> None:
     machine = MACHINES[place]
     spec = with_controls(
-        roofline_explorer().to_dict(), log2_tokens=power, width=width, machine=machine.name
+        roofline_explorer().to_dict(), log2_tokens=power, matrix_width=width, machine=machine.name
     )
     for x, y in points(spec, 0, "intensity", "rate"):
         assert y == pytest.approx(attainable(machine, x), rel=1e-6)
@@ -29,7 +29,7 @@ def test_roof_and_product_are_computed_as_in_python(power: int, width: int, plac
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"width": 100}, "width is 100: give one of 128, 256"),
+        ({"matrix_width": 100}, "matrix_width is 100: give one of 128, 256"),
         ({"machine": "H300"}, "machine is H300: give one of P100 on PCIe"),
         ({"log2_tokens": 16}, "log2_tokens is 16: the slider goes from 0 to 15"),
     ],

@@ -11,6 +11,7 @@ from transformer.charts.style import OURS, TARGET
 from transformer.support.errors import UserError
 
 MOST_GPUS = 8  # as a power of 2
+MILLISECONDS = (0.03, 300_000)  # of a step: wide enough for all that the controls hold
 TOKENS = (25_000, 100_000, 400_000)  # of a step, on either side; the paper's first
 
 
@@ -105,8 +106,8 @@ def _encoded(chart: alt.Chart) -> alt.Chart:
         y=alt.Y(
             "milliseconds:Q",
             title="milliseconds a step",
-            scale=alt.Scale(type="log"),
-            axis=alt.Axis(format="~g", tickCount=6),
+            scale=alt.Scale(type="log", domain=MILLISECONDS),
+            axis=alt.Axis(format="~g", values=[10**power for power in range(-1, 6)]),
         ),
         color=alt.Color("part:N", scale=scale, legend=alt.Legend(title="")),
     )

@@ -23,30 +23,34 @@ def of_machine(field: str) -> str:
 FLOPS, BANDWIDTH = of_machine("flops"), of_machine("bandwidth")
 TOKENS = "pow(2, log2_tokens)"
 INTENSITY = (
-    f"(2 * {TOKENS} * width * width"
-    f" / ({of_machine('number_bytes')} * (2 * {TOKENS} * width + width * width)))"
+    f"(2 * {TOKENS} * matrix_width * matrix_width / ({of_machine('number_bytes')}"
+    f" * (2 * {TOKENS} * matrix_width + matrix_width * matrix_width)))"
 )
 
 
 def roofline_explorer(
-    width: int = 512, log2_tokens: int = 12, machine: str = NAMES[0]
+    matrix_width: int = 512, log2_tokens: int = 12, machine: str = NAMES[0]
 ) -> alt.LayerChart:
     """Draw a machine's roofline and the product of so many tokens with a square matrix.
 
     Args:
-        width: Rows and columns of the matrix, one of `WIDTHS`, to begin with.
+        matrix_width: Rows and columns of the matrix, one of `WIDTHS`, to begin with. (A
+            parameter called `width` would be the chart's own.)
         log2_tokens: Vectors multiplied together, as a power of 2, to begin with.
         machine: Name of one of `machines.MACHINES`, to begin with.
 
     Raises:
         UserError: a value is none of these.
     """
-    for name, value, known in (("width", width, WIDTHS), ("machine", machine, NAMES)):
+    for name, value, known in (
+        ("matrix_width", matrix_width, WIDTHS),
+        ("machine", machine, NAMES),
+    ):
         if value not in known:
             raise UserError(f"{name} is {value}: give one of {', '.join(map(str, known))}")
     controls = [
         slider("log2_tokens", log2_tokens, 0, MOST_TOKENS),
-        choice("width", width, WIDTHS),
+        choice("matrix_width", matrix_width, WIDTHS),
         choice("machine", machine, NAMES),
     ]
     title = (
@@ -61,7 +65,7 @@ def roofline_explorer(
         description="A roofline: the most operations per second that a machine can do, over "
         "operations per byte, both axes logarithmic. It rises with the memory's bandwidth, then "
         f"is flat at the peak. A dot is a product of {2**log2_tokens:,} tokens with a matrix of "
-        f"width {width:,} on {machine}. Controls change tokens, width and machine "
+        f"width {matrix_width:,} on {machine}. Controls change tokens, width and machine "
         f"({', '.join(NAMES)}).",
     )
 
@@ -76,13 +80,13 @@ def _encoded(chart: alt.Chart) -> alt.Chart:
             "intensity:Q",
             title="operations per byte",
             scale=alt.Scale(type="log", domain=[LEAST, MOST]),
-            axis=alt.Axis(format="~g", tickCount=6),
+            axis=alt.Axis(format="~g", values=[10**power for power in range(-1, 4)]),
         ),
         y=alt.Y(
             "rate:Q",
             title="operations per second",
             scale=alt.Scale(type="log"),
-            axis=alt.Axis(format="~s", tickCount=6),
+            axis=alt.Axis(format="~s", values=[10**power for power in range(9, 16)]),
         ),
     )
 

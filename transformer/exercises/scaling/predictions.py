@@ -4,8 +4,8 @@ from transformer.exercises.predict import Choice, Number
 
 both_passes = Number(
     "both_passes",
-    "The forward pass does so many operations in matrix products. How many times as many do "
-    "forward and backward pass do together?",
+    "Count the operations that the forward pass spends on matrix products. How many times that "
+    "number do the forward and backward passes need together?",
     low=1,
     high=10,
     near=0.2,
@@ -77,8 +77,8 @@ losses_apart = Choice(
 
 share_of_the_big = Choice(
     "share_of_the_big",
-    "The big model has more than three times the base model's weights, and as many more gradients "
-    "to exchange. On the same GPUs and batches, is the share of exchange in its step `smaller`, "
-    "about the `same`, or `larger`?",
+    "The big model has more than three times the base model's weights, and so more than three "
+    "times the gradients to exchange. On the same GPUs and batches, is the share of exchange in "
+    "its step `smaller`, about the `same`, or `larger`?",
     options=("smaller", "same", "larger"),
 )
