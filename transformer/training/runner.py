@@ -75,7 +75,6 @@ def train_recipe(
     """
     device, once = device or pick_device(), processes.once
     recipe = once(lambda: _in_fast_precision(recipe, device, on_begin))
-    training = recipe.training
     once(lambda: _check_folder(recipe, out, resume))
     origin = once(lambda: provenance(device))  # later the code may be another
     ended_at = once(lambda: _ended_at(out))
@@ -87,18 +86,17 @@ def train_recipe(
         once(lambda: held.enter_context(locked(out)))
         once(lambda: _check_folder(recipe, out, resume))  # another may have begun in between
         machine = _machine(device, processes)
-        torch.manual_seed(training.seed)
+        torch.manual_seed(recipe.training.seed)
         model = build(description)
         if resume:
             once(lambda: _check_begun(out, digests, machine, on_begin))
         else:
             once(lambda: write_json(out / DATA, digests | machine))
             once(lambda: write_description(out, description))
-        sizes = len(batches.examples), len(held_out.examples)
-        once(lambda: on_begin(_summary(description, model, device, *sizes)))
+        once(lambda: on_begin(_summary(description, model, device, batches, held_out)))
         result = train(
             model,
-            training,
+            recipe.training,
             batches,
             list(held_out.epoch(0)),
             out,
@@ -201,7 +199,11 @@ def _check_begun(
 
 
 def _summary(
-    description: Description, model: Network, device: torch.device, pairs: int, held_out: int
+    description: Description,
+    model: Network,
+    device: torch.device,
+    batches: TokenBudgetBatches,
+    held_out: TokenBudgetBatches,
 ) -> str:
     """Say in two lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = description
@@ -211,8 +213,8 @@ def _summary(
         types += f" and {tgt.vocab_size:,}"
     differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
     return (
-        f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, {pairs:,} sentence pairs "
-        f"to learn from, {held_out:,} to validate with\n"
+        f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, {len(batches.examples):,} "
+        f"sentence pairs to learn from, {len(held_out.examples):,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, "
         f"{recipe.training.steps:,} steps on {hardware(device)}{differs}"
     )

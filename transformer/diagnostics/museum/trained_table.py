@@ -41,10 +41,11 @@ def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
         runs: Of `read_runs`.
 
     Returns:
-        Its 95% interval, in points; None where either has fewer than two runs.
+        Its 95% interval, in points; None of the sound model itself, and where either has fewer than
+        two runs.
     """
     base, other = scores(runs[SOUND]), scores(runs[name])
-    if min(len(base), len(other)) < 2:
+    if name == SOUND or min(len(base), len(other)) < 2:
         return None
     if not trained()[name].in_search:
         return difference_interval(base, other)
