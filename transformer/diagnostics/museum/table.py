@@ -109,11 +109,11 @@ def page() -> str:
     ]
     for group, title in TITLES.items():
         lines += ["", f"## {title}", "", *_table(group, record["specimens"])]
-    broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
-    lines += ["", *trained_table.section(trained_table.read_runs(), broken)]
     missed = [name for name in record["specimens"] if name not in caught]
     lines += ["", "## What no law sees", "", *_missed(missed, record["specimens"])]
     lines += ["", "## What each law catches", "", *_by_law(record)]
+    broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
+    lines += ["", *trained_table.section(trained_table.read_runs(), broken)]
     return "\n".join(lines) + "\n"
 
 
