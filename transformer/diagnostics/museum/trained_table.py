@@ -63,7 +63,7 @@ def section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> list[s
     Returns:
         Lines of Markdown.
     """
-    names = sorted(set(runs) - {SOUND}, key=lambda name: -mean(scores(runs[name])))
+    names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
     hidden = [name for name in names if not told_by_score(name, runs)]
     caught = sum(bool(broken[name]) for name in hidden)
     return [
