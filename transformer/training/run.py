@@ -34,7 +34,12 @@ from transformer.training.schedule import free_setting
 from transformer.training.updates import Updates
 
 # Settings that an earlier version's checkpoint does not name: it knew these values alone.
-EARLIER = {"decay": Decay.INVERSE_SQRT, "optimizer": Optimizer.ADAM, "muon_rate_factor": 1.0}
+EARLIER = {
+    "decay": Decay.INVERSE_SQRT,
+    "optimizer": Optimizer.ADAM,
+    "muon_rate_factor": 1.0,
+    "cooccurrence_embeddings": False,
+}
 
 
 @dataclass

@@ -10,7 +10,7 @@ import torch
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
-from transformer.model import count_parameters
+from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, read_json, write_json
 from transformer.support.lock import locked
@@ -32,6 +32,7 @@ from transformer.trained.folder import (
     write_recipe,
 )
 from transformer.trained.log import Report, TrainingResult
+from transformer.training.cooccurrence import begin_with_cooccurrence
 from transformer.training.distributed import ALONE, Processes
 from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train
@@ -86,8 +87,7 @@ def train_recipe(
         once(lambda: held.enter_context(locked(out)))
         once(lambda: _check_folder(recipe, out, resume))  # another may have begun in between
         machine = _machine(device, processes)
-        torch.manual_seed(recipe.training.seed)
-        model = build(description)
+        model = _build(description, build, batches)
         if resume:
             once(lambda: _check_begun(out, digests, machine, on_begin))
         else:
@@ -123,6 +123,22 @@ def _in_fast_precision(
         return recipe
     on_begin("bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)")
     return recipe.override({"bf16": "false"})
+
+
+def _build(
+    description: Description,
+    build: Callable[[Description], Network],
+    batches: TokenBudgetBatches,
+) -> Network:
+    """Draw the weights; a resumed run takes up its own in their place."""
+    training = description.recipe.training
+    torch.manual_seed(training.seed)
+    model = build(description)
+    if training.cooccurrence_embeddings:
+        if not isinstance(model, Transformer):
+            raise UserError("cooccurrence_embeddings is for Transformers: leave it out")
+        begin_with_cooccurrence(model, batches.examples)
+    return model
 
 
 def _check_folder(recipe: Recipe, out: Path, resume: bool) -> None:
