@@ -128,8 +128,7 @@ def _nothing_shared(pipeline: Pipeline) -> Finding:
 LAWS = (
     PipelineLaw(
         name="round_trip",
-        says="A target comes back from its ids, but for blanks, case, accents and punctuation; "
-        "where both sides have one vocabulary, so does a source.",
+        says="Text comes back from its ids, but for blanks, case, accents and punctuation.",
         means="decode has another vocabulary than encode, or most words are unknown",
         look="at which tokenizer was saved, and which is loaded",
         check=_round_trip,
