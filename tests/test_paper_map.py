@@ -180,11 +180,11 @@ def test_a_removed_passage_is_missed(part: str, lesson: str, tmp_path: Path) -> 
     """Of a copy of the lesson all passages on the part are taken away."""
     copy = Path(shutil.copy(NOTEBOOKS / lesson, tmp_path))
     notebook = json.loads(copy.read_text(encoding="utf-8"))
+    on_it = [passage for passage in passages(copy) if restates(passage, part)]
     for cell in notebook["cells"]:
         cell["source"] = source(cell)
-        for passage in passages(copy):
-            if restates(passage, part):
-                cell["source"] = cell["source"].replace(passage.text, "")
+        for passage in on_it:
+            cell["source"] = cell["source"].replace(passage.text, "")
     copy.write_text(json.dumps(notebook), encoding="utf-8")
     assert unexplained(part, copy).startswith(f"{lesson} has no passage on {part}")
 

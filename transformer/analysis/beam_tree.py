@@ -115,9 +115,9 @@ def grow_beam_tree(
 
 def _candidates(kept: list[Candidate], logits: Tensor, beam_size: int) -> list[Candidate]:
     """Take the best 2 x beam_size continuations of all prefixes, and decide their fates."""
-    log_probs = logits.float().log_softmax(dim=-1)
+    log_probs = logits.double().log_softmax(dim=-1)
     log_probs[:, [PAD_ID, BOS_ID]] = -torch.inf
-    so_far = torch.tensor([candidate.total for candidate in kept], device=logits.device)
+    so_far = log_probs.new_tensor([candidate.total for candidate in kept])
     totals = so_far[:, None] + log_probs
     best, places = totals.flatten().topk(min(2 * beam_size, totals.numel()))
     candidates: list[Candidate] = []

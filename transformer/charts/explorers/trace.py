@@ -107,8 +107,8 @@ def _named(step: Step) -> bool:
 
 
 def _deepest(step: Step) -> float:
-    """Give the largest number, without its sign; 0 where there is none."""
-    return float(step.values.detach().abs().nan_to_num(0.0).max())
+    """Give the largest number, without its sign, to four places; 0 where there is none."""
+    return round(float(step.values.detach().abs().nan_to_num(0.0).max()), 4)
 
 
 def _lines(step: Step) -> int:
