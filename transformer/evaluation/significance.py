@@ -6,6 +6,7 @@ known; Student's t pays for that (Student 1908, "The Probable Error of a Mean").
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import NormalDist, mean, stdev, variance
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ class Interval(NamedTuple):
     high: float
 
 
+@cache
 def student_t(degrees: float, level: float = LEVEL) -> float:
     """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
 
