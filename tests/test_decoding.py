@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tests.helpers.scripted import VOCAB, Scripted, Sparse
+from tests.helpers.sources import padded_sources
 from transformer.attention import KeyValueCache
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
@@ -28,12 +29,7 @@ def model() -> Transformer:
 
 @pytest.fixture(scope="module")
 def src() -> Tensor:
-    generator = torch.Generator().manual_seed(11)
-    ids = torch.randint(4, VOCAB, (5, 13), generator=generator)
-    for row, length in enumerate((13, 2, 7, 5, 11)):
-        ids[row, length - 1] = EOS_ID
-        ids[row, length:] = PAD_ID
-    return ids
+    return padded_sources(VOCAB)
 
 
 def test_greedy_and_beam_on_a_case_worked_by_hand() -> None:

@@ -1,7 +1,5 @@
 """What machines can do: by hand, by the paper's own figures, and by a ring that exchanges."""
 
-import contextlib
-
 import pytest
 import torch
 
@@ -10,10 +8,8 @@ from transformer.analysis.machines import (
     SUSTAINED,
     Machine,
     attainable,
-    cpu_seconds,
     exchange_seconds,
     intensity,
-    one_thread,
     product_flops,
     product_seconds,
     this_machine,
@@ -66,20 +62,6 @@ def test_one_machine_exchanges_nothing_and_several_need_a_link() -> None:
     assert exchange_seconds(10**9, 1, 0.0) == 0
     with pytest.raises(UserError, match="2 machines and a link of 0 bytes/s: give a faster link"):
         exchange_seconds(10**9, 2, 0)
-
-
-def test_one_thread_is_given_back() -> None:
-    before = torch.get_num_threads()
-    with contextlib.suppress(KeyError), one_thread():
-        assert torch.get_num_threads() == 1
-        raise KeyError
-    assert torch.get_num_threads() == before
-
-
-def test_the_clock_is_the_processors() -> None:
-    calls: list[int] = []
-    assert cpu_seconds(lambda: calls.append(1), rounds=3) >= 0
-    assert len(calls) == 4  # the first is not timed
 
 
 def test_this_machine_is_measured() -> None:

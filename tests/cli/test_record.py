@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 from transformer.__main__ import main
 from transformer.analysis import attribution_scores, head_table, removals, text_figures
 from transformer.charts.diagrams import figures
-from transformer.cli import record
+from transformer.cli import options
 from transformer.cli.options import What
 from transformer.cli.record import WHATS
 from transformer.data import tatoeba
@@ -60,7 +60,7 @@ def ends(*arguments: str) -> object:
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty folder in the place of data/results."""
-    monkeypatch.setattr(record, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(options, "results_folder", lambda: tmp_path)
     return tmp_path
 
 

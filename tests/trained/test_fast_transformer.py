@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.helpers.sources import padded_sources
 from transformer.config import EOS_ID, PAD_ID, ModelConfig, Positions
 from transformer.decoding import beam_search, greedy_search
 from transformer.masks import padding_mask
@@ -48,12 +49,7 @@ def make(**changes: Any) -> Transformer:
 
 @pytest.fixture(scope="module")
 def src() -> Tensor:
-    generator = torch.Generator().manual_seed(11)
-    ids = torch.randint(4, VOCAB, (5, 13), generator=generator)
-    for row, length in enumerate((13, 2, 7, 5, 11)):
-        ids[row, length - 1] = EOS_ID
-        ids[row, length:] = PAD_ID
-    return ids
+    return padded_sources(VOCAB)
 
 
 @pytest.mark.parametrize("changes", SHAPES.values(), ids=SHAPES)

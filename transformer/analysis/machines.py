@@ -5,13 +5,11 @@ roofline (Williams et al. 2009, not in the paper). Several machines that share a
 exchange gradients.
 """
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
 
+from transformer.support.clock import cpu_seconds, one_thread
 from transformer.support.errors import UserError
 
 # Footnote 5: operations per second that the paper reckons a GPU sustains in single precision.
@@ -100,31 +98,6 @@ def exchange_seconds(parameters: int, machines: int, link: float) -> float:
     if link <= 0:
         raise UserError(f"{machines} machines and a link of {link} bytes/s: give a faster link")
     return 2 * (machines - 1) / machines * FLOAT32 * parameters / link
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute on one thread, so that the processor's seconds are those of the work."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def cpu_seconds(work: Callable[[], object], rounds: int = 5) -> float:
-    """Give the fewest seconds that the processor worked for one call, of some rounds.
-
-    What else runs on the machine does not count, but for what it does to the caches.
-    """
-    work()  # what is slow the first time
-    taken = []
-    for _ in range(rounds):
-        started = time.process_time()
-        work()
-        taken.append(time.process_time() - started)
-    return min(taken)
 
 
 def product_seconds(

@@ -1,11 +1,8 @@
 """Where the seconds of a training step go, by kind of work. Not in the paper."""
 
-import time
-from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
+from transformer.support.clock import Timed
 
 # How the names of PyTorch's operations begin, by what they do in a training step. What is
 # named nowhere (sums, copies, masks, the ReLU) is `REST`.
@@ -32,20 +29,6 @@ def kind(operation: str) -> str:
     return next(kinds, REST)
 
 
-class _Timed(TorchDispatchMode):
-    """Adds up the processor's seconds of each operation while it is entered."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        started = time.process_time()
-        result = func(*args, **(kwargs or {}))
-        self.seconds[kind(func._schema.name)] += time.process_time() - started
-        return result
-
-
 def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
     """Give each kind's share of the processor's seconds in PyTorch's operations, from 0 to 1.
 
@@ -56,7 +39,7 @@ def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
         steps: How many are timed.
     """
     step()
-    with _Timed() as timed:
+    with Timed(lambda name, _: kind(name)) as timed:
         for _ in range(steps):
             step()
     total = sum(timed.seconds.values())

@@ -7,10 +7,13 @@ import argparse
 import math
 import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from transformer.config import BEAM_SIZE, MOST_ALPHA, MOST_BEAM_SIZE
 from transformer.support.errors import MISTAKE
+from transformer.support.files import check_file
+from transformer.support.paths import require_checkout, results_folder
 from transformer.trained.shipped import names
 
 
@@ -98,3 +101,15 @@ def add_seeds(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--seeds", type=int, nargs="+", default=[1], metavar="N", help="of the runs (1)"
     )
+
+
+def record_file(name: str) -> Path:
+    """Give a file of data/results that can be written.
+
+    Raises:
+        UserError: this is an installed package, or the file cannot be written.
+    """
+    require_checkout()
+    file = results_folder() / name
+    check_file(file)
+    return file

@@ -9,19 +9,26 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.options import Parser, What, add_beam, add_model, add_seeds, typed_again
+from transformer.cli.options import (
+    Parser,
+    What,
+    add_beam,
+    add_model,
+    add_seeds,
+    record_file,
+    typed_again,
+)
 from transformer.cli.record_bench import BENCH
 from transformer.cli.record_museum import MUSEUM
 from transformer.cli.record_speed import SPEED
 from transformer.cli.record_speedrun import SPEEDRUN
 from transformer.experiments.plans import EXPERIMENTS, find
 from transformer.support.errors import INTERRUPTED
-from transformer.support.files import check_file, write_json
+from transformer.support.files import write_json
 from transformer.support.paths import (
     corpus_folder,
     figures_folder,
     require_checkout,
-    results_folder,
 )
 
 
@@ -47,18 +54,6 @@ def add_record(program: "argparse._SubParsersAction[Parser]") -> None:
         )
         what.add_options(parser)
         parser.set_defaults(run=what.run)
-
-
-def _kept(name: str) -> Path:
-    """Give a file of data/results that can be written.
-
-    Raises:
-        UserError: this is an installed package, or the file cannot be written.
-    """
-    require_checkout()
-    file = results_folder() / name
-    check_file(file)
-    return file
 
 
 def _origin() -> dict[str, Any]:
@@ -95,7 +90,7 @@ def record_text(options: argparse.Namespace) -> int:
     """Measure the text of Multi30k, and write the record."""
     from transformer.analysis import text_figures
 
-    file = _kept(text_figures.RECORD)
+    file = record_file(text_figures.RECORD)
     origin = _origin() | {"seed": text_figures.SEED}
     write_json(file, origin | {"figures": text_figures.multi30k_figures()})
     print(file)
@@ -108,7 +103,7 @@ def record_leaks(options: argparse.Namespace) -> int:
     from transformer.data.corpora import CORPORA
     from transformer.evaluation import leaks
 
-    file = _kept(leaks.RECORD)
+    file = record_file(leaks.RECORD)
     pairs = tatoeba.all_pairs(CORPORA["tatoeba"])
     figures = leaks.measure_splits(pairs)
     origin = _origin() | {"seed": leaks.SEED}
@@ -130,7 +125,7 @@ def record_heads(options: argparse.Namespace) -> int:
     """Remove every head of a model in turn, and write what each was worth."""
     from transformer.analysis import removals
 
-    file = _kept(f"heads/{options.name}.json")
+    file = record_file(f"heads/{options.name}.json")
     removals.record_removals(options.model, file)
     print(file)
     return 0
@@ -140,7 +135,7 @@ def record_roles(options: argparse.Namespace) -> int:
     """Name every head of a model by what it does on the embedded corpus."""
     from transformer.analysis import head_table
 
-    file = _kept(f"roles/{options.name}.json")
+    file = record_file(f"roles/{options.name}.json")
     head_table.record_roles(options.model, file)
     print(file)
     return 0
@@ -150,7 +145,7 @@ def record_attributions(options: argparse.Namespace) -> int:
     """Judge what a model's words take from its source by the gold alignments, in four ways."""
     from transformer.analysis import attribution_scores
 
-    file = _kept(f"attributions/{options.name}.json")
+    file = record_file(f"attributions/{options.name}.json")
     for name, figures in attribution_scores.record_attributions(options.model, file).items():
         print(f"{name}: alignment error {figures['error']:.3f}")
     return 0
@@ -210,7 +205,7 @@ def _add_experiment(parser: Parser) -> None:
 def record_experiment(options: argparse.Namespace) -> int:
     """Train and measure what is missing of an experiment; Ctrl-C keeps everything."""
     experiment = find(options.name)
-    record = options.record or _kept(f"experiments/{experiment.name}.json")
+    record = options.record or record_file(f"experiments/{experiment.name}.json")
     from transformer.experiments import run
 
     out = options.out or Path("runs") / experiment.name
@@ -230,7 +225,7 @@ def record_race(options: argparse.Namespace) -> int:
     """Run the race on the embedded corpus; what the record has already is not run again."""
     from transformer.experiments import race
 
-    file = _kept(race.RECORD)
+    file = record_file(race.RECORD)
     race.record_races(file)
     print(file)
     return 0

@@ -4,19 +4,16 @@ Not in the paper.
 """
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from transformer.cli.options import What, add_model
-from transformer.support.files import check_file
-from transformer.support.paths import require_checkout, results_folder
+from transformer.cli.options import What, add_model, record_file
 
 
 def record_export(options: argparse.Namespace) -> int:
     """Measure a model's speed in other engines beside ours; write and print the ratios."""
     from transformer.experiments import export_speed
 
-    record = export_speed.record_speed(options.model, _kept(export_speed.RECORD))
+    record = export_speed.record_speed(options.model, record_file(export_speed.RECORD))
     for engine, found in record["figures"].items():
         print(_line(engine, found))
     for engine, found in record["with_beams"].items():
@@ -28,7 +25,7 @@ def record_decoding(options: argparse.Namespace) -> int:
     """Measure each change that makes decoding faster, alone; write and print the ratios."""
     from transformer.experiments import decoding_steps
 
-    record = decoding_steps.record_steps(options.model, _kept(decoding_steps.RECORD))
+    record = decoding_steps.record_steps(options.model, record_file(decoding_steps.RECORD))
     for change in record["changes"]:
         print(f"{change['name']}: {change['before'] / change['after']:.2f} times as fast")
     return 0
@@ -40,14 +37,6 @@ def _line(engine: str, found: dict[str, Any]) -> str:
         f"{engine}: {found['equal']} of {found['sentences']} translations equal; "
         f"{together} times our speed, one by one {alone}"
     )
-
-
-def _kept(name: str) -> Path:
-    """Give a file of data/results that can be written."""
-    require_checkout()
-    file = results_folder() / name
-    check_file(file)
-    return file
 
 
 SPEED = (

@@ -6,8 +6,8 @@ processor in this process, on one thread.
 """
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from transformer.evaluation.evaluate import default_split
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
+from transformer.support.clock import one_thread, seconds_of
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
@@ -48,6 +49,7 @@ class Change(NamedTuple):
     calls: int = CALLS
 
 
+@one_thread()
 def record_steps(model: str, file: Path) -> dict[str, Any]:
     """Measure every change on a model, and write the record.
 
@@ -58,24 +60,19 @@ def record_steps(model: str, file: Path) -> dict[str, Any]:
     Raises:
         UserError: the model is an LSTM.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        translator = Translator.load(model)
-        if not isinstance(translator.model, Transformer):
-            raise UserError(f"{model} is an LSTM: name a Transformer")
-        data = translator.recipe.data
-        text = corpora.load(data.corpus, default_split(data.corpus), data.src_lang, data.tgt_lang)
-        sources = [translator.src_tokenizer.encode(each) for each in text.src[:SENTENCES]]
-        src = collate_sources([each for each in sources if each])
-        origin = provenance(torch.device("cpu"))
-        with torch.inference_mode():
-            network = translator.model
-            changes = [*copying(network), *products(network)]
-            changes += [*halves(network, src), *whole(network, src)]
-            found = [measure(change) for change in changes]
-    finally:
-        torch.set_num_threads(threads)
+    translator = Translator.load(model)
+    if not isinstance(translator.model, Transformer):
+        raise UserError(f"{model} is an LSTM: name a Transformer")
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, default_split(data.corpus), data.src_lang, data.tgt_lang)
+    sources = [translator.src_tokenizer.encode(each) for each in text.src[:SENTENCES]]
+    src = collate_sources([each for each in sources if each])
+    origin = provenance(torch.device("cpu"))
+    with torch.inference_mode():
+        network = translator.model
+        changes = [*copying(network), *products(network)]
+        changes += [*halves(network, src), *whole(network, src)]
+        found = [measure(change) for change in changes]
     sizes = {"sentences": len(src), "length": LENGTH, "rounds": ROUNDS}
     record = origin | {"model": model} | sizes | {"changes": found}
     write_json(file, record)
@@ -93,14 +90,16 @@ def measure(change: Change) -> dict[str, Any]:
     sides = {"before": change.before, "after": change.after}
     for number in range(ROUNDS + 1):  # the first of them warms up
         for name, side in sides.items():
-            started = time.process_time()
-            for _ in range(change.calls):
-                side()
-            seconds = (time.process_time() - started) / change.calls
+            seconds = seconds_of(partial(_repeat, side, change.calls))
             if number:
-                took[name].append(seconds)
+                took[name].append(seconds / change.calls)
     medians = {name: round(statistics.median(each), 8) for name, each in took.items()}
     return {"name": change.name, "what": change.what} | medians
+
+
+def _repeat(side: Side, calls: int) -> None:
+    for _ in range(calls):
+        side()
 
 
 def products(model: Transformer) -> Iterator[Change]:

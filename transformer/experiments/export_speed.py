@@ -9,7 +9,6 @@ import functools
 import importlib
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import torch
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.evaluation.evaluate import default_split
+from transformer.support.clock import one_thread, seconds_of
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.trained.export.folder import ENGINES, export_model
@@ -32,6 +32,7 @@ ALONE = 100  # sentences given one by one, as a service gets them
 Translate = Callable[[list[str]], list[str]]
 
 
+@one_thread()
 def record_speed(model: str, file: Path) -> dict[str, Any]:
     """Measure a model's speed in every engine on its test set, and write the record.
 
@@ -39,23 +40,18 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
         model: A model folder, or the name of a shipped model.
         file: JSON to write.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        ours = Translator.load(model)
-        data = ours.recipe.data
-        split = default_split(data.corpus)
-        text = list(corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src[:TOGETHER])
-        about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
-        origin = provenance(torch.device("cpu"))
-        with tempfile.TemporaryDirectory() as folder:
-            engines = {name: _engine(model, name, Path(folder) / name) for name in ENGINES}
-            greedy = {name: engine[1] for name, engine in engines.items()}
-            beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
-            figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)
-            with_beams = compare(lambda some: ours.translate(some), beams, text)
-    finally:
-        torch.set_num_threads(threads)
+    ours = Translator.load(model)
+    data = ours.recipe.data
+    split = default_split(data.corpus)
+    text = list(corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src[:TOGETHER])
+    about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
+    origin = provenance(torch.device("cpu"))
+    with tempfile.TemporaryDirectory() as folder:
+        engines = {name: _engine(model, name, Path(folder) / name) for name in ENGINES}
+        greedy = {name: engine[1] for name, engine in engines.items()}
+        beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
+        figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)
+        with_beams = compare(lambda some: ours.translate(some), beams, text)
     record = origin | about | {"figures": figures, "with_beams": with_beams}
     write_json(file, record)
     return record
@@ -113,10 +109,7 @@ def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
 
 
 def _seconds(translate: Translate, calls: list[list[str]]) -> float:
-    started = time.process_time()
-    for sentences in calls:
-        translate(sentences)
-    return time.process_time() - started
+    return seconds_of(lambda: [translate(sentences) for sentences in calls])
 
 
 def _speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import torch
 
 from transformer.config import DataConfig, Recipe
 from transformer.recipes.named import find_recipe
+from transformer.support.clock import one_thread
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.support.provenance import provenance
@@ -127,6 +128,7 @@ def _seconds_a_step(folder: Path) -> float:
     return (ends[MEASURED] - ends[0]) / MEASURED
 
 
+@one_thread()
 def record_races(
     file: Path,
     *,
@@ -147,34 +149,29 @@ def record_races(
     Raises:
         UserError: the record has another target.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     record: dict[str, Any] = {"recipe": RECIPE, "target": TARGET, "runs": []}
     if file.exists():
         record = read_json(file)
         if record["target"] != TARGET:
             raise UserError(f"{file} has the target {record['target']}: remove it, or move it")
     done = {(run["change"], run["seed"]) for run in record["runs"]}
-    try:
-        for seed in seeds:
-            for change, settings in tried.items():
-                if (change, seed) in done:
-                    continue
-                on_line(f"{change}, seed {seed}")
-                finish = race(settings, seed=seed, on_report=on_line)
-                about = {"change": change, "settings": dict(settings), "seed": seed}
-                found = {
-                    "reached": finish.reached,
-                    "seconds": round(finish.seconds, 2),
-                    "in_steps": round(finish.in_steps, 1),
-                    "steps": finish.steps,
-                    "loss": round(finish.loss, 4),
-                }
-                origin = provenance(torch.device("cpu"))
-                record["runs"].append(about | found | {"origin": origin})
-                write_json(file, record)
-    finally:
-        torch.set_num_threads(threads)
+    for seed in seeds:
+        for change, settings in tried.items():
+            if (change, seed) in done:
+                continue
+            on_line(f"{change}, seed {seed}")
+            finish = race(settings, seed=seed, on_report=on_line)
+            about = {"change": change, "settings": dict(settings), "seed": seed}
+            found = {
+                "reached": finish.reached,
+                "seconds": round(finish.seconds, 2),
+                "in_steps": round(finish.in_steps, 1),
+                "steps": finish.steps,
+                "loss": round(finish.loss, 4),
+            }
+            origin = provenance(torch.device("cpu"))
+            record["runs"].append(about | found | {"origin": origin})
+            write_json(file, record)
 
 
 def best(record: Mapping[str, Any]) -> tuple[str, float]:

@@ -1,8 +1,8 @@
 """Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
 
 Not in the paper. `python -m transformer record tables` prints the tables that stand in README.md.
-A recipe's run with another seed is recorded as data/results/seeds/NAME-SEED.json, beside
-data/results/NAME.json; a run of an earlier system's recipe as data/results/systems/NAME.json.
+A run of an earlier system's recipe is recorded as data/results/systems/NAME.json, of any other
+as data/results/NAME.json; a run with another seed as data/results/seeds/NAME-SEED.json.
 """
 
 import math
@@ -118,8 +118,9 @@ def seeds_table() -> str:
         UserError: the folder of records is not there.
     """
     rows = []
-    for first in sorted(results_folder().glob("*.json")):
-        others = sorted(first.parent.glob(f"seeds/{first.stem}-[0-9]*.json"))
+    folder = results_folder()
+    for first in sorted(folder.glob("*.json")) + sorted(folder.glob("systems/*.json")):
+        others = sorted(folder.glob(f"seeds/{first.stem}-[0-9]*.json"))
         if others:
             rows.append(_seeds([read_json(path) for path in (first, *others)]))
     if not rows:

@@ -111,6 +111,7 @@ def record_runs(
     """
     if len(set(seeds)) < 3:
         raise UserError(f"{len(set(seeds))} seeds: give three or more, so that chance can be told")
+    # A wrong setting is told before the first run.
     find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
     folder = results_folder() / FOLDER
     file = folder / f"{len(load_records()) + 1:02}.json"

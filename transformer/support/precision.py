@@ -1,11 +1,10 @@
 """Whether short numbers pay on this machine (not in the paper, which trained in 32 bits)."""
 
-import time
-from collections.abc import Callable
 from functools import cache
 
 import torch
-from torch import Tensor
+
+from transformer.support.clock import cpu_seconds
 
 SIZE, ROUNDS = 256, 3
 
@@ -27,15 +26,5 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 def _is_faster_on_this_cpu() -> bool:
     matrix = torch.rand(SIZE, SIZE)
     short = matrix.bfloat16()
-    return _seconds(lambda: short @ short) < _seconds(lambda: matrix @ matrix)
-
-
-def _seconds(product: Callable[[], Tensor]) -> float:
-    """Give the shortest of a few times, after one that nobody counts."""
-    product()
-    times = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        product()
-        times.append(time.perf_counter() - began)
-    return min(times)
+    in_short = cpu_seconds(lambda: short @ short, ROUNDS)
+    return in_short < cpu_seconds(lambda: matrix @ matrix, ROUNDS)

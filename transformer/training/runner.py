@@ -87,7 +87,7 @@ def train_recipe(
         once(lambda: held.enter_context(locked(out)))
         once(lambda: _check_folder(recipe, out, resume))  # another may have begun in between
         machine = _machine(device, processes)
-        model = _build(description, build, batches)
+        model = _build(description, build, None if resume else batches)
         if resume:
             once(lambda: _check_begun(out, digests, machine, on_begin))
         else:
@@ -128,13 +128,13 @@ def _in_fast_precision(
 def _build(
     description: Description,
     build: Callable[[Description], Network],
-    batches: TokenBudgetBatches,
+    batches: TokenBudgetBatches | None,
 ) -> Network:
-    """Draw the weights; a resumed run takes up its own in their place."""
+    """Draw the weights; a resumed run, which takes up its own, counts no `batches` for them."""
     training = description.recipe.training
     torch.manual_seed(training.seed)
     model = build(description)
-    if training.cooccurrence_embeddings:
+    if training.cooccurrence_embeddings and batches is not None:
         if not isinstance(model, Transformer):
             raise UserError("cooccurrence_embeddings is for Transformers: leave it out")
         begin_with_cooccurrence(model, batches.examples)

@@ -12,10 +12,11 @@ from transformer.config import ModelConfig, Positions, Recipe, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.experiments.bench import contenders, profile, steps
 from transformer.experiments.bench.names import MARIAN, OURS, TORCH
-from transformer.experiments.bench.theory import step_multiplications
 from transformer.experiments.bench.workload import Workload
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
+from transformer.support.clock import one_thread
+from transformer.training.step_flops import step_flops
 
 SRC_TYPES, TGT_TYPES = 61, 53
 CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)
@@ -50,11 +51,9 @@ def workload(config: ModelConfig, count: int = 3) -> Workload:
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def on_one_thread() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
 def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, contenders.Contender]:
@@ -67,7 +66,7 @@ def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, conten
 def test_multiplications_are_those_of_pytorch_s_counter(config: ModelConfig) -> None:
     batch = workload(config).batches[0]
     assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
-    told = step_multiplications(config, 2, 6, 8, TGT_TYPES)
+    told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
     for name, contender in contenders.make_contenders(workload(config), False).items():
         assert contenders.multiply_adds(contender, batch) == told, name
 
@@ -78,7 +77,7 @@ def test_multiplications_of_one_layer_by_hand() -> None:
     encoder = 22 * 6 * 2 * (7 + 7 + 3 + 3) + 22 * 11 * 2 * (7 + 3)
     decoder = 26 * 6 * 2 * (7 + 7 + 3 + 3) + 26 * 13 * 2 * (7 + 3)
     cross = 26 * 6 * 2 * (7 + 3) + 22 * 6 * 2 * (7 + 3) + 26 * 11 * 2 * (7 + 3)
-    told = step_multiplications(config, batch=2, src_len=11, tgt_len=13, vocab_size=17)
+    told = step_flops(config, 17, sentences=2, src_len=11, tgt_len=13) // 2
     assert told == 3 * (feed_forward + encoder + decoder + cross + 26 * 6 * 17)
 
 
@@ -169,7 +168,7 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(
     assert made[TORCH]["seconds"] == [3.0, 2.0, 8.0]
     assert made[OURS]["tokens_per_second"] == round(11 / 2)
     # 2 seconds for the multiplications of the batch, beside a ceiling of 1,000 a second
-    told = step_multiplications(CAPTIONS, 2, 6, 8, TGT_TYPES)
+    told = step_flops(CAPTIONS, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
     assert made[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
     assert len(done) == 5
 

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.experiments.bench.steps import seconds_of
-from transformer.experiments.bench.theory import step_multiplications
 from transformer.model import Transformer
+from transformer.support.clock import seconds_of
 from transformer.training.distributed import ALONE
 from transformer.training.loss import batch_loss
+from transformer.training.step_flops import step_flops
 from transformer.training.updates import Updates
 
 ROUNDS = 3
@@ -108,10 +108,11 @@ class _Subject:
         types = sizes["vocabulary"]
         torch.manual_seed(1)
         self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
-        shape = sizes["batch"], sizes["length"]
+        sentences, length = shape = sizes["batch"], sizes["length"]
         self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
         self.updates = Updates(self.model, TRAINING, config.d_model, torch.device("cpu"), ALONE)
-        self.multiplications = step_multiplications(config, *shape, shape[1], types)
+        lengths = {"src_len": length, "tgt_len": length}
+        self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
 
     def step(self) -> None:
         """Make an update."""

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from transformer.data.batches import Batch
 from transformer.experiments.bench.contenders import Contender
+from transformer.support.clock import Timed
 
 STEPS = 3
 OUTPUT, LOSS, REST = "output product", "softmax and loss", "rest"
@@ -45,32 +45,21 @@ def where_time_goes(
         batches: The first `STEPS` are used.
         vocab_size: Types of the target: what is this wide works for the softmax.
     """
-    clock = _Clock(vocab_size)
+
+    def kind(name: str, values: Any) -> str:
+        tensors = [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+        wide = any(vocab_size in tensor.shape for tensor in tensors)
+        return kind_of(name.removeprefix("aten::"), tensors, wide)
+
+    clock = Timed(kind)
     started = time.process_time()
     with clock:
         for number, batch in enumerate(batches[:STEPS], start=1):
             contender.step(number, batch)
     total = time.process_time() - started
-    clock.spent["between operators"] = total - sum(clock.spent.values())
-    return {kind: round(seconds / total, 3) for kind, seconds in clock.spent.items()}
-
-
-class _Clock(TorchDispatchMode):
-    """Times every operator."""
-
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__()
-        self.vocab_size = vocab_size
-        self.spent = dict.fromkeys(KINDS, 0.0)
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        started = time.process_time()
-        found = func(*args, **(kwargs or {}))
-        took = time.process_time() - started
-        tensors = [x for x in tree_leaves((args, found)) if isinstance(x, torch.Tensor)]
-        wide = any(self.vocab_size in tensor.shape for tensor in tensors)
-        self.spent[kind_of(func.overloadpacket.__name__, tensors, wide)] += took
-        return found
+    spent = dict.fromkeys(KINDS, 0.0) | clock.seconds
+    spent["between operators"] = total - sum(spent.values())
+    return {kind: round(seconds / total, 3) for kind, seconds in spent.items()}
 
 
 def kind_of(name: str, tensors: Sequence[torch.Tensor], wide: bool) -> str:

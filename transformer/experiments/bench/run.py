@@ -3,8 +3,6 @@
 Not in the paper.
 """
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +15,7 @@ from transformer.experiments import export_speed
 from transformer.experiments.bench import growth, startup, steps, tables
 from transformer.experiments.bench.names import DECODING
 from transformer.support.allocator import keep_freed_memory
+from transformer.support.clock import one_thread
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, write_json
 from transformer.support.provenance import provenance
@@ -38,7 +37,7 @@ def record_section(name: str, folder: Path) -> None:
         return
     section = MEASURED[name]
     keep_freed_memory()  # as `train` does; the peers have it too
-    with _one_thread(), tqdm(total=section.parts(), desc=name) as bar:
+    with one_thread(), tqdm(total=section.parts(), desc=name) as bar:
         origin = provenance(torch.device("cpu"))
 
         def advance(what: str) -> None:
@@ -58,14 +57,3 @@ def _decode(file: Path) -> str:
     except UserError as error:
         return f"decoding is not measured: {error}"
     return f"decoding: {file}"
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute on one thread; afterwards on as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -4,7 +4,6 @@ Not in the paper.
 """
 
 import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,9 +14,10 @@ from transformer.data.batches import Batch
 from transformer.experiments.bench.contenders import make_contenders, multiply_adds
 from transformer.experiments.bench.names import OURS
 from transformer.experiments.bench.profile import where_time_goes
-from transformer.experiments.bench.theory import step_multiplications
 from transformer.experiments.bench.workload import Workload, load
 from transformer.model import count_parameters
+from transformer.support.clock import seconds_of
+from transformer.training.step_flops import step_flops
 
 RECIPES = ("multi30k-de-en", "multi30k")  # the course's captions; system 4
 ROUNDS = 6
@@ -143,12 +143,6 @@ def _figures(
 
 def _multiplications(workload: Workload, batch: Batch) -> int:
     """Count a step's, padding included: the same for every contender."""
-    sizes = *batch.src.shape, batch.tgt_in.shape[1], workload.tgt_vocab_size
-    return step_multiplications(workload.network, *sizes)
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """Give the seconds in which the processor worked for this process."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+    sentences, src_len = batch.src.shape
+    sizes = {"sentences": sentences, "src_len": src_len, "tgt_len": batch.tgt_in.shape[1]}
+    return step_flops(workload.network, workload.tgt_vocab_size, **sizes) // 2

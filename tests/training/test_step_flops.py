@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from transformer.analysis.step_flops import Flops, counted, forward_flops, step_flops
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.training.loss import batch_loss
+from transformer.training.step_flops import Flops, counted, forward_flops, step_flops
 
 SHAPES = [
     ModelConfig(d_model=12, d_ff=17, num_heads=3, num_layers=2),
