@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig, Optimizer, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -88,11 +88,15 @@ def losses_apart(one: Path, two: Path) -> float:
 
 
 def compare(
-    folder: Path, processes: Processes, accumulate: int = 1, make: Callable[[], nn.Module] = network
+    folder: Path,
+    processes: Processes,
+    accumulate: int = 1,
+    make: Callable[[], nn.Module] = network,
+    optimizer: Optimizer = Optimizer.ADAM,
 ) -> dict[str, Any]:
     """Train alone, then together, and say how far apart they end."""
-    config = replace(CONFIG, accumulate=accumulate)
-    name = f"{make.__name__}-{accumulate}"
+    config = replace(CONFIG, accumulate=accumulate, optimizer=optimizer)
+    name = f"{make.__name__}-{accumulate}-{optimizer}"
     alone, both = folder / f"{name}-alone", folder / f"{name}-together"
     single = processes.once(lambda: go(alone, ALONE, config, make())[0])
     model, _ = go(both, processes, config, make())
@@ -168,6 +172,8 @@ def main(folder: Path) -> None:
             ),
             "parts of more batches": compare(folder, processes, 1 + processes.size),
             "parts of more batches, 64 bits": compare(folder, processes, 1 + processes.size, exact),
+            "Muon": compare(folder, processes, optimizer=Optimizer.MUON),
+            "Muon, 64 bits": compare(folder, processes, make=exact, optimizer=Optimizer.MUON),
             "resumed": resumed(folder, processes),
             "exactly resumed": exactly_resumed(folder, processes),
             "masks": masks(folder, processes),

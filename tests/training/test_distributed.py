@@ -69,6 +69,7 @@ def test_one_process_does_nothing_that_several_do() -> None:
     assert ALONE.share(group) is group
     assert list(ALONE.sum([2.5, 3.5])) == [2.5, 3.5]
     assert (ALONE.any(True), ALONE.any(False), ALONE.once(lambda: 7)) == (True, False, 7)
+    assert ALONE.divide(torch.neg, torch.ones(3)).tolist() == [-1, -1, -1]
     before = torch.get_rng_state()
     ALONE.seed(3, 5)
     assert torch.equal(torch.get_rng_state(), before)
@@ -120,7 +121,9 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["batches cut", "two whole batches each", "parts of more batches"])
+@pytest.mark.parametrize(
+    "case", ["batches cut", "two whole batches each", "parts of more batches", "Muon"]
+)
 def test_two_processes_equal_one_to_rounding(answer: dict[str, Any], case: str) -> None:
     assert answer["processes"] == 2
     assert 0 < answer[case]["weights"] < 1e-4

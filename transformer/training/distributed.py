@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.config import PAD_ID
 from transformer.data.batches import Batch
@@ -61,6 +61,10 @@ class Processes:
     def sum(self, numbers: Sequence[float]) -> Sequence[float]:
         """Add each number up over all processes."""
         return numbers
+
+    def divide(self, work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
+        """Do some work on each part of a tensor, along its first dimension; all get the whole."""
+        return work(parts)
 
     def any(self, flag: bool) -> bool:
         """Tell whether it holds in one process or more."""
@@ -121,6 +125,13 @@ class Together(Processes):
         sums = torch.tensor(numbers, dtype=torch.float64)
         dist.all_reduce(sums)
         return [float(each) for each in sums]
+
+    def divide(self, work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
+        """Work on part `rank`, and on every `size`-th after it; the others' are added to zeros."""
+        own, done = slice(self.rank, None, self.size), torch.zeros_like(parts)
+        done[own] = work(parts[own])
+        dist.all_reduce(done)
+        return done
 
     def any(self, flag: bool) -> bool:
         """Ask all; each waits for the others here."""

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from transformer.training.distributed import ALONE, Processes
+
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
 # small ones grow fast; it leaves them between about 0.7 and 1.2, which does as well as 1.
@@ -47,6 +49,7 @@ class Muon(torch.optim.Optimizer):
         matrices: The parameters, two dimensions each.
         weight_decay: Share of the weights that is taken off in each step, in learning rates.
         precision: Of the iteration; the momentum has the parameters' own.
+        processes: Those that make the same step; each computes a share of it.
     """
 
     def __init__(
@@ -55,9 +58,10 @@ class Muon(torch.optim.Optimizer):
         *,
         weight_decay: float = 0.0,
         precision: torch.dtype = torch.float32,
+        processes: Processes = ALONE,
     ) -> None:
         super().__init__(list(matrices), {"lr": 0.0, "weight_decay": weight_decay})
-        self.precision = precision
+        self.precision, self.processes = precision, processes
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -71,7 +75,7 @@ class Muon(torch.optim.Optimizer):
     def _move(self, alike: list[nn.Parameter], group: dict[str, Any]) -> None:
         """Move matrices of one shape."""
         ahead = torch.stack([self._momentum(each) for each in alike])
-        updates = orthogonal(ahead.to(self.precision)).to(ahead.dtype)
+        updates = self.processes.divide(orthogonal, ahead.to(self.precision)).to(ahead.dtype)
         rate = group["lr"]
         size = LIKE_ADAM * max(alike[0].shape) ** 0.5
         for matrix, update in zip(alike, updates, strict=True):

@@ -9,12 +9,15 @@ from torch.optim import Optimizer as TorchOptimizer
 
 from transformer.config import Optimizer, TrainingConfig
 from transformer.support.errors import UserError
+from transformer.training.distributed import ALONE, Processes
 from transformer.training.muon import Muon
 
 FACTOR = "rate_factor"  # of a group of parameters: what the schedule's rate is multiplied by
 
 
-def make_optimizers(model: nn.Module, config: TrainingConfig) -> tuple[TorchOptimizer, ...]:
+def make_optimizers(
+    model: nn.Module, config: TrainingConfig, processes: Processes = ALONE
+) -> tuple[TorchOptimizer, ...]:
     """Share a model's parameters out among optimizers.
 
     Muon (Jordan et al. 2024; not in the paper) turns the momentum of a matrix into the nearest
@@ -25,6 +28,7 @@ def make_optimizers(model: nn.Module, config: TrainingConfig) -> tuple[TorchOpti
     Args:
         model: On its device.
         config: Which optimizer, and its settings; `set_rate` gives the rate of each step.
+        processes: Those that make the same steps.
 
     Raises:
         UserError: the model has no matrix for Muon.
@@ -45,7 +49,7 @@ def make_optimizers(model: nn.Module, config: TrainingConfig) -> tuple[TorchOpti
     if not hidden:
         raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
     precision = torch.bfloat16 if config.bf16 else torch.float32
-    muon = Muon(hidden, weight_decay=config.weight_decay, precision=precision)
+    muon = Muon(hidden, weight_decay=config.weight_decay, precision=precision, processes=processes)
     muon.param_groups[0][FACTOR] = config.muon_rate_factor
     return adam, muon
 

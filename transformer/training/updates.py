@@ -44,7 +44,7 @@ class Updates:
     ) -> None:
         self.model, self.config, self.d_model, self.device = model, config, d_model, device
         self.processes, self.wrapped = processes, processes.wrap(model)
-        self.optimizers = make_optimizers(model, config)
+        self.optimizers = make_optimizers(model, config, processes)
         self._unread: list[tuple[int, Tensor, Tensor]] = []  # step, sum of the loss, norm
 
     def rate(self, step: int) -> float:
