@@ -36,11 +36,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def once_shipped(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run as it is shipped; copy it, for shipping scores it, which takes its time."""
+    """The run as it is shipped; shipping scores it, which takes its time."""
     folder = tmp_path_factory.mktemp("models")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ship, "models_folder", lambda: folder)
-        return ship.ship(run, "en-fr")
+        out = ship.ship(run, "en-fr")
+    assert out == folder / "en-fr"
+    return out
 
 
 @pytest.fixture
@@ -51,14 +53,14 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def out(once_shipped: Path, models: Path) -> Path:
+    """A copy of the shipped run, the only one in the place of data/models."""
+    return Path(shutil.copytree(once_shipped, models / "en-fr"))
+
+
 @pytest.mark.slow
-def test_a_run_is_shipped_and_found_by_its_name(
-    run: Path, once_shipped: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = once_shipped
-    assert out.name == "en-fr"
-    for module in (shipped, ship):
-        monkeypatch.setattr(module, "models_folder", lambda: out.parent)
+def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
     assert shipped.names() == ["en-fr"]
     assert shipped.find_model("en-fr") == out
     whole, half = Translator.load(run), Translator.load("en-fr")
@@ -79,8 +81,7 @@ def test_a_run_is_shipped_and_found_by_its_name(
 
 
 @pytest.mark.slow
-def test_a_damaged_file_is_refused(run: Path, once_shipped: Path, models: Path) -> None:
-    out = shutil.copytree(once_shipped, models / "en-fr")
+def test_a_damaged_file_is_refused(run: Path, out: Path) -> None:
     card = read_json(out / shipped.CARD)
     (out / "recipe.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match=r"recipe\.json is damaged: its sum is not the one"):
@@ -115,15 +116,13 @@ def test_a_card_does_not_switch_checking_off(models: Path, name: str) -> None:
 @pytest.mark.slow
 def test_a_folder_comes_before_a_name(
     run: Path,
-    once_shipped: Path,
-    models: Path,
+    out: Path,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    shutil.copytree(once_shipped, models / "en-fr")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
-    assert shipped.find_model("en-fr") == models / "en-fr"
+    assert shipped.find_model("en-fr") == out
     shutil.copytree(run, elsewhere / "en-fr")
     assert shipped.find_model("en-fr") == Path("en-fr")
 

@@ -71,12 +71,8 @@ def as_matrix(found: dict[tuple[int, int], float], like: Tensor) -> Tensor:
     return matrix
 
 
-# All but `layer`: its steps are as wide as those of `positions`, and there are many of them.
-DRAWN = [None, *sorted(PARTS.keys() - {"layer"})]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", DRAWN)
+@pytest.mark.parametrize("part", [None, *PARTS])
 def test_every_step_draws_the_trace_s_numbers(traces: dict[str, Trace], part: str | None) -> None:
     made = of_part(traces, part)
     spec = trace_explorer(made, part).to_dict()
