@@ -1,6 +1,8 @@
 """The exercises of lesson 05, in its order. `Parrot` is its toy."""
 
 from transformer.exercises.networks import Parrot
+from transformer.exercises.training.accumulation import accumulated_gradient
+from transformer.exercises.training.adam import adam_step
 from transformer.exercises.training.loop import train
 from transformer.exercises.training.losses import smoothed_target
 from transformer.exercises.training.predictions import (
@@ -11,7 +13,6 @@ from transformer.exercises.training.predictions import (
 )
 from transformer.exercises.training.questions import recall
 from transformer.exercises.training.schedule import warmup_rate
-from transformer.exercises.training.updates import accumulated_gradient, adam_step
 
 __all__ = [
     "warmup_rate",
