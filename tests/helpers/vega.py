@@ -1,7 +1,8 @@
 """An explorer drawn by Vega as the browser draws it: controls moved, numbers and texts read.
 
-A mark is exchanged for its numbers as text, the controls are set, the chart is drawn, and the
-numbers are read out of the drawing.
+A mark is described by its numbers, or exchanged for them as text, the controls are set, the chart
+is drawn, and the numbers are read out of the drawing. Descriptions, which screen readers say, are
+drawn in a twentieth of the time of text; text has a place too.
 """
 
 import copy
@@ -62,6 +63,20 @@ def as_text(layer: Spec, label: str) -> None:
     layer["encoding"]["text"] = {"field": "label", "type": "nominal"}
     layer["encoding"].pop("color", None)
     layer["encoding"].pop("tooltip", None)
+
+
+def describe(layer: Spec, label: str) -> None:
+    """Have each mark of a layer described by a Vega expression over its data."""
+    layer["mark"]["aria"] = True
+    layer["transform"].append({"calculate": label, "as": "label"})
+    layer["encoding"]["description"] = {"field": "label", "type": "nominal"}
+
+
+def descriptions(spec: Spec) -> list[str]:
+    """The description of every mark in the drawing."""
+    svg = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION))
+    marks = svg.iter("{http://www.w3.org/2000/svg}path")
+    return [mark.attrib["aria-label"] for mark in marks if "aria-label" in mark.attrib]
 
 
 def texts(spec: Spec, role: str) -> list[tuple[str, float, float]]:

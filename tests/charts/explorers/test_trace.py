@@ -9,7 +9,7 @@ import torch
 import vl_convert
 from torch import Tensor
 
-from tests.helpers.vega import as_text, texts, with_controls
+from tests.helpers.vega import describe, descriptions, texts, with_controls
 from transformer.analysis.heads import Head
 from transformer.analysis.rotary import rotate
 from transformer.analysis.trace import Trace, trace
@@ -53,10 +53,8 @@ def picture(spec: Spec, index: int, *layers: int) -> Spec:
 def cells(spec: Spec, index: int, layer: int) -> dict[tuple[int, int], float]:
     """The numbers that a layer of colours draws, by row and column."""
     chart = picture(spec, index, layer)
-    as_text(chart["layer"][0], "datum.q + ' ' + datum.k + ' ' + datum.value")
-    for side in ("x2", "y2"):
-        chart["layer"][0]["encoding"].pop(side)
-    marks = [text.split() for text, *_ in texts(chart, "role-mark") if text]
+    describe(chart["layer"][0], "datum.q + ' ' + datum.k + ' ' + datum.value")
+    marks = [mark.split() for mark in descriptions(chart)]
     return {(int(q), int(k)): float(value) for q, k, value in marks}
 
 
