@@ -56,6 +56,11 @@ def test_no_pin_is_of_one_machine() -> None:
     assert not {name: pin for name, pin in pins().items() if pin.local}
 
 
+def test_altair_is_imported_soon() -> None:
+    """From 4.25 on jsonschema compiles a grammar of web addresses, most of an import of altair."""
+    assert pins()["jsonschema"] < Version("4.25")
+
+
 def test_torch_is_not_capped() -> None:
     (torch,) = (r for r in requirements() if r.name == "torch")
     assert {spec.operator for spec in torch.specifier} == {">="}
