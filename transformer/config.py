@@ -251,8 +251,8 @@ class TrainingConfig:
             later; a straight line to 0 is drawn for so many steps and no other number.
         optimizer: Adam, the paper's, or Muon (see `training.optimizers`).
         muon_rate_factor: Muon's learning rate as a multiple of Adam's.
-        cooccurrence_embeddings: Begin with vectors of which types occur together (see
-            `training.cooccurrence`); else, as the paper, with random ones.
+        cooccurrence_start: Begin with counts of which types occur together (see
+            `training.cooccurrence`); else, as the paper, with random weights.
         beta1, beta2, epsilon: Adam's (§5.3).
         weight_decay: Decoupled (AdamW); 0, the paper's, makes it plain Adam.
         label_smoothing: Probability moved away from the true type (§5.4).
@@ -277,7 +277,7 @@ class TrainingConfig:
     decay: Decay = Decay.INVERSE_SQRT
     optimizer: Optimizer = Optimizer.ADAM
     muon_rate_factor: float = 1.0
-    cooccurrence_embeddings: bool = False
+    cooccurrence_start: bool = False
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9

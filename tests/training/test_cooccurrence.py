@@ -1,7 +1,9 @@
-"""Vectors of what occurs together: by hand, against an eigendecomposition, and in a model."""
+"""Weights from what occurs together: by hand, against an eigendecomposition, and in a model."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ import torch
 
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.config import ModelConfig
+from transformer.attention import MultiHeadAttention
+from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.data import corpora
 from transformer.data.batches import Example, encode_pairs
 from transformer.model import Transformer
@@ -19,15 +22,26 @@ from transformer.trained.folder import read_model
 from transformer.training import cooccurrence
 from transformer.training.cooccurrence import (
     begin_with_cooccurrence,
+    look_for_likeness,
     mutual_information,
+    next_words,
     strongest_directions,
 )
 from transformer.training.runner import train_recipe
 
 
-def network(tied: bool = False, types: tuple[int, int] = (11, 13)) -> Transformer:
+def network(
+    tied: bool = False, types: tuple[int, int] = (11, 13), tie_softmax: bool = True
+) -> Transformer:
     torch.manual_seed(1)
-    shape = ModelConfig(d_model=6, d_ff=5, num_heads=2, num_layers=1, tie_source_target=tied)
+    shape = ModelConfig(
+        d_model=6,
+        d_ff=5,
+        num_heads=2,
+        num_layers=1,
+        tie_source_target=tied,
+        tie_softmax=tie_softmax,
+    )
     return Transformer(shape, src_vocab_size=types[0], tgt_vocab_size=types[1])
 
 
@@ -69,6 +83,72 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     assert model.output.weight is tgt
 
 
+def test_next_words_by_hand() -> None:
+    # Eight places follow another, marks included; 4 follows in two of them.
+    table = next_words([[4, 5], [4, 6], [6]], 8)
+    assert table[BOS_ID, 4].item() == pytest.approx(2 / 3 * math.log((2 / 3) / (2 / 8)))
+    assert table[4, 5].item() == pytest.approx(1 / 2 * math.log((1 / 2) / (1 / 8)))
+    assert table[5, EOS_ID].item() == pytest.approx(math.log(1 / (3 / 8)))
+    assert table[7].abs().max() == 0  # it is nowhere
+    assert table[EOS_ID].abs().max() == 0  # nothing follows the end
+
+
+def test_a_decoder_with_tables_of_its_own_reads_a_word_as_what_follows() -> None:
+    model = network(tie_softmax=False)
+    drawn = model.output.weight.detach().clone()
+    begin_with_cooccurrence(model, [Example([4, 5], [6, 7]), Example([5], [8])])
+    output, read = model.output.weight, model.tgt_embedding.token.weight
+    assert not torch.equal(output, drawn)
+    torch.testing.assert_close(read[6], output[7])  # 7 always follows 6
+    assert torch.nn.functional.cosine_similarity(read[7], output[EOS_ID], dim=0) > 0.999
+    torch.testing.assert_close(read[9:], output[9:])  # they do not occur
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"tie_source_target": True, "tie_softmax": False},
+        {"positions": "concatenated", "position_dim": 2, "tie_softmax": False},
+    ],
+)
+def test_a_softmax_that_cannot_have_the_vectors_stays_as_it_was_drawn(shape: Any) -> None:
+    torch.manual_seed(1)
+    config = ModelConfig(d_model=6, d_ff=5, num_heads=2, num_layers=1)
+    config = replace(config, **({"tie_source_target": False} | shape))
+    model = Transformer(config, src_vocab_size=13, tgt_vocab_size=13)
+    drawn = model.output.weight.detach().clone()
+    begin_with_cooccurrence(model, [Example([4, 5], [6, 7])])
+    assert torch.equal(model.output.weight, drawn)
+
+
+def test_attention_begins_with_what_is_like_the_query() -> None:
+    torch.manual_seed(3)
+    attention = MultiHeadAttention(d_model=64, num_heads=2, d_k=32, d_v=32)
+    look_for_likeness(attention)
+    memory = torch.randn(1, 7, 64)
+    alike = memory + 0.1 * torch.randn(1, 7, 64)
+    output, weights = attention(alike, memory, return_weights=True)
+    assert weights is not None
+    assert weights.mean(dim=1).argmax(dim=-1).tolist() == [list(range(7))]
+    # Each place finds itself, and hands it on in the direction it had.
+    cosines = torch.nn.functional.cosine_similarity(output[:, :, None], memory[:, None], dim=-1)
+    assert cosines.argmax(dim=-1).tolist() == [list(range(7))]
+
+
+def test_of_the_attentions_only_the_one_to_the_source_begins_so() -> None:
+    model, drawn = network(), network()
+    begin_with_cooccurrence(model, [Example([4, 5], [6, 7])])
+    changed = {
+        name
+        for name, weight in model.named_parameters()
+        if not torch.equal(weight, drawn.get_parameter(name))
+    }
+    cross = "decoder.layers.0.cross_attention"
+    embeddings = {f"{side}_embedding.token.weight" for side in ("src", "tgt")}
+    projections = {f"{cross}.{name}_projection.weight" for name in ("key", "output")}
+    assert changed == embeddings | projections
+
+
 def test_too_many_types_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cooccurrence, "MOST_TYPES", 23)
     with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
@@ -77,7 +157,7 @@ def test_too_many_types_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
-    still = {"steps": "1", "learning_rate": "1e-9", "cooccurrence_embeddings": "true"}
+    still = {"steps": "1", "learning_rate": "1e-9", "cooccurrence_start": "true"}
     recipe = find_recipe("demo").override(TINY | still)
     train_recipe(recipe, tmp_path, on_begin=lambda _: None, on_report=lambda _: None)
     description, trained = read_model(tmp_path)
@@ -87,11 +167,10 @@ def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     sides = description.src_tokenizer, description.tgt_tokenizer
     assert isinstance(model, Transformer)
     begin_with_cooccurrence(model, encode_pairs(*sides, text, recipe.data.max_train_tokens))
-    weights = (each.state_dict()["src_embedding.token.weight"] for each in (trained, model))
-    torch.testing.assert_close(*weights, atol=1e-6, rtol=0)
+    torch.testing.assert_close(trained.state_dict(), model.state_dict(), atol=1e-6, rtol=0)
 
 
 def test_only_a_transformer_begins_so(tmp_path: Path) -> None:
-    recipe = find_recipe("demo-lstm").override({"cooccurrence_embeddings": "true", "steps": "1"})
-    with pytest.raises(UserError, match="cooccurrence_embeddings is for Transformers"):
+    recipe = find_recipe("demo-lstm").override({"cooccurrence_start": "true", "steps": "1"})
+    with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
         train_recipe(recipe, tmp_path / "run", on_begin=lambda _: None)

@@ -1,9 +1,11 @@
-"""Embeddings to begin with: types that occur in the same sentence pairs lie near each other.
+"""Weights to begin with, from counts of which types occur in the same sentence pairs.
 
-Not in the paper, which draws them at random. Counting takes seconds and knows much of what the
-first epoch learns: a word, its translations, and the words it goes with. The counts become
-pointwise mutual information, whose strongest directions are the vectors (as in Levy and Goldberg
-2014, with sentence pairs for windows).
+Not in the paper, which draws all weights at random. Counting takes seconds and knows much of what
+the first epoch learns: a word, its translations, and the words it goes with. The counts become
+pointwise mutual information, whose strongest directions are the embeddings (as in Levy and Goldberg
+2014, with sentence pairs for windows). Cross-attention begins by looking for the source words whose
+vectors are most like the decoder's, and hands on what it finds. Where the softmax has weights of
+its own, the decoder reads each word as what follows it.
 """
 
 from collections.abc import Sequence
@@ -11,8 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
+from transformer.attention import MultiHeadAttention
+from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import Example
+from transformer.layers import DecoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
@@ -22,11 +28,12 @@ EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
 
 @torch.no_grad()
 def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> None:
-    """Give each type that occurs its vector; one that does not keeps the vector it was drawn.
+    """Give each type that occurs its vector, and let cross-attention look for like vectors.
 
     Args:
-        model: Untrained; its token embeddings are changed in place. Each new vector has length
-            1, as a drawn one has on average.
+        model: Untrained; its embeddings, softmax and cross-attentions are changed in place. Each
+            new vector has length 1, as a drawn embedding has on average; a type that does not
+            occur keeps what it was drawn.
         examples: The training text.
 
     Raises:
@@ -37,7 +44,7 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     types = first + len(tgt)
     if types > MOST_TYPES:
         raise UserError(
-            f"cooccurrence_embeddings counts pairs of {types:,} types: give a vocab_size that "
+            f"cooccurrence_start counts pairs of {types:,} types: give a vocab_size that "
             f"leaves {MOST_TYPES:,} or fewer on both sides"
         )
     pairs = [np.unique([*each.src, *(first + token for token in each.tgt)]) for each in examples]
@@ -46,6 +53,34 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
         weight[seen[own]] = vectors[own][seen[own]].to(weight)
+    if separate_tables(model):
+        model.output.weight.copy_(tgt)
+        follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
+        read = follows.any(dim=1)
+        tgt[read] = normalize(follows @ model.output.weight, dim=1)[read]
+    for module in model.modules():
+        if isinstance(module, DecoderLayer):
+            look_for_likeness(module.cross_attention)
+
+
+def separate_tables(model: Transformer) -> bool:
+    """Say whether source, target and softmax have a table each, all of one width."""
+    src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
+    output = model.output.weight
+    return src is not tgt and output is not tgt and output.shape == tgt.shape
+
+
+@torch.no_grad()
+def look_for_likeness(attention: MultiHeadAttention) -> None:
+    """Let an attention begin by looking for what is like its query, and handing it on.
+
+    With one projection for queries and keys, a score is an inner product of two vectors seen from
+    the same side: the more alike they are, the larger it is. With the transpose of the values'
+    projection for the output's, what goes through both comes out as it was, on average over drawn
+    weights. Training is free to part them.
+    """
+    attention.key_projection.weight.copy_(attention.query_projection.weight)
+    attention.output_projection.weight.copy_(attention.value_projection.weight.T)
 
 
 def mutual_information(sets: Sequence[np.ndarray], types: int) -> tuple[Tensor, Tensor]:
@@ -60,15 +95,33 @@ def mutual_information(sets: Sequence[np.ndarray], types: int) -> tuple[Tensor, 
         times as often two occur together as by chance, 0 where that is not more often; and
         which types occur, (types,).
     """
-    together = np.zeros(types * types, dtype=np.float32)
-    for start in range(0, len(sets), 4000):
-        keys = [(ids[:, None] * types + ids).ravel() for ids in sets[start : start + 4000]]
-        places, counts = np.unique(np.concatenate(keys), return_counts=True)
-        together[places] += counts
-    table = torch.from_numpy(together).view(types, types)
+    together = np.zeros((types, types), dtype=np.float32)
+    for ids in sets:
+        together[ids[:, None], ids] += 1
+    table = torch.from_numpy(together)
     occurs = table.diagonal().clone()  # a type occurs with itself wherever it occurs
     by_chance = occurs[:, None] * occurs / len(sets)
     return table.div_(by_chance.clamp(min=1e-9)).clamp_(min=1).log_(), occurs > 0
+
+
+def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
+    """Count which type follows which.
+
+    Args:
+        sentences: Ids without marks; they begin after `BOS_ID` and end with `EOS_ID`.
+        types: How many there are.
+
+    Returns:
+        (types, types): in a type's row, for each type, the probability that it comes next times
+        the logarithm of how many times as often that is as elsewhere; 0 where not more often.
+    """
+    counts = np.zeros((types, types), dtype=np.float32)
+    for ids in sentences:
+        np.add.at(counts, ([BOS_ID, *ids], [*ids, EOS_ID]), 1)
+    table = torch.from_numpy(counts)
+    share = table / table.sum(dim=1, keepdim=True).clamp(min=1)
+    by_chance = table.sum(dim=0) / table.sum()
+    return share * (share / by_chance.clamp(min=1e-9)).clamp(min=1).log()
 
 
 def strongest_directions(table: Tensor, width: int) -> Tensor:
@@ -89,4 +142,4 @@ def strongest_directions(table: Tensor, width: int) -> Tensor:
     values, vectors = torch.linalg.eigh(basis.T @ table @ basis)
     rows = basis @ vectors[:, -width:] * values[-width:].clamp(min=0).sqrt()
     turn, _ = torch.linalg.qr(torch.randn(rows.shape[1], rows.shape[1], generator=generator))
-    return torch.nn.functional.normalize(rows @ turn, dim=1)
+    return normalize(rows @ turn, dim=1)

@@ -38,7 +38,7 @@ EARLIER = {
     "decay": Decay.INVERSE_SQRT,
     "optimizer": Optimizer.ADAM,
     "muon_rate_factor": 1.0,
-    "cooccurrence_embeddings": False,
+    "cooccurrence_start": False,
 }
 
 

@@ -134,9 +134,9 @@ def _build(
     training = description.recipe.training
     torch.manual_seed(training.seed)
     model = build(description)
-    if training.cooccurrence_embeddings and batches is not None:
+    if training.cooccurrence_start and batches is not None:
         if not isinstance(model, Transformer):
-            raise UserError("cooccurrence_embeddings is for Transformers: leave it out")
+            raise UserError("cooccurrence_start is for Transformers: leave it out")
         begin_with_cooccurrence(model, batches.examples)
     return model
 
