@@ -53,17 +53,20 @@ _CAPTIONS_FAST = Recipe(
         joint_vocabulary=False,
         lowercase=True,
     ),
-    model=dataclasses.replace(_CAPTION_MODEL, num_layers=3, dropout=0.1, tie_source_target=False),
+    model=dataclasses.replace(
+        _CAPTION_MODEL, num_layers=2, dropout=0.1, tie_source_target=False, tie_softmax=False
+    ),
     training=TrainingConfig(
-        steps=1800,
+        steps=900,
         batch_tokens=2048,
         optimizer=Optimizer.MUON,
         muon_rate_factor=0.5,
         decay=Decay.LINEAR,
         warmup_steps=100,
         learning_rate_factor=1.47,  # 0.013 at the peak
+        cooccurrence_start=True,
         bf16=True,
-        validate_every=1800,
+        validate_every=900,
         average_last=1,
     ),
 )
