@@ -57,7 +57,7 @@ _CAPTIONS_FAST = Recipe(
         _CAPTION_MODEL, num_layers=2, dropout=0.1, tie_source_target=False, tie_softmax=False
     ),
     training=TrainingConfig(
-        steps=900,
+        steps=1200,
         batch_tokens=2048,
         optimizer=Optimizer.MUON,
         muon_rate_factor=0.5,
@@ -66,7 +66,7 @@ _CAPTIONS_FAST = Recipe(
         learning_rate_factor=1.47,  # 0.013 at the peak
         cooccurrence_start=True,
         bf16=True,
-        validate_every=900,
+        validate_every=1200,
         average_last=1,
     ),
 )
