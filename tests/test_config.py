@@ -340,3 +340,9 @@ def test_a_written_recipe_names_its_network() -> None:
     assert Recipe.from_dict(values) == recurrent
     with pytest.raises(UserError, match="not a recipe of this version: 'gru'"):
         Recipe.from_dict(values | {"network": "gru"})
+
+
+def test_a_recipe_of_an_earlier_version_says_its_settings_by_other_names() -> None:
+    values = DEMO.override({"cooccurrence_start": "true"}).to_dict()
+    values["training"]["cooccurrence_embeddings"] = values["training"].pop("cooccurrence_start")
+    assert Recipe.from_dict(values).training.cooccurrence_start

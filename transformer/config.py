@@ -6,13 +6,13 @@ The named recipes are in `transformer/recipes/named.py`.
 
 import dataclasses
 import typing
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.settings import (
     MOST,
+    names_of_today,
     parse,
     require,
     require_fraction,
@@ -64,7 +64,7 @@ class Optimizer(StrEnum):
     MUON = "muon"  # not in the paper: on hidden matrices, Adam on all else
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """The shape of the network (§3, Table 3); the defaults are the base model's.
 
@@ -156,7 +156,7 @@ class ModelConfig:
         return self.d_model // self.num_heads if self.d_v is None else self.d_v
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
     """The shape of an LSTM encoder-decoder: what the paper replaces (§1, §2), not in it.
 
@@ -194,7 +194,7 @@ NETWORKS: dict[str, type[ModelConfig | RecurrentConfig]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """The text and its tokens (§5.1).
 
@@ -235,7 +235,7 @@ class DataConfig:
         require_positive(self, "vocab_size", most=MOST_TYPES)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """How the weights are found (§5).
 
@@ -319,7 +319,7 @@ class TrainingConfig:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A model from its data to its last step, under one name.
 
@@ -374,7 +374,7 @@ class Recipe:
         """
         try:
             kinds = _sections(NETWORKS[values.get("network", "transformer")])
-            sections = {key: kind(**values[key]) for key, kind in kinds.items()}
+            sections = {key: kind(**names_of_today(values[key])) for key, kind in kinds.items()}
             words = {key: values[key] for key in ("name", "about")}
             foreign = values.keys() - {*kinds, *words, "differs", "network"}
             require(not foreign, f"unknown section {min(foreign, default='')!r}: take it out")

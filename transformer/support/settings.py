@@ -12,6 +12,8 @@ from transformer.support.errors import UserError, unknown_name
 
 MOST = 10**9  # of any number that counts something
 LONGEST = 60  # letters of a value that a message shows
+# What earlier versions called a setting, in recipes, checkpoints and records.
+FORMER_NAMES = {"cooccurrence_embeddings": "cooccurrence_start"}
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -123,3 +125,8 @@ def _kind_of(hint: Any) -> tuple[type, bool]:
     """Give a field's type, and whether it may be None instead."""
     kinds = typing.get_args(hint) or (hint,)
     return kinds[0], type(None) in kinds
+
+
+def names_of_today(settings: dict[str, Any]) -> dict[str, Any]:
+    """Give settings that any version wrote, by the names that they have now."""
+    return {FORMER_NAMES.get(name, name): value for name, value in settings.items()}

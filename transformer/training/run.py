@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformer.config import Decay, Optimizer, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
+from transformer.support.settings import names_of_today
 from transformer.trained import checkpoint
 from transformer.trained.folder import RunFolder
 from transformer.trained.log import (
@@ -96,7 +97,7 @@ class Run:
         settings = about.get("settings")
         if not isinstance(settings, dict):
             raise UserError(f"{folder.last} says no settings: put the run's own file back")
-        settings = EARLIER | settings
+        settings = EARLIER | names_of_today(settings)
         checkpoint.require_same(settings, self.settings, free=free_setting(self.config))
         saved = read_progress(about.get("progress"), folder.last)
         parts = self.model, self.updates.optimizers, self.device

@@ -108,15 +108,35 @@ def uneven() -> Adapter:
     return adapter
 
 
-@pytest.mark.parametrize("name", [COMPANY, "cache"])
-def test_rounding_that_layers_enlarge_is_no_leak(name: str) -> None:
-    line = tried(uneven(), name)
+def test_rounding_that_layers_enlarge_is_no_leak() -> None:
+    line = tried(uneven(), "cache")
+    assert line.verdict == Verdict.KEPT
+    assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
+
+
+def coarse() -> Adapter:
+    """A sound model that is rounded much in 32 bits where sentences have company.
+
+    Whether layers enlarge rounding so far is up to the processor.
+    """
+    adapter = small()
+    forward = adapter.forward
+
+    def rounded(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits = forward(src, tgt_in)
+        return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
+
+    return adapter.replace(forward=rounded)
+
+
+def test_company_that_changes_rounding_is_no_leak() -> None:
+    line = tried(coarse(), COMPANY)
     assert line.verdict == Verdict.KEPT
     assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
 
 
 def test_where_64_bits_cannot_be_had_32_decide() -> None:
-    assert tried(uneven().replace(module=None), COMPANY).verdict == Verdict.BROKEN
+    assert tried(coarse().replace(module=None), COMPANY).verdict == Verdict.BROKEN
 
 
 @pytest.mark.parametrize("make", [small, uneven])
