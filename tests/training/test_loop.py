@@ -227,6 +227,18 @@ def test_a_checkpoint_of_before_there_was_a_choice_of_decay(tmp_path: Path) -> N
     assert same_weights(straight, resumed)
 
 
+def test_a_checkpoint_that_says_a_setting_by_its_former_name(tmp_path: Path) -> None:
+    straight, resumed = Tiny(), Tiny()
+    go(tmp_path / "1", straight)
+    go(tmp_path / "2", Tiny(), stop_after=5)
+    last = RunFolder(tmp_path / "2").last
+    tensors, about = load_tensors(last)
+    about["settings"]["cooccurrence_embeddings"] = about["settings"].pop("cooccurrence_start")
+    save_tensors(last, tensors, **about)
+    go(tmp_path / "2", resumed, resume=True)
+    assert same_weights(straight, resumed)
+
+
 @pytest.mark.parametrize("make", [Tiny, transformer])
 @pytest.mark.parametrize("stop_after", [1, 5, 6, 11])
 def test_stopped_and_resumed_equals_straight_through(
