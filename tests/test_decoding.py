@@ -12,7 +12,7 @@ from tests.helpers.scripted import VOCAB, Scripted, Sparse
 from tests.helpers.sources import padded_sources
 from transformer.attention import KeyValueCache
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
-from transformer.decoding import beam_search, greedy_search, length_penalty
+from transformer.decoding import beam_search, fill_gaps, greedy_search, length_penalty
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
@@ -92,6 +92,13 @@ def test_a_sources_keys_are_copied_only_when_a_sentence_is_done(
     assert max(copied) == 30  # self-attention's keys grow by one a step, and are copied each time
     own_and_last = 2 * model.config.num_layers  # the source's 13 when all is done
     assert copied.count(src.shape[1]) == own_and_last
+
+
+def test_the_last_take_the_places_of_those_that_left() -> None:
+    assert fill_gaps([0, 2, 5, 6]) == [0, 6, 2, 5]  # 1, 3 and 4 of 7 have left
+    assert fill_gaps([0, 1, 2]) == [0, 1, 2]
+    assert fill_gaps([3]) == [3]
+    assert fill_gaps([]) == []
 
 
 @pytest.mark.parametrize("beam_size", [0, 1, 4])

@@ -205,7 +205,7 @@ def greedy_search(
             prefixes[index].append(new)
             if len(prefixes[index]) > limits[index]:
                 found[index] = False
-        alive = [row for row, index in enumerate(sentence) if index not in found]
+        alive = fill_gaps([row for row, index in enumerate(sentence) if index not in found])
         if len(alive) < len(sentence):
             decoder.select(alive)
             sentence = [sentence[row] for row in alive]
@@ -213,6 +213,22 @@ def greedy_search(
         Hypothesis(prefix[1:], score, found[index])
         for index, (prefix, score) in enumerate(zip(prefixes, scores, strict=True))
     ]
+
+
+def fill_gaps(kept: list[int]) -> list[int]:
+    """Order what stays of a batch, so that the last take the places of those that left.
+
+    Nobody else moves, and a cache need copy only what moves.
+
+    Args:
+        kept: Rows that stay, in ascending order.
+
+    Returns:
+        The same rows: each below `len(kept)` at its own place.
+    """
+    stay = {row for row in kept if row < len(kept)}
+    others = [row for row in kept if row >= len(kept)]
+    return [place if place in stay else others.pop() for place in range(len(kept))]
 
 
 class _Beam:
@@ -335,7 +351,7 @@ def beam_search(
         ):
             origins = beam.extend(*lists)
             rows.append([place * beam_size + origin for origin in origins])
-        kept = [i for i, beam in enumerate(beams) if not beam.done]
+        kept = fill_gaps([i for i, beam in enumerate(beams) if not beam.done])
         if len(kept) == len(beams):
             decoder.reorder([row for each in rows for row in each])
         else:

@@ -13,7 +13,7 @@ from transformer.decoding import beam_search, greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.support.errors import UserError
-from transformer.trained.fast_transformer import BLOCK, FastTransformer, state_of
+from transformer.trained.fast_transformer import BLOCK, FastTransformer, place_rows, state_of
 from transformer.trained.translator import Translator
 
 VOCAB = 1009  # more than a few groups of types, and the last group is not whole
@@ -111,6 +111,15 @@ def test_a_reordered_cache_is_that_of_the_other_prefixes(src: Tensor) -> None:
     moved.select(kept)
     torch.testing.assert_close(left, fast.decode(last[kept], memory[[4, 1]], mask[[4, 1]], moved))
     assert left.shape == (4, 1, VOCAB)
+
+
+def test_rows_are_placed_where_they_are_kept() -> None:
+    kept = torch.arange(2 * 5 * 3).view(2, 5, 3)
+    before = kept.clone()
+    place_rows(kept[:, :, :2], torch.tensor([0, 4, 2]))  # of each row, two of three numbers
+    assert torch.equal(kept[:, 1, :2], before[:, 4, :2])
+    kept[:, 1, :2] = before[:, 1, :2]
+    assert torch.equal(kept, before)  # nothing else was written
 
 
 def test_past_the_last_position_there_is_an_error_in_a_line(src: Tensor) -> None:

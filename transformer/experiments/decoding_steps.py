@@ -26,7 +26,7 @@ from transformer.support.clock import one_thread, seconds_of
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
-from transformer.trained.fast_transformer import FastTransformer
+from transformer.trained.fast_transformer import FastTransformer, place_rows
 from transformer.trained.translator import Translator
 
 RECORD = "bench/decoding_steps.json"
@@ -157,12 +157,11 @@ def copying(model: Transformer) -> Iterator[Change]:
     order = torch.arange(rows).view(-1, BEAM_SIZE)
     order[:, -1] = order[:, 0]  # of each sentence one prefix dies and the best one splits
     moved = order.flatten()
-    changed = (moved != torch.arange(rows)).nonzero().flatten()
     yield Change(
         "who stays is not moved",
         "only the prefixes whose place is taken by another one are copied",
         lambda: past[moved],
-        lambda: past.index_copy_(0, changed, past.index_select(0, moved[changed])),
+        lambda: place_rows(past[None], moved),
     )
 
 
