@@ -24,7 +24,7 @@ HASH = "0123456789abcdef0123456789abcdef01234567"
 
 def sample() -> dict[str, Any]:
     return {
-        "recipe": {"name": "demo"},
+        "recipe": {"name": "demo", "training": {"bf16": False}},
         "training": {
             "date": "2017-06-12",
             "hardware": "an abacus, 2 threads",
@@ -114,10 +114,21 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
     # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15: 0.902 a run, 0.521 of
     # the mean, times 4.303
     assert row == (
-        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | 37.87 | 35.63 to 40.11 | 37.00 to 38.80 "
-        "| 39.40 | 4 |"
+        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | float32 | 37.87 | 35.63 to 40.11 "
+        "| 37.00 to 38.80 | 39.40 | 4 |"
     )
     assert len(results.table().splitlines()) == 2 + (2 if first == "a" else 1)
+
+
+def test_a_mean_of_two_precisions_says_so(folder: Path) -> None:
+    (folder / "seeds").mkdir()
+    for name, seed, bf16 in (("a", 1, False), ("seeds/a-2", 2, True), ("seeds/a-3", 3, False)):
+        record = sample()
+        record["training"]["seed"] = seed
+        record["recipe"]["training"]["bf16"] = bf16
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    _, _, row = results.seeds_table().splitlines()
+    assert row.split(" | ")[3] == "bfloat16 (2); float32 (1, 3)"
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:

@@ -38,6 +38,7 @@ SEED_COLUMNS = {
     "recipe": "recipe",
     "test_set": "test set",
     "seeds": "seeds",
+    "precision": "precision",
     "mean_bleu": "mean BLEU (13a)",
     "interval": "95% interval",
     "range": "range",
@@ -60,7 +61,10 @@ SYSTEM_COLUMNS = {
     "hardware": "hardware",
 }
 # Fields of words: they stand at the left of their cells, numbers at the right.
-WORDS = {"recipe", "test_set", "hardware", "date", "published", "published_on", "ours_on"}
+WORDS = {
+    *("recipe", "test_set", "precision", "hardware", "date"),
+    *("published", "published_on", "ours_on"),
+}
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -185,12 +189,25 @@ def _seeds(records: list[dict[str, Any]]) -> Row:
         "recipe": first["recipe"],
         "test_set": first["test_set"],
         "seeds": ", ".join(str(record["training"]["seed"]) for record in records),
+        "precision": _precisions(records),
         "mean_bleu": f"{statistics.mean(scores):.2f}",
         "interval": f"{interval.low:.2f} to {interval.high:.2f}",
         "range": f"{min(scores):.2f} to {max(scores):.2f}",
         "mean_lowercased": f"{statistics.mean(lowered):.2f}",
         "beam": first["beam"],
     }
+
+
+def _precisions(records: list[dict[str, Any]]) -> str:
+    """Say in which precision products were computed; if not in one, with which seeds in which."""
+    seeds: dict[str, list[str]] = {}
+    for record in records:
+        bf16 = record["recipe"]["training"]["bf16"]
+        seed = str(record["training"]["seed"])
+        seeds.setdefault("bfloat16" if bf16 else "float32", []).append(seed)
+    if len(seeds) == 1:
+        return next(iter(seeds))
+    return "; ".join(f"{name} ({', '.join(seeds[name])})" for name in sorted(seeds))
 
 
 def _system(record: dict[str, Any]) -> Row:
