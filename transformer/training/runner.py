@@ -55,8 +55,8 @@ def train_recipe(
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
     Args:
-        recipe: What to do. Where it asks for bfloat16 and the processor has no instructions for
-            that, it is done, and kept, in float32.
+        recipe: What to do. Where it asks for bfloat16 and the processor is slower with it, it is
+            done, and kept, in float32.
         out: The folder to make; nothing is written before all is ready to train. What its
             run.json says of command, commit and date is of when the run was begun or resumed.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ, and
