@@ -13,8 +13,8 @@ def bfloat16_is_faster(device: torch.device) -> bool:
     """Say whether a product in bfloat16 is faster than one in float32.
 
     Processors without instructions for bfloat16, which most laptops have, take 20 to 60 times as
-    long for it; some that have them are slower with them, too. One product each is timed on a CPU, the best of three: a few milliseconds. A
-    GPU is believed to be fast.
+    long for it; some that have them are slower with them, too. One product each is timed on a CPU,
+    the best of three: a few milliseconds. A GPU is believed to be fast.
 
     Args:
         device: What will compute.
