@@ -7,11 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import transformer.layers
+import transformer.model
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
 from transformer.embeddings import sinusoidal_positions
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters, expected_parameters
+from transformer.support.clock import Timed
 from transformer.support.errors import UserError
 
 VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7
@@ -225,6 +228,36 @@ def test_xavier_embeddings_are_drawn_as_matrices(positions: Positions) -> None:
         assert table.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
         assert table.weight.abs().max().item() <= bound
         assert table.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_in_mixed_precision_the_input_of_products_is_rounded_once(
+    sentences: tuple[Tensor, Tensor], pre_norm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make(pre_norm=pre_norm)
+
+    def run() -> tuple[Tensor, Tensor, int]:
+        operations: list[str] = []
+
+        def note(name: str, _: object) -> str:
+            operations.append(name)
+            return name
+
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16), Timed(note):
+            logits = model(*sentences)
+        logits.float().square().sum().backward()
+        gradient = model.src_embedding.token.weight.grad
+        assert gradient is not None
+        return logits, gradient, operations.count("aten::_to_copy")
+
+    once = run()
+    for module in (transformer.layers, transformer.model):
+        monkeypatch.setattr(module, "for_products", lambda hidden: hidden)
+    anew = run()
+    torch.testing.assert_close(once[0], anew[0], rtol=0, atol=0)
+    torch.testing.assert_close(once[1], anew[1], rtol=0.05, atol=0.05 * float(anew[1].abs().max()))
+    assert once[2] < anew[2]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.support.dropout import Dropout
+from transformer.support.precision import for_products
 
 
 class FeedForward(nn.Module):
@@ -46,7 +47,7 @@ class Residual(nn.Module):
 
     def before(self, hidden: Tensor) -> Tensor:
         """Give the sub-layer's input, (batch, length, d_model)."""
-        return self.norm(hidden) if self.pre_norm else hidden
+        return for_products(self.norm(hidden) if self.pre_norm else hidden)
 
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""

@@ -11,6 +11,7 @@ from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
 from transformer.masks import causal_mask, padding_mask
 from transformer.support.errors import UserError
+from transformer.support.precision import for_products
 
 
 class Encoder(nn.Module):
@@ -74,6 +75,7 @@ class Decoder(nn.Module):
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
+        memory = for_products(memory)
         collected: tuple[list[Tensor], list[Tensor]] = ([], [])
         for index, layer in enumerate(self.layers):
             layer_cache = None if cache is None else cache.layers[index]
