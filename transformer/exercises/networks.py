@@ -41,7 +41,7 @@ class Layer:
         width = self.d_model
 
         def draw(rows: int, columns: int) -> Tensor:
-            drawn = torch.randn(rows, columns, generator=chance)
+            drawn = torch.randn(rows, columns, generator=chance) / rows**0.5  # sums stay near 1
             return torch.eye(rows, columns) if self.seed is None else drawn
 
         def vector(size: int, middle: float) -> Tensor:

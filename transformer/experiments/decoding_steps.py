@@ -161,7 +161,7 @@ def copying(model: Transformer) -> Iterator[Change]:
         "who stays is not moved",
         "only the prefixes whose place is taken by another one are copied",
         lambda: past[moved],
-        lambda: place_rows(past[None], moved),
+        lambda: place_rows(past[None], moved)[0],
     )
 
 

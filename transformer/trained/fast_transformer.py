@@ -112,8 +112,7 @@ class FastCache:
         sources = rows[::prefixes] // prefixes
         self.reorder(rows)
         self.own = self.own.narrow(1, 0, len(rows))
-        place_rows(self.source, sources)
-        self.source = self.source.narrow(1, 0, len(sources))
+        self.source = place_rows(self.source, sources)
         if self.mask is not None:
             self.mask = self.mask[sources]
         self._look()
@@ -252,13 +251,17 @@ class FastTransformer:
         return self.softmax(self.decoder_norm(hidden))
 
 
-def place_rows(kept: Tensor, rows: Tensor) -> None:
+def place_rows(kept: Tensor, rows: Tensor) -> Tensor:
     """Put `rows` of the second axis at its beginning, in place; who is there already stays.
 
     Args:
         kept: (num_layers, batch, ...)
         rows: (new_batch,), no more than the batch has.
+
+    Returns:
+        The part of `kept` that they are in, (num_layers, new_batch, ...).
     """
     changed = (rows != torch.arange(len(rows))).nonzero().flatten()
     if len(changed):
         kept[:, changed] = kept[:, rows[changed]]
+    return kept.narrow(1, 0, len(rows))

@@ -1,4 +1,6 @@
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -108,12 +110,6 @@ def uneven() -> Adapter:
     return adapter
 
 
-def test_rounding_that_layers_enlarge_is_no_leak() -> None:
-    line = tried(uneven(), "cache")
-    assert line.verdict == Verdict.KEPT
-    assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
-
-
 def coarse() -> Adapter:
     """A sound model that is rounded much in 32 bits where sentences have company.
 
@@ -127,6 +123,21 @@ def coarse() -> Adapter:
         return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
 
     return adapter.replace(forward=rounded)
+
+
+def test_steps_that_are_rounded_otherwise_are_no_fault() -> None:
+    adapter = small()
+    cached = adapter.cached
+    assert cached is not None
+    step = cached.step
+
+    def rounded(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        logits, cache = step(tokens, cache)
+        return (logits + 0.1 if logits.dtype == torch.float32 else logits), cache
+
+    line = tried(adapter.replace(cached=replace(cached, step=rounded)), "cache")
+    assert line.verdict == Verdict.KEPT
+    assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
 
 
 def test_company_that_changes_rounding_is_no_leak() -> None:
