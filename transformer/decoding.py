@@ -5,7 +5,7 @@ Both search a whole batch at once, with a key/value cache, and take any model th
 itself: what stands beside it in the batch changes nothing.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from transformer.config import (
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
+Thing = TypeVar("Thing")
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 GROUP = 64  # types that are compared with each other first, when the best of all are looked for
 FEW = 3  # rows in which it is as quick to look at every type
@@ -226,9 +227,8 @@ def fill_gaps(kept: list[int]) -> list[int]:
     Returns:
         The same rows: each below `len(kept)` at its own place.
     """
-    stay = {row for row in kept if row < len(kept)}
-    others = [row for row in kept if row >= len(kept)]
-    return [place if place in stay else others.pop() for place in range(len(kept))]
+    placed = {row: row for row in kept if row < len(kept)}
+    return _settled(placed, [row for row in kept if row not in placed])
 
 
 class _Beam:
@@ -298,7 +298,13 @@ def _in_place(living: list[tuple[float, int, int]]) -> list[tuple[float, int, in
     """Order continuations so that each prefix's best one takes its place: no cache is moved."""
     placed: dict[int, tuple[float, int, int]] = {}
     others = [each for each in living if placed.setdefault(each[1], each) is not each]
-    return [placed[place] if place in placed else others.pop() for place in range(len(living))]
+    return _settled(placed, others)
+
+
+def _settled(placed: dict[int, Thing], others: list[Thing]) -> list[Thing]:
+    """Give what has a place its place, and the others those that are left; `others` is used up."""
+    places = range(len(placed) + len(others))
+    return [placed[place] if place in placed else others.pop() for place in places]
 
 
 @torch.inference_mode()

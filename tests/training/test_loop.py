@@ -213,11 +213,17 @@ def test_a_line_is_not_made_longer(tmp_path: Path) -> None:
         go(tmp_path, Tiny(), replace(CONFIG, report_every=1), resume=True)
 
 
+def finished_and_stopped(folder: Path) -> tuple[Tiny, Path]:
+    """Train to the end in "1", and stop in "2": the model, and the checkpoint of the stop."""
+    straight = Tiny()
+    go(folder / "1", straight)
+    go(folder / "2", Tiny(), stop_after=5)
+    return straight, RunFolder(folder / "2").last
+
+
 def test_a_checkpoint_of_before_there_was_a_choice_of_decay(tmp_path: Path) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", Tiny(), stop_after=5)
-    last = RunFolder(tmp_path / "2").last
+    straight, last = finished_and_stopped(tmp_path)
+    resumed = Tiny()
     tensors, about = load_tensors(last)
     assert about["settings"].pop("decay") == "inverse_sqrt"
     save_tensors(last, tensors, **about)
@@ -228,10 +234,8 @@ def test_a_checkpoint_of_before_there_was_a_choice_of_decay(tmp_path: Path) -> N
 
 
 def test_a_checkpoint_that_says_a_setting_by_its_former_name(tmp_path: Path) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", Tiny(), stop_after=5)
-    last = RunFolder(tmp_path / "2").last
+    straight, last = finished_and_stopped(tmp_path)
+    resumed = Tiny()
     tensors, about = load_tensors(last)
     about["settings"]["cooccurrence_embeddings"] = about["settings"].pop("cooccurrence_start")
     save_tensors(last, tensors, **about)

@@ -1,7 +1,7 @@
 """A Transformer made for decoding: the same function, fewer calls and less copying.
 
 Not in the paper. `greedy_search` and `beam_search` take it as they take the model it was made
-of. What makes it faster, each measured in data/results/bench/decoding_steps.json:
+of. What makes it faster, most of it measured in data/results/bench/decoding_steps.json:
 
 - queries, keys and values in one product; keys and values of the source, for all layers, too;
 - keys and values are written where they stay, in blocks of positions, not put together anew;
