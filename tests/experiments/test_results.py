@@ -120,15 +120,26 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
     assert len(results.table().splitlines()) == 2 + (2 if first == "a" else 1)
 
 
-def test_a_mean_of_two_precisions_says_so(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("bf16", "seeds", "precision"),
+    [
+        ([False, True, False], "1, 2, 3", "bfloat16 (2); float32 (1, 3)"),
+        ([True, False, False, False], "2, 3, 4", "float32"),
+        ([True, False, True, False, True, True], "1, 3, 5, 6", "bfloat16"),
+    ],
+)
+def test_a_mean_is_of_one_precision_where_three_runs_have_it(
+    bf16: list[bool], seeds: str, precision: str, folder: Path
+) -> None:
     (folder / "seeds").mkdir()
-    for name, seed, bf16 in (("a", 1, False), ("seeds/a-2", 2, True), ("seeds/a-3", 3, False)):
+    for seed, rounded in enumerate(bf16, start=1):
         record = sample()
         record["training"]["seed"] = seed
-        record["recipe"]["training"]["bf16"] = bf16
+        record["recipe"]["training"]["bf16"] = rounded
+        name = "a" if seed == 1 else f"seeds/a-{seed}"
         (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
     _, _, row = results.seeds_table().splitlines()
-    assert row.split(" | ")[3] == "bfloat16 (2); float32 (1, 3)"
+    assert row.split(" | ")[2:4] == [seeds, precision]
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:

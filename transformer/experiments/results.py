@@ -19,6 +19,7 @@ from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
 Row = dict[str, str]  # what stands in a row's cells, by the name of the field
+FEWEST_SEEDS = 3  # of a mean, where runs can be chosen
 
 # The columns of each table: a field's name, and its heading.
 COLUMNS = {
@@ -116,7 +117,8 @@ def table() -> str:
 def seeds_table() -> str:
     """Give a row of a Markdown table for each recipe that was run with several seeds.
 
-    The interval is of the mean, by Student's t; the range is from the lowest to the highest.
+    Where three runs or more had one precision, the row is theirs; else it is of all, and names the
+    precisions. The interval is of the mean, by Student's t; the range is from lowest to highest.
 
     Raises:
         UserError: the folder of records is not there.
@@ -126,7 +128,7 @@ def seeds_table() -> str:
     for first in sorted(folder.glob("*.json")) + sorted(folder.glob("systems/*.json")):
         others = sorted(folder.glob(f"seeds/{first.stem}-[0-9]*.json"))
         if others:
-            rows.append(_seeds([read_json(path) for path in (first, *others)]))
+            rows.append(_seeds(_comparable([read_json(path) for path in (first, *others)])))
     if not rows:
         return "No recipe is recorded with several seeds yet."
     return _markdown(SEED_COLUMNS, rows)
@@ -188,7 +190,7 @@ def _seeds(records: list[dict[str, Any]]) -> Row:
     return {
         "recipe": first["recipe"],
         "test_set": first["test_set"],
-        "seeds": ", ".join(str(record["training"]["seed"]) for record in records),
+        "seeds": _seed_numbers(records),
         "precision": _precisions(records),
         "mean_bleu": f"{statistics.mean(scores):.2f}",
         "interval": f"{interval.low:.2f} to {interval.high:.2f}",
@@ -198,16 +200,30 @@ def _seeds(records: list[dict[str, Any]]) -> Row:
     }
 
 
+def _comparable(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out the runs of another precision than most had, where three remain."""
+    largest = max(_by_precision(records).values(), key=len)
+    return largest if len(largest) >= FEWEST_SEEDS else records
+
+
 def _precisions(records: list[dict[str, Any]]) -> str:
     """Say in which precision products were computed; if not in one, with which seeds in which."""
-    seeds: dict[str, list[str]] = {}
+    runs = _by_precision(records)
+    if len(runs) == 1:
+        return next(iter(runs))
+    return "; ".join(f"{name} ({_seed_numbers(runs[name])})" for name in sorted(runs))
+
+
+def _by_precision(records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    runs: dict[str, list[dict[str, Any]]] = {}
     for record in records:
-        bf16 = record["recipe"]["training"]["bf16"]
-        seed = str(record["training"]["seed"])
-        seeds.setdefault("bfloat16" if bf16 else "float32", []).append(seed)
-    if len(seeds) == 1:
-        return next(iter(seeds))
-    return "; ".join(f"{name} ({', '.join(seeds[name])})" for name in sorted(seeds))
+        precision = "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
+        runs.setdefault(precision, []).append(record)
+    return runs
+
+
+def _seed_numbers(records: list[dict[str, Any]]) -> str:
+    return ", ".join(str(record["training"]["seed"]) for record in records)
 
 
 def _system(record: dict[str, Any]) -> Row:
