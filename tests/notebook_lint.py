@@ -35,6 +35,11 @@ MACHINE_PATH = re.compile(
 )
 TIMESTAMP = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
 
+# A list's mark after a line of prose: Markdown may begin a list there.
+STRAY_ITEM = re.compile(
+    r"^(?:> ?)*(?! |[-+*] |\d+[.)] )\S.*\n(?:> ?)*((?:\d+[.)]|[-+*]) .*)", re.MULTILINE
+)
+
 Cell = dict[str, Any]
 Finding = tuple[int, str, str]  # cell, rule, remedy
 Rule = Callable[[list[Cell]], Iterator[Finding]]
@@ -208,6 +213,14 @@ def callouts(cells: list[Cell]) -> Iterator[Finding]:
                 yield index, f"unknown callout {name!r}", f"use one of {', '.join(CALLOUTS)}"
 
 
+def no_stray_lists(cells: list[Cell]) -> Iterator[Finding]:
+    """No line of prose begins as an item of a list does."""
+    for index, cell in enumerate(cells):
+        if cell["cell_type"] == "markdown" and (found := STRAY_ITEM.search(source(cell))):
+            remedy = "break the line elsewhere, or leave a line free before a list"
+            yield index, f"prose goes on with {found[1][:20]!r}", remedy
+
+
 def named_things(cells: list[Cell]) -> Iterator[Finding]:
     """What a lesson names of the package and its tests is there."""
     for index, cell in enumerate(cells):
@@ -228,6 +241,7 @@ RULES: tuple[Rule, ...] = (
     explained_pictures,
     compared,
     callouts,
+    no_stray_lists,
     named_things,
 )
 

@@ -130,6 +130,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
         "cell 2: callout 'Paper' names no section",
     ),
     "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
+    "stray": (
+        change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),
+        "cell 2: prose goes on with '1. The judge gives 9'",
+    ),
     "test": (change(5, source="See `tests/test_no.py`."), "cell 5: names 'tests/test_no.py'"),
     "file": (change(5, source="`transformer/no.py` is §9."), "cell 5: names 'transformer/no.py'"),
     "module": (change(5, source="`transformer.no`"), "cell 5: names 'transformer.no'"),
