@@ -35,6 +35,7 @@ MACHINE_PATH = re.compile(
 )
 TIMESTAMP = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
 
+QUOTED_TABLE = re.compile(r"^>\s*\|", re.MULTILINE)
 # A list's mark after a line of prose: Markdown may begin a list there.
 STRAY_ITEM = re.compile(
     r"^(?:> ?)*(?! |[-+*] |\d+[.)] )\S.*\n(?:> ?)*((?:\d+[.)]|[-+*]) .*)", re.MULTILINE
@@ -213,12 +214,19 @@ def callouts(cells: list[Cell]) -> Iterator[Finding]:
                 yield index, f"unknown callout {name!r}", f"use one of {', '.join(CALLOUTS)}"
 
 
-def no_stray_lists(cells: list[Cell]) -> Iterator[Finding]:
-    """No line of prose begins as an item of a list does."""
+def plain_markdown(cells: list[Cell]) -> Iterator[Finding]:
+    """No line of prose begins as an item of a list does; no table is in a quotation.
+
+    Some of the programs that show notebooks would draw the first as a list, the second as bars.
+    """
     for index, cell in enumerate(cells):
-        if cell["cell_type"] == "markdown" and (found := STRAY_ITEM.search(source(cell))):
+        if cell["cell_type"] != "markdown":
+            continue
+        if found := STRAY_ITEM.search(source(cell)):
             remedy = "break the line elsewhere, or leave a line free before a list"
             yield index, f"prose goes on with {found[1][:20]!r}", remedy
+        if QUOTED_TABLE.search(source(cell)):
+            yield index, "a table in a quotation", "let it follow the quotation"
 
 
 def named_things(cells: list[Cell]) -> Iterator[Finding]:
@@ -241,7 +249,7 @@ RULES: tuple[Rule, ...] = (
     explained_pictures,
     compared,
     callouts,
-    no_stray_lists,
+    plain_markdown,
     named_things,
 )
 

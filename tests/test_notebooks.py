@@ -134,6 +134,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
         change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),
         "cell 2: prose goes on with '1. The judge gives 9'",
     ),
+    "quoted table": (
+        change(2, source="> **Predict.** One of\n>\n> | a | b |"),
+        "cell 2: a table in a quotation",
+    ),
     "test": (change(5, source="See `tests/test_no.py`."), "cell 5: names 'tests/test_no.py'"),
     "file": (change(5, source="`transformer/no.py` is §9."), "cell 5: names 'transformer/no.py'"),
     "module": (change(5, source="`transformer.no`"), "cell 5: names 'transformer.no'"),
