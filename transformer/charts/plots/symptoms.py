@@ -39,6 +39,6 @@ def draw_symptoms(
     ax.set_ylim(bottom=0)
     ax.set_title(title, fontsize=10)
     if len(lines) > 1:
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(edgecolor="none", framealpha=0.85, fontsize=9)  # over a line, if need be
     ax.spines[["top", "right"]].set_visible(False)
     return ax
