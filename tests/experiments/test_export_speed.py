@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.helpers import ROOT
 from transformer.experiments import export_speed
 from transformer.support.files import read_json
+from transformer.support.paths import results_folder
 
 
 def slow(seconds: float, wrong: str = "") -> export_speed.Translate:
@@ -71,3 +73,21 @@ def test_what_is_recorded_says_so_for_de_en() -> None:
             low, high = found[way]["lowest_and_highest"]
             assert 0 < low <= found[way]["times_our_speed"] <= high
             assert len(found[way]["seconds"]) == made["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("row", "figures", "kind"),
+    [
+        ("CTranslate2, greedy", "figures", "ctranslate2"),
+        ("CTranslate2, 4 beams", "with_beams", "ctranslate2"),
+        ("ONNX Runtime, greedy", "figures", "onnx"),
+    ],
+)
+def test_readme_tells_what_is_recorded(row: str, figures: str, kind: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
+    found = [record[figures][kind] for record in records]
+    together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
+    alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
+    assert f"| {row}, in batches | {' | '.join(together)} |" in readme
+    assert f"| {row}, one by one | {' | '.join(alone)} |" in readme
