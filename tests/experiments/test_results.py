@@ -140,6 +140,7 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
         (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
     _, _, row = results.seeds_table().splitlines()
     assert row.split(" | ")[2:4] == [seeds, precision]
+    assert seeds == ", ".join(str(run["training"]["seed"]) for run in results.load_seeds("a"))
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
@@ -171,6 +172,13 @@ def test_load_result(folder: Path) -> None:
         UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
     ):
         results.load_result("demo-fr")
+
+
+def test_seeds_of_an_unknown_recipe_are_refused(folder: Path) -> None:
+    (folder / "demo.json").write_text(json.dumps(sample()), encoding="utf-8")
+    assert results.load_seeds("demo") == [sample()]
+    with pytest.raises(UserError, match="unknown recorded run 'dmo': did you mean 'demo'"):
+        results.load_seeds("dmo")
 
 
 @pytest.mark.parametrize("table", [results.table, results.seeds_table, results.systems_table])

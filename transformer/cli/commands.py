@@ -123,11 +123,13 @@ def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
     from transformer.charts.export import check_attention_file, write_attention
     from transformer.data.parallel import tidy
+    from transformer.support.allocator import keep_freed_memory
     from transformer.support.machine import pick_device
     from transformer.trained.translator import Translator
 
     if sys.stdin is None:
         raise UserError("standard input is closed: give it sentences, < sentences.txt")
+    keep_freed_memory()
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
@@ -180,8 +182,10 @@ def read_lines(content: bytes) -> list[str]:
 def evaluate_model(options: argparse.Namespace) -> int:
     """Print a model's figures on a test set as JSON, and record them if asked for."""
     from transformer.evaluation.evaluate import evaluate_folder
+    from transformer.support.allocator import keep_freed_memory
     from transformer.support.files import check_file, to_json
 
+    keep_freed_memory()
     if options.record is not None:
         check_file(options.record)
     evaluate_folder(

@@ -114,21 +114,44 @@ def table() -> str:
     return _markdown(COLUMNS, [_run(read_json(path)) for path in paths])
 
 
+def load_seeds(recipe: str) -> list[dict[str, Any]]:
+    """Read a recipe's runs with several seeds, those of which a mean is told.
+
+    Where three runs or more had one precision, these alone; else all.
+
+    Args:
+        recipe: Its name.
+
+    Returns:
+        One record a run (see `load_result`), by seed; a single one for most recipes.
+
+    Raises:
+        UserError: there is no such run; the nearest name is given.
+    """
+    folder = results_folder()
+    known = {path.stem: path for path in (*folder.glob("*.json"), *folder.glob("systems/*.json"))}
+    if recipe not in known:
+        raise unknown_name("recorded run", recipe, known)
+    others = folder.glob(f"seeds/{recipe}-[0-9]*.json")
+    runs = sorted((read_json(path) for path in (known[recipe], *others)), key=_seed)
+    largest = max(_by_precision(runs).values(), key=len)
+    return largest if len(largest) >= FEWEST_SEEDS else runs
+
+
 def seeds_table() -> str:
     """Give a row of a Markdown table for each recipe that was run with several seeds.
 
-    Where three runs or more had one precision, the row is theirs; else it is of all, and names the
-    precisions. The interval is of the mean, by Student's t; the range is from lowest to highest.
+    The runs are those of `load_seeds`; a row of two precisions names both. The interval is of the
+    mean, by Student's t; the range is from lowest to highest.
 
     Raises:
         UserError: the folder of records is not there.
     """
-    rows = []
     folder = results_folder()
-    for first in sorted(folder.glob("*.json")) + sorted(folder.glob("systems/*.json")):
-        others = sorted(folder.glob(f"seeds/{first.stem}-[0-9]*.json"))
-        if others:
-            rows.append(_seeds(_comparable([read_json(path) for path in (first, *others)])))
+    names = [
+        path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
+    ]
+    rows = [_seeds(records) for name in names if len(records := load_seeds(name)) > 1]
     if not rows:
         return "No recipe is recorded with several seeds yet."
     return _markdown(SEED_COLUMNS, rows)
@@ -200,12 +223,6 @@ def _seeds(records: list[dict[str, Any]]) -> Row:
     }
 
 
-def _comparable(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the runs of another precision than most had, where three remain."""
-    largest = max(_by_precision(records).values(), key=len)
-    return largest if len(largest) >= FEWEST_SEEDS else records
-
-
 def _precisions(records: list[dict[str, Any]]) -> str:
     """Say in which precision products were computed; if not in one, with which seeds in which."""
     runs = _by_precision(records)
@@ -223,7 +240,12 @@ def _by_precision(records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any
 
 
 def _seed_numbers(records: list[dict[str, Any]]) -> str:
-    return ", ".join(str(record["training"]["seed"]) for record in records)
+    return ", ".join(str(_seed(record)) for record in records)
+
+
+def _seed(record: dict[str, Any]) -> int:
+    seed: int = record["training"]["seed"]
+    return seed
 
 
 def _system(record: dict[str, Any]) -> Row:
