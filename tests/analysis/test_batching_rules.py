@@ -48,6 +48,14 @@ def test_only_the_budget_bounds_the_largest_batch() -> None:
     assert figures["random"]["padding"] > 2 * figures["sorted"]["padding"]
 
 
+def test_sorted_goes_by_the_longer_side() -> None:
+    examples = mixed()
+    order = [index for batch in plans(examples, 97)["sorted"] for index in batch]
+    lengths = [max(len(side) for side in examples[index]) for index in order]
+    assert lengths == sorted(lengths)
+    assert lengths != [len(examples[index].src) for index in order]
+
+
 def test_the_same_seed_gives_the_same_plans() -> None:
     assert plans(mixed(), 97, seed=3) == plans(mixed(), 97, seed=3)
     assert plans(mixed(), 97, seed=3)["random"] != plans(mixed(), 97, seed=5)["random"]

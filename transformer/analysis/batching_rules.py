@@ -17,7 +17,8 @@ def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict
 
     Not in the paper, which only says that batches hold pairs of about one length (§5.1).
     "token budget" is `TokenBudgetBatches`; it sets the number of rows that every batch of the
-    other two has. "random" takes the examples in random order, "sorted" by length.
+    other two has. "random" takes the examples in random order, "sorted" all of them by their longer
+    side, as a pool of the token budget.
 
     Args:
         examples: The pairs.
@@ -34,7 +35,7 @@ def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict
     rows = round(len(examples) / len(budget))
     order = list(range(len(examples)))
     random.Random(seed).shuffle(order)
-    by_length = sorted(order, key=lambda i: (len(examples[i].src), len(examples[i].tgt)))
+    by_length = sorted(order, key=lambda i: (max(map(len, examples[i])), len(examples[i].tgt)))
     return dict(zip(RULES, (_cut(order, rows), _cut(by_length, rows), budget), strict=True))
 
 

@@ -4,8 +4,8 @@ from transformer.exercises.predict import Choice, Number
 
 like_twenty = Choice(
     "like_twenty",
-    "With `d_model` 4 there are only two waves. Which position has the larger dot product with "
-    "position 20: its neighbour 21, or 64, far away?",
+    "With `d_model` 4 there are only two pairs of waves. Which position has the larger dot product "
+    "with position 20: its neighbour 21, or 64, far away?",
     options=("21", "64"),
 )
 
