@@ -22,7 +22,7 @@ equal_operations = Number(
 all_four_faults = Number(
     "all_four_faults",
     "On the validation text, with a beam of 4, the sound network scores 31 BLEU and the LSTM with "
-    "attention 27. What does the network score that was trained with all four faults?",
+    "attention 27. What does the network trained with all four faults score?",
     low=0,
     high=40,
     near=2,

@@ -10,9 +10,9 @@ sound_curve = Choice(
 
 too_good = Choice(
     "too_good",
-    "The loss falls far below that of its twin, even on sentences that it was never trained on. "
-    "Has the model learnt the training text by `heart`, is the text too `easy`, or does it see the "
-    "`answer`?",
+    "The loss of `other` falls far below its twin's, even on sentences that it was never trained "
+    "on. Has the model learnt the training text by `heart`, is the text too `easy`, or does it see "
+    "the `answer`?",
     options=("heart", "easy", "answer"),
 )
 
@@ -35,7 +35,7 @@ crowded = Number(
 
 never_moves = Choice(
     "never_moves",
-    "The curve wobbles and does not fall. What differs from batch to batch: the `weights`, the "
+    "The curve wobbles and does not fall. What differs from step to step: the `weights`, the "
     "`batches` alone, or `both`?",
     options=("weights", "batches", "both"),
 )

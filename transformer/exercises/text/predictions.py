@@ -22,7 +22,7 @@ unknown_german = Number(
 
 padding_random = Number(
     "padding_random",
-    "Shuffle the sentences of the embedded corpus (4 to 25 words, about nine on average) and cut "
+    "Shuffle the sentences of the embedded corpus (4 to 16 words, about nine on average) and cut "
     "them into batches. What share of all positions is padding, in percent?",
     low=0,
     high=100,

@@ -5,7 +5,7 @@ from transformer.exercises.recall import Choose, Option, Place, Recall
 recall = Recall(
     "05",
     Choose(
-        "Where in a layer does one position learn anything of another?",
+        "Where in a layer does one position learn anything about another?",
         Place("04", "Each position for itself"),
         (
             Option(

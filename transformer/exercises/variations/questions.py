@@ -5,7 +5,7 @@ from transformer.exercises.recall import Choose, Option, Place, Recall
 recall = Recall(
     "11",
     Choose(
-        "At equal width and length, a recurrent layer and self-attention need about as many "
+        "Where length equals width, a recurrent layer and self-attention need about as many "
         "operations. Why is the recurrent one slower?",
         Place("10", "On this machine"),
         (
