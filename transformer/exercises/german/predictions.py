@@ -4,8 +4,8 @@ from transformer.exercises.predict import Choice, Number
 
 three_tables = Number(
     "three_tables",
-    "Three of its tables have a row for every word: the source embedding, the target embedding and "
-    "the softmax. What share of the 9.0 million parameters is in these three, in percent?",
+    "Three of its tables have a row for every word: the two embeddings and the layer before the "
+    "softmax. What share of the 9.0 million parameters is in these three, in percent?",
     low=0,
     high=100,
     near=8,

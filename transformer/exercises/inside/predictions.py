@@ -35,7 +35,7 @@ no_encoder_heads = Number(
 mean_of_heads = Choice(
     "mean_of_heads",
     "Link each French word to the English word that the *mean* of all eight cross-attention heads "
-    "looks at most. Where does that alignment lie: `above` the best single head, `between` the "
-    "best and the worst, or `below` the worst?",
+    "looks at most. How good is that alignment: `above` the best single head, `between` the best "
+    "and the worst, or `below` the worst?",
     options=("above", "between", "below"),
 )
