@@ -15,8 +15,8 @@ french_for_german = Number(
 
 swapped_judged = Number(
     "swapped_judged",
-    "In right French, swap words 1 and 2, 3 and 4, and so on. True BLEU falls to 1. The judge gives "
-    "the references themselves 93: what does it give this?",
+    "In right French, swap words 1 and 2, 3 and 4, and so on. True BLEU falls to 1. The judge "
+    "gives the references themselves 93: what does it give this?",
     low=0,
     high=100,
     near=8,
