@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -137,6 +138,15 @@ def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, sr
     finally:
         with torch.no_grad():
             model.output.weight[EOS_ID] = saved
+
+
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+@pytest.mark.parametrize("limit", [{"max_len": 0}, {"extra_length": -1}])
+def test_a_target_may_have_a_token_or_more(
+    search: Callable[..., object], limit: dict[str, int], model: Transformer, src: Tensor
+) -> None:
+    with pytest.raises(UserError, match="give 0 or more, and 1 or more"):
+        search(model, src, **limit)
 
 
 def test_scores_are_the_models_own_log_probabilities(model: Transformer, src: Tensor) -> None:

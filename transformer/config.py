@@ -263,7 +263,8 @@ class TrainingConfig:
         report_every: Steps between lines of progress.
         validate_every: Steps between validations, each followed by a checkpoint.
         patience: Validations without a better loss before stopping; 0 means never.
-        average_last: Checkpoints averaged into the final model (§6.1); 1 means none.
+        average_last: Checkpoints averaged into the final model (§6.1), where that has the lower
+            validation loss; 1 means none.
         seed: Of weights, dropout and the order of batches; not negative, below 2**63.
     """
 
@@ -306,7 +307,8 @@ class TrainingConfig:
         if self.decay == Decay.LINEAR:
             require(
                 self.learning_rate is None,
-                f"learning_rate {self.learning_rate} is fixed: leave it out, or decay=linear",
+                f"learning_rate {self.learning_rate} is fixed: leave it out, or leave out "
+                "decay=linear",
             )
             require(
                 self.warmup_steps < self.steps,

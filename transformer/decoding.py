@@ -122,6 +122,10 @@ class _Decoder:
 
 def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> list[int]:
     """Count each source's real tokens, eos included, and add what a target may have more."""
+    if extra_length < 0 or (max_len is not None and max_len < 1):
+        raise UserError(
+            f"extra_length is {extra_length} and max_len {max_len}: give 0 or more, and 1 or more"
+        )
     limits = (src != PAD_ID).sum(dim=1) + extra_length
     return (limits if max_len is None else limits.clamp(max=max_len)).tolist()
 
@@ -177,11 +181,14 @@ def greedy_search(
         model: In evaluation mode.
         src: Source ids with eos, padded, (batch, src_len).
         extra_length: Tokens a target may have more than its source.
-        max_len: Most tokens of any target.
+        max_len: Most tokens of any target; a Transformer takes no more than its own max_len.
         use_cache: Whether to keep keys and values from step to step.
 
     Returns:
         One hypothesis a sentence; its score has no length penalty.
+
+    Raises:
+        UserError: extra_length is below 0, or max_len below 1.
     """
     decoder = _Decoder(model, src, use_cache)
     limits = _length_limits(src, extra_length, max_len)
@@ -332,14 +339,15 @@ def beam_search(
         beam_size: Prefixes a sentence, 1 or more.
         alpha: Of the length penalty.
         extra_length: Tokens a target may have more than its source.
-        max_len: Most tokens of any target.
+        max_len: Most tokens of any target; a Transformer takes no more than its own max_len.
         use_cache: Whether to keep keys and values from step to step.
 
     Returns:
         For each sentence one to beam_size hypotheses, the best first.
 
     Raises:
-        UserError: beam_size is below 1 or above `MOST_BEAM_SIZE`, or alpha is out of range.
+        UserError: beam_size is below 1 or above `MOST_BEAM_SIZE`, alpha is out of range,
+            extra_length is below 0, or max_len below 1.
     """
     if not 1 <= beam_size <= MOST_BEAM_SIZE:
         raise UserError(f"beam size {beam_size} is out of range: give 1 to {MOST_BEAM_SIZE}")

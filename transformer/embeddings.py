@@ -34,8 +34,11 @@ class Embedding(nn.Module):
     """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4).
 
     Args:
-        config: The network; `positions`, `max_len` and `dropout` are read.
+        config: The network; its layers are not read.
         vocab_size: Number of types.
+
+    Raises:
+        UserError: vocab_size holds no word.
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:

@@ -160,6 +160,14 @@ def test_errors(model: Transformer, translator: Translator) -> None:
         heads_replaced(model, {Head("cross", 9, 1): torch.zeros(3)}),
     ):
         pass
+    whole = logits(model)
+    good, bad = torch.zeros(3, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
+    with (
+        pytest.raises(UserError, match="not"),
+        heads_replaced(model, {Head("encoder", 1, 1): good, Head("encoder", 1, 2): bad}),
+    ):
+        pass
+    torch.testing.assert_close(logits(model), whole)  # the good one was taken back
     with pytest.raises(UserError, match="no sentences"):
         mean_outputs(translator, [])
     with pytest.raises(UserError, match="a recurrent network has no heads"):

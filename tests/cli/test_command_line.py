@@ -86,6 +86,7 @@ def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: lis
     [
         [],
         *(["corpora"], ["train"], ["translate"], ["evaluate"], ["record"], ["ship"]),
+        *(["diagnose"], ["export"]),
         *(["record", what.name] for what in WHATS),
     ],
     ids=" ".join,

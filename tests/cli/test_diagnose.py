@@ -29,6 +29,10 @@ class Ahead(nn.Module):
     def forward(self, src, tgt_in):
         return self.model(src, tgt_in.flip(1)).flip(1)
 
+class Pair(LengthFirst):
+    def forward(self, src, tgt_in):
+        return self.model(src, tgt_in), None
+
 made = sound_model()
 pipeline = Pipeline(score=lambda said, wanted: corpus_bleu(wanted, said), test=tuple(
     (str(i), f"sentence number {i} of a set of {i + 9} in all") for i in range(9)))
@@ -39,6 +43,12 @@ def needs(width):
 
 def no_logits():
     return nn.Linear(3, 3)
+
+def stops():
+    raise SystemExit(0)
+
+def forgets():
+    sound_model()
 """
 
 
@@ -98,7 +108,11 @@ def test_a_pipeline_is_tried_on_the_laws_of_scores(
         ("{}:number", [], "gives int: let it give a torch.nn.Module"),
         ("{}:needs", [], "give a function that runs without arguments"),
         ("{}:no_logits", [], "write an Adapter around it"),
+        ("{}:Pair", [], "it gives tuple, no tensor"),
+        ("{}:stops", [], "SystemExit: 0"),
+        ("{}:forgets", [], "gives NoneType: let it give"),
         ("{}:pipeline", ["--pad", "1"], "is no bare module"),
+        ("nowhere/json.py:loads", [], "no module 'nowhere/json.py'"),
         ("nowhere:made", [], "give its file, code/my_model.py:make"),
         ("nowhere", [], "no model folder 'nowhere'"),
     ],
@@ -112,6 +126,19 @@ def test_what_cannot_run_is_said_in_a_line_with_the_remedy(
     line = err.splitlines()[-1]
     assert line.startswith("error: ")
     assert said in line
+
+
+def test_a_file_is_itself_whatever_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("code").mkdir()
+    Path("code/transformer.py").write_text(CODE, encoding="utf-8")
+    assert main(["diagnose", "code/transformer.py:number"]) == 2
+    assert "gives int" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_colon_is_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a:b").mkdir()
+    assert main(["diagnose", "a:b"]) == 2
+    assert "a:b is no model folder" in capsys.readouterr().err
 
 
 def test_code_that_fails_as_it_is_imported_is_named_with_the_place(

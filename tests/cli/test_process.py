@@ -65,6 +65,13 @@ def test_what_closed_streams_are_sent_gets_into_no_file() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a file's name is text")
+def test_help_is_utf8_whatever_the_system_writes() -> None:
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    said = subprocess.run([*PROGRAM, "--help"], env=env, capture_output=True, check=True)
+    assert "schläft".encode() in said.stdout
+    assert said.stderr == b""
+
+
 def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/\xff"
     os.makedirs(folder + b"/iwslt")

@@ -19,7 +19,7 @@ from transformer.cli.record import WHATS
 from transformer.data import tatoeba
 from transformer.data.embedded import build
 from transformer.evaluation import contrasts, leaks, ways_of_counting
-from transformer.experiments import results, run
+from transformer.experiments import results, run, speedrun
 from transformer.experiments.bench.tables import readme_table
 from transformer.experiments.plans import EXPERIMENTS
 from transformer.support import paths
@@ -33,10 +33,13 @@ ARGUMENTS = {
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
+    "export": ["de-en"],
+    "decoding": ["de-en"],
 }
 IN_THE_CHECKOUT = [
     *("corpus", "figures", "text", "leaks"),
     *("heads", "roles", "attributions", "experiment", "museum", "specimens", "bench"),
+    *("race", "export", "decoding", "speedrun"),
 ]
 
 
@@ -120,6 +123,21 @@ def test_an_installed_package_keeps_no_records(
     assert main(["record", what, *ARGUMENTS.get(what, [])]) == 2
     assert capsys.readouterr().err.count("clone the repository") == 1
     assert not [path for path in installed.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [(["--set", "dropout"], "give KEY=VALUE"), (["--processes", "0"], "give 1 or more")],
+)
+def test_a_speedrun_refuses_before_it_trains(
+    arguments: list[str], told: str, capsys: Capture, monkeypatch: Patch
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(speedrun, "record_runs", never)
+    assert main(["record", "speedrun", "--change", "new", *arguments]) == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["text", "leaks", "heads", "roles", "attributions"])

@@ -37,6 +37,16 @@ def test_what_is_no_model_folder_is_not_shipped(
     assert not (tmp_path / "models").exists()
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "/tmp/x"])
+def test_a_name_is_no_path(
+    name: str, tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
+    assert main(["ship", str(tiny_folder), name]) == 2
+    assert "is no name of a model" in capsys.readouterr().err
+    assert not (tmp_path / "models").exists()
+
+
 def test_nothing_is_shipped_into_an_installed_package(
     tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:

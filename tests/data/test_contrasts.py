@@ -110,6 +110,7 @@ def test_words_are_cut_language_by_language() -> None:
     ("table", "told"),
     [
         ("", "contrasts.tsv: 0 columns"),
+        (ROW + "\n", "line 1: the first line must name the columns"),
         (HEAD + "multi30k\tnegation\tEin\n", "line 2: 3 columns, none empty"),
         (HEAD + ROW.replace("{/*not}", "").replace("A dog is  there.", "") + "\n", "none empty"),
         (HEAD + ROW.replace("negation", "tense") + "\n", "'tense' is none of negation, gender"),

@@ -20,6 +20,7 @@ def test_a_finding_is_made_by_its_verdict() -> None:
     [
         ([Verdict.KEPT, Verdict.WARNED, Verdict.NOT_TRIED], 0),
         ([Verdict.KEPT, Verdict.BROKEN], 1),
+        ([Verdict.NOT_TRIED], 2),
         ([], 0),
     ],
 )

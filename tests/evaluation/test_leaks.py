@@ -102,3 +102,10 @@ def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations()
     figures = leaks.measure_pairs(train, answers)
     assert figures["test"] == 2
     assert figures["bleu"]["score"] == pytest.approx(100)
+
+
+def test_what_is_remembered_word_for_word_is_the_likest() -> None:
+    train = [("We sleep.", "nous dormons"), ("We.", "nous")]
+    train += [(f"x{n}", f"nous w{n}") for n in range(100)]
+    train += [(f"y{n}", f"dormons w{n}") for n in range(100)]
+    assert from_memory(train, ["nous"]) == ["We."]

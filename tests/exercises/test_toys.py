@@ -72,7 +72,15 @@ def test_networks_leave_chance_alone() -> None:
     """A lesson's random numbers do not depend on its exercises."""
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    for name in ("decoder_layer", "train", "cached_greedy", "fault", "sight", "multi_head"):
+    for name in (
+        "decoder_layer",
+        "train",
+        "cached_greedy",
+        "fault",
+        "sight",
+        "multi_head",
+        "lstm_step",
+    ):
         ALL[name].check(ALL[name].reference)
     Layer(2, 1, 5), Parrot(7, 2, 1), Writer(1, 2), Trainer("none", 1), Decoder("none", 1)
     assert torch.equal(torch.random.get_rng_state(), before)

@@ -95,9 +95,10 @@ def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
     assert second.endswith("| a chip, 2 processes, bfloat16 |")
 
 
-def test_two_seeds_are_too_few() -> None:
-    with pytest.raises(UserError, match="2 seeds: give three or more"):
-        record_runs("haste", seeds=(1, 2, 2))
+@pytest.mark.parametrize("seeds", [(1, 2, 2), (1, 2, 3, 3)])
+def test_two_seeds_are_too_few_and_each_counts_once(seeds: tuple[int, ...]) -> None:
+    with pytest.raises(UserError, match="give three or more, each once"):
+        record_runs("haste", seeds=seeds)
 
 
 def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,3 +91,7 @@ def test_elsewhere_it_drops_what_pytorchs_own_drops() -> None:
             torch.manual_seed(6) and kind(0.4)(hidden) for kind in (Dropout, nn.Dropout)
         )
     assert torch.equal(ours, theirs)
+
+
+def test_a_probability_next_to_0_drops_nothing() -> None:
+    assert torch.equal(Dropout(1e-6)(torch.ones(SHAPE)), torch.ones(SHAPE))

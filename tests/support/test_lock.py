@@ -1,6 +1,7 @@
 """One writer in a folder."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -116,3 +117,15 @@ def test_a_file_system_without_locks_is_written_to_all_the_same(
     monkeypatch.setattr("fcntl.flock", refuse)
     with locked(tmp_path):
         assert (tmp_path / LOCK).exists()
+
+
+def test_a_full_disk_is_said_and_leaves_no_lock(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(UserError, match="cannot write in") as kept, locked(tmp_path):
+            raise AssertionError
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with locked(tmp_path):  # though its traceback is still held, as IPython holds it
+        assert kept.value.__traceback__ is not None

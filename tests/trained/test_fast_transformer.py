@@ -174,3 +174,11 @@ def test_a_translator_sees_that_its_models_weights_have_changed(tiny_folder: Pat
     found = beam_search(translator.model, src, max_len=255)[0][0]
     assert translator.translate(sentence) == [translator.tgt_tokenizer.decode(found.ids)]
     assert translator.translate(sentence) != before
+
+
+def test_a_model_made_in_inference_mode_is_searched_itself(tiny_folder: Path) -> None:
+    with torch.inference_mode():
+        translator = Translator.load(tiny_folder)
+        said = translator.translate(["A dog."])
+        assert translator._searched() is translator.model
+    assert said == Translator.load(tiny_folder).translate(["A dog."])

@@ -233,7 +233,14 @@ def test_step_files_come_in_the_order_of_their_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("newest", "up_to", "left"),
-    [(2, 13, [11, 13]), (2, 12, [7, 11]), (5, 13, [5, 7, 11, 13]), (1, 4, []), (3, 0, [])],
+    [
+        (2, 13, [11, 13]),
+        (2, 12, [7, 11]),
+        (5, 13, [5, 7, 11, 13]),
+        (1, 4, []),
+        (3, 0, []),
+        (0, 13, []),
+    ],
 )
 def test_only_the_newest_before_a_step_are_left(
     tmp_path: Path, newest: int, up_to: int, left: list[int]

@@ -174,3 +174,11 @@ def test_only_a_transformer_begins_so(tmp_path: Path) -> None:
     recipe = find_recipe("demo-lstm").override({"cooccurrence_start": "true", "steps": "1"})
     with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
         train_recipe(recipe, tmp_path / "run", on_begin=lambda _: None)
+    assert not (tmp_path / "run").exists()
+
+
+def test_there_are_no_more_directions_than_types() -> None:
+    config = ModelConfig(d_model=32, num_heads=4, num_layers=1, tie_source_target=True)
+    model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
+    with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
+        begin_with_cooccurrence(model, [])

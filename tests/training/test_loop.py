@@ -417,6 +417,22 @@ def test_a_batch_that_does_not_fit_in_memory(tmp_path: Path, where: str) -> None
     assert same_weights(resumed, straight)
 
 
+@pytest.mark.parametrize("where", ["the weights", "the checkpoint"])
+def test_what_has_no_memory_to_begin_is_told_in_a_line(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    go(tmp_path, Tiny(), stop_after=3)
+    if where == "the weights":
+        monkeypatch.setattr(Tiny, "to", fail)
+    else:
+        monkeypatch.setattr(run_module, "restore", fail)
+    with pytest.raises(UserError, match="out of memory on cpu before the first step; what was"):
+        go(tmp_path, Tiny(), resume=True)
+
+
 def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("shapes do not fit")

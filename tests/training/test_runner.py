@@ -376,11 +376,13 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("later", [True, False])
 @pytest.mark.parametrize("faster", [True, False])
-def test_bfloat16_is_taken_where_it_is_faster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faster: bool
+def test_bfloat16_is_taken_where_it_is_faster_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faster: bool, later: bool
 ) -> None:
-    monkeypatch.setattr(runner, "bfloat16_is_faster", lambda device: faster)
+    answers = iter((faster, later))
+    monkeypatch.setattr(runner, "bfloat16_is_faster", lambda device: next(answers))
     recipe, lines = RECIPE.override({"bf16": "true", "steps": "2"}), []
     for stop_after in (1, None):
         train_recipe(
@@ -392,6 +394,32 @@ def test_bfloat16_is_taken_where_it_is_faster(
             on_begin=lines.append,
             on_report=lambda _: None,
         )
-    said = [line for line in lines if line.startswith("bfloat16 is slower than float32")]
+    said = [line for line in lines if "float32" in line]
+    told = ["bfloat16 is slower than float32", "the run was begun in float32"]
     assert len(said) == (0 if faster else 2)
+    assert all(line.startswith(begin) for line, begin in zip(said, told, strict=False))
     assert read_model(tmp_path)[0].recipe.training.bf16 == faster
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    recipe = RECIPE.override({"cooccurrence_start": "true"})
+    carry_out(recipe, tmp_path / "one")
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "train", die)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(recipe, tmp_path / "two")
+    carry_out(recipe, tmp_path / "two", resume=True)
+    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_run_that_torchrun_began_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "launcher", lambda: "torchrun --nproc-per-node 3")
+    monkeypatch.setattr(runner, "provenance", lambda _: {"command": "python -m transformer train"})
+    assert runner._origin(CPU)["command"] == "torchrun --nproc-per-node 3 -m transformer train"

@@ -61,7 +61,9 @@ def error_difference(
         for found in (first, second)
     ]
     draws = np.random.default_rng(SEED).choice(len(gold), (RESAMPLES, len(gold)))
-    rates = [1 - 2 * drawn[..., 0] / drawn[..., 1] for drawn in (c[draws].sum(1) for c in counts)]
+    sums = [c[draws].sum(1) for c in counts]
+    # a draw of sentences without any link: nothing is right on either side
+    rates = [1 - 2 * each[..., 0] / np.maximum(each[..., 1], 1) for each in sums]
     low, high = np.percentile(rates[1] - rates[0], (2.5, 97.5))
     return Difference(whole, float(low), float(high))
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from transformer.attention import evaluating
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
@@ -40,7 +41,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     the noise on average, and the noise of one token is t n (s - m) / (n - 1).
 
     Args:
-        model: As it stands; no weight is changed.
+        model: Measured without dropout; no weight is changed, nor its mode.
         batches: Two or more, with no sentence in common.
 
     Raises:
@@ -49,7 +50,8 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")
-    gradients = [_gradient(model, batch) for batch in batches]
+    with evaluating(model):  # what dropout draws is not the sentences' doing
+        gradients = [_gradient(model, batch) for batch in batches]
     mean = torch.stack(gradients).mean(0)
     single = float(torch.stack([each.square().sum() for each in gradients]).mean())
     joint = float(mean.square().sum())

@@ -3,9 +3,9 @@
 Not in the paper; after Voita et al. 2019, https://aclanthology.org/P19-1580, who found positional
 and syntactic heads and one for rare words. A head plays a role in a case if the place that the
 role names gets more of its weight than any other. A role that is not itself a number of places
-is judged where looking always the same number of places away would miss: who finds the noun
-there has not just looked at the next word. Attention is a question: beside the score belongs
-what the head's removal costs (see `removals`).
+has the lower of two shares: of the cases that the most frequent number of places away gets right,
+and of the others. A head that always looks equally far away fails in one of the two. Attention is a
+question: beside the score belongs what the head's removal costs (see `removals`).
 """
 
 from collections import Counter
@@ -27,6 +27,7 @@ from transformer.trained.translator import Translator
 RARE = "the rarest word"
 NAMED = 0.5  # from this score a head is named: it plays the role more often than not
 FEWEST = 50  # cases of a role that is scored
+_PLACED: frozenset[int] = frozenset()  # of a role that is itself a number of places away
 
 
 class Role(NamedTuple):
@@ -35,10 +36,11 @@ class Role(NamedTuple):
     Attributes:
         stack: "encoder", "decoder" or "cross".
         role: Who looks where.
-        cases: How many times it could be played, where no fixed number of places would do.
-        even: The share of cases that looking evenly would get right, 0 to 1.
-        scores: The share of cases in which each head's greatest weight lies there,
-            (num_layers, num_heads).
+        cases: How many times it could be played, where the most frequent number of places away
+            would not do.
+        even: The share of these that looking evenly would get right, 0 to 1.
+        scores: The share of cases in which each head's greatest weight lies there, the lower of
+            these and the others, (num_layers, num_heads).
     """
 
     stack: str
@@ -75,15 +77,15 @@ class _Case(NamedTuple):
     Attributes:
         stack, role: As in `Role`.
         even: The share of the row's places that the role names.
-        away: How many places away the first named one is, from the row's own place; None where
-            the role is itself a number of places away.
+        away: How many places away the named ones are, from the row's own place; empty where the
+            role is itself a number of places away.
         played: Which heads do, (num_layers, num_heads).
     """
 
     stack: str
     role: str
     even: float
-    away: int | None
+    away: frozenset[int]
     played: Tensor
 
 
@@ -110,16 +112,16 @@ def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[R
     for sentence in sentences:
         for case in _cases(translator, sentence, counts):
             found.setdefault((case.stack, case.role), []).append(case)
-    roles = ((asked, _not_by_place(cases)) for asked, cases in found.items())
+    roles = ((asked, *_by_place(cases)) for asked, cases in found.items())
     return [
         Role(
             *asked,
-            cases=len(cases),
-            even=sum(case.even for case in cases) / len(cases),
-            scores=torch.stack([case.played for case in cases]).float().mean(0),
+            cases=len(others),
+            even=sum(case.even for case in others) / len(others),
+            scores=torch.minimum(_share(usual), _share(others)) if usual else _share(others),
         )
-        for asked, cases in roles
-        if len(cases) >= FEWEST
+        for asked, usual, others in roles
+        if len(others) >= FEWEST and (not usual or len(usual) >= FEWEST)
     ]
 
 
@@ -150,11 +152,19 @@ def _entries(matrix: Tensor) -> Iterator[tuple[tuple[int, int], int]]:
             yield (row, column), value
 
 
-def _not_by_place(cases: Sequence[_Case]) -> Sequence[_Case]:
-    """Leave out the cases that the most frequent number of places away gets right."""
-    offsets = Counter(case.away for case in cases)
-    (usual, _), *_ = offsets.most_common(1)
-    return [case for case in cases if case.away is None or case.away != usual]
+def _by_place(cases: Sequence[_Case]) -> tuple[list[_Case], list[_Case]]:
+    """Part the cases that the most frequent number of places away gets right from the others."""
+    offsets = Counter(away for case in cases for away in case.away)
+    usual = next((away for away, _ in offsets.most_common(1)), None)
+    return (
+        [case for case in cases if usual in case.away],
+        [case for case in cases if usual not in case.away],
+    )
+
+
+def _share(cases: Sequence[_Case]) -> Tensor:
+    """Give the share of cases in which each head plays its role, (num_layers, num_heads)."""
+    return torch.stack([case.played for case in cases]).float().mean(0)
 
 
 def _cases(
@@ -174,7 +184,7 @@ def _cases(
     strongest = maps.decoder.argmax(-1)  # (num_layers, num_heads, tgt_len)
     for row in range(2, maps.decoder.shape[-1]):
         for role, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
-            yield _Case("decoder", role, 1 / (row + 1), None, strongest[..., row] == column)
+            yield _Case("decoder", role, 1 / (row + 1), _PLACED, strongest[..., row] == column)
     of_words = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
     chosen, places = of_words.argmax(-1), of_words.shape[-1]
     links = sentence.alignment(data.src_lang, data.tgt_lang)
@@ -192,7 +202,7 @@ def _encoder_cases(sentence: Sentence, chosen: Tensor, rarest: int) -> Iterator[
         for role, key in ((ITSELF, query), (BEFORE, query - 1), (NEXT, query + 1)):
             if 0 <= key < words:
                 played = chosen[..., query] == key
-                yield _Case("encoder", role, 1 / (words + 1), None, played)
+                yield _Case("encoder", role, 1 / (words + 1), _PLACED, played)
         if query != rarest:
             yield _case("encoder", RARE, query, {rarest}, chosen, words + 1)
     for pair in relations(sentence):
@@ -203,4 +213,4 @@ def _case(stack: str, role: str, query: int, keys: set[int], chosen: Tensor, pla
     """Give a case of a role that names some words."""
     named = torch.tensor(sorted(keys))
     played = torch.isin(chosen[..., query], named)
-    return _Case(stack, role, len(keys) / places, min(keys) - query, played)
+    return _Case(stack, role, len(keys) / places, frozenset(key - query for key in keys), played)

@@ -5,7 +5,7 @@ changes when that is taken away, beside a control: another place, another head.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -159,19 +159,16 @@ def heads_replaced(model: Transformer, outputs: Mapping[Head, Tensor]) -> Iterat
     Raises:
         UserError: the model has no such head, or a vector has another length.
     """
-    d_v, hooks = model.config.value_size, []
-    for head, vector in outputs.items():
-        if tuple(vector.shape) != (d_v,):
-            raise UserError(
-                f"{head} is given a vector of shape {tuple(vector.shape)}, not ({d_v},)"
-            )
-        projection = attention_of(model, head).output_projection
-        hooks.append(projection.register_forward_pre_hook(_putting(head, vector)))
-    try:
+    d_v = model.config.value_size
+    with ExitStack() as hooks:
+        for head, vector in outputs.items():
+            if tuple(vector.shape) != (d_v,):
+                raise UserError(
+                    f"{head} is given a vector of shape {tuple(vector.shape)}, not ({d_v},)"
+                )
+            projection = attention_of(model, head).output_projection
+            hooks.enter_context(projection.register_forward_pre_hook(_putting(head, vector)))
         yield model
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _putting(head: Head, vector: Tensor) -> Any:

@@ -110,6 +110,9 @@ def product_seconds(
         width: Rows and columns of the matrix.
         dtype: Of the numbers.
         calls: Products timed together; 0 takes so many that there is something to time.
+
+    Returns:
+        Seconds of the processor for one product, the fewest of several rounds.
     """
     vectors, matrix = torch.randn(tokens, width).to(dtype), torch.randn(width, width).to(dtype)
     calls = calls or max(1, 2**26 // (product_flops(tokens, width) + width * width))

@@ -104,7 +104,8 @@ def said_words(
 ) -> Iterator[tuple[str, int, set[int]]]:
     """Give for target words the source words of the one said now, the one before and the next.
 
-    Left out are words without a source word, and those that share one with the word before.
+    Left out are the first word, words that have no source word or follow one that has none, and
+    those that share one with the word before.
 
     Args:
         links: Of the sentence (source word, target word).

@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     """A word, and where the question says that it looks; words count from 0.
 
     Attributes:
-        question: One of `QUESTIONS`.
+        question: One of the constants above.
         query: The word that attends.
         keys: The words that it is said to attend to; several where two subjects are joined.
     """

@@ -120,7 +120,8 @@ def _found(options: argparse.Namespace) -> "tuple[Adapter | None, Pipeline | Non
 
     given = {name: getattr(options, name) for name in ("pad", "bos", "eos")}
     ids = {f"{name}_id": number for name, number in given.items() if number is not None}
-    made = _made(options.target) if ":" in options.target else None
+    is_code = ":" in options.target and not Path(options.target).is_dir()  # as C:\runs\demo
+    made = _made(options.target) if is_code else None
     if isinstance(made, nn.Module) and (ids or not isinstance(made, Transformer)):
         order = {"batch_first": False} if options.length_first else {}
         return from_module(made, **order, **ids), None
@@ -129,7 +130,7 @@ def _found(options: argparse.Namespace) -> "tuple[Adapter | None, Pipeline | Non
             f"{options.target} is no bare module: --length-first, --pad, --bos and --eos are of "
             "one, leave them out"
         )
-    if made is None:
+    if not is_code:
         return from_folder(options.target)
     if isinstance(made, Transformer):
         return from_transformer(made), None
@@ -156,7 +157,7 @@ def _made(target: str) -> Any:
         return factory
     try:
         return factory()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"{target} cannot be called: {_told(error)}: give a function that runs without "
             "arguments"
@@ -169,15 +170,28 @@ def _imported(place: str) -> ModuleType:
     folder = str(path.parent.resolve() if path.suffix == ".py" else Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    by_file = path.suffix == ".py"
     try:
-        return importlib.import_module(path.stem if path.suffix == ".py" else place)
+        return _run_file(path) if by_file else importlib.import_module(place)
     except (Exception, SystemExit) as error:
-        missing = isinstance(error, ModuleNotFoundError) and error.name == (path.stem or place)
+        unknown = isinstance(error, ModuleNotFoundError) and error.name in (place, path.stem)
+        missing = not path.is_file() if by_file else unknown
         remedy = "be in its folder, or give its file, code/my_model.py:make"
         told = f"no module {place!r} from {Path.cwd()}" if missing else _told(error)
         raise UserError(
             f"{place} cannot be imported: {told}: {remedy if missing else 'mend that first'}"
         ) from error
+
+
+def _run_file(path: Path) -> ModuleType:
+    """Run a file as a module of a name that no other has: transformer.py is not the course."""
+    name = f"diagnosed_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # as for every name that ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
 
 
 def _told(error: BaseException) -> str:

@@ -53,20 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0, 2 after a user's mistake, 130 after Ctrl-C or a request to end
-        (SIGTERM), or 70 after a mistake of the course's own.
+        The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
+        after Ctrl-C or a request to end (SIGTERM), or 70 after a mistake of the course's own.
     """
     if not check_streams():
         return MISTAKE
     typed = sys.argv[1:] if arguments is None else list(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     parser = make_parser()
     for word in typed:
         if word.startswith("--") and word.endswith("=--"):  # which argparse takes for no value
             parser.error(f"argument {word[:-3]}: '--' is no value")
     options = parser.parse_args(typed)
     options.typed = typed
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     with warnings.catch_warnings(), request_to_end_as_interrupt():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _one_line_each()

@@ -5,6 +5,7 @@ Not in the paper.
 
 import argparse
 
+from transformer.cli.commands import parse_settings
 from transformer.cli.options import Parser, What
 from transformer.support.paths import require_checkout
 
@@ -36,6 +37,9 @@ def record_speedrun(options: argparse.Namespace) -> int:
     if not options.page_alone:
         if not options.change:
             raise UserError('a record says what is new: give --change "..."')
+        parse_settings(options.set, None)  # refuses one without "="
+        if options.processes < 1:
+            raise UserError(f"--processes {options.processes}: give 1 or more")
         print(speedrun.record_runs(options.change, options.set, options.seeds, options.processes))
     speedrun.write_table(page)
     print(page)

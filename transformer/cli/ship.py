@@ -71,6 +71,8 @@ def ship(run: Path, name: str) -> Path:
             checkout; nothing is made.
     """
     require_checkout()
+    if not name or Path(name).name != name:
+        raise UserError(f"{name!r} is no name of a model: give one without a folder, as de-en")
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")

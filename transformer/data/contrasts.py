@@ -84,6 +84,8 @@ def _rows(file: Path, columns: Sequence[str]) -> Iterable[tuple[str, list[str]]]
     for place, row in [head, *rows]:
         if len(row) != len(columns) or not all(row):
             raise UserError(f"{place}: {len(row)} columns, none empty: give {', '.join(columns)}")
+    if tuple(head[1]) != tuple(columns):
+        raise UserError(f"{head[0]}: the first line must name the columns: {', '.join(columns)}")
     return rows
 
 

@@ -76,8 +76,8 @@ class Adapter:
         cached: Decoding with a cache.
         attention: `attention(src, tgt_in)` gives weights by name, each
             (batch, num_heads, q_len, k_len).
-        greedy: `greedy(src, length)` gives each row's ids, without bos and eos, at most
-            `length` of them.
+        greedy: `greedy(src, length)` gives each row's ids, without bos and eos: `length` of them,
+            or fewer where eos ended it.
         beam: `beam(src, beam_size, length)` gives for each row its candidates, the best first.
         rank: `rank(log_prob, length)` is what the search orders candidates by, more is better;
             `length` is their number of tokens, eos included.

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformer import decoding
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.diagnostics.adapter import Adapter, CachedDecoder, Candidate
+from transformer.diagnostics.untouched import untouched
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -97,10 +98,19 @@ def from_module(
         eos_id: Ends each sentence.
 
     Raises:
-        UserError: it has no embedding that reads the source's ids, or it cannot be called so.
+        UserError: it has no embedding that reads the source's ids, it cannot be called so, or it
+            is not on the CPU.
     """
     orders = (True, False) if batch_first is None else (batch_first,)
-    probe = _probe(module, orders, max(pad_id or 0, bos_id, eos_id) + 1)
+    src_id, tgt_id = [each for each in range(3, 8) if each not in (pad_id, bos_id, eos_id)][:2]
+    device = next((each.device for each in module.parameters()), torch.device("cpu"))
+    if device.type != "cpu":
+        raise UserError(
+            f"the module is on {device}, and the laws run on the CPU: give module.cpu()"
+        )
+    with untouched(module):
+        module.eval()
+        probe = _probe(module, orders, src_id, tgt_id)
     given = "given" if batch_first is not None else "tried"
     order = "batch first" if probe.batch_first else "length first"
     forward = module if probe.batch_first else _length_first(module)
@@ -130,10 +140,10 @@ class _Probe(NamedTuple):
     tgt_vocab_size: int
 
 
-def _probe(module: nn.Module, orders: tuple[bool, ...], first_id: int) -> _Probe:
+def _probe(module: nn.Module, orders: tuple[bool, ...], src_id: int, tgt_id: int) -> _Probe:
     """Call a module with ids of distinct shapes, and see which embedding reads which."""
-    src = torch.full((2, 5), first_id)
-    tgt_in = torch.full((2, 3), first_id + 1)
+    src = torch.full((2, 5), src_id)
+    tgt_in = torch.full((2, 3), tgt_id)
     reasons = []
     for batch_first in orders:
         ids = (src, tgt_in) if batch_first else (src.T, tgt_in.T)
@@ -142,16 +152,19 @@ def _probe(module: nn.Module, orders: tuple[bool, ...], first_id: int) -> _Probe
         except Exception as error:  # whatever somebody's model raises
             reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
             continue
+        if not isinstance(logits, Tensor):
+            reasons.append(f"it gives {type(logits).__name__}, no tensor")
+            continue
         if logits.shape[:2] != ids[1].shape or logits.dim() != 3:
             reasons.append(f"its output has the shape {tuple(logits.shape)}")
             continue
-        if first_id not in tables:
+        if src_id not in tables:
             raise UserError(
                 "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
                 "how many source types there are"
             )
-        target = min(logits.shape[2], tables.get(first_id + 1, logits.shape[2]))
-        return _Probe(batch_first, tables[first_id], target)
+        target = min(logits.shape[2], tables.get(tgt_id, logits.shape[2]))
+        return _Probe(batch_first, tables[src_id], target)
     raise UserError(
         f"the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in): "
         f"{'; '.join(reasons)}: write an Adapter around it"

@@ -48,6 +48,7 @@ class Subject:
 
     def __init__(self, adapter: Adapter, seed: int = 0) -> None:
         self.adapter = adapter
+        self.seed = seed
         self.generator = torch.Generator().manual_seed(seed)
         self.special = {adapter.pad_id, adapter.bos_id, adapter.eos_id} - {None}
         self.scale = 0.0  # the largest logit that was measured

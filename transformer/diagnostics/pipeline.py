@@ -71,5 +71,10 @@ class PipelineLaw(Statement):
 
 def missing(pipeline: Pipeline, needs: Sequence[str]) -> Finding | None:
     """Say what a pipeline lacks of what a law needs; None where it lacks nothing."""
-    lacking = [name for name in needs if getattr(pipeline, name) in (None, ())]
+    lacking = [name for name in needs if _is_missing(getattr(pipeline, name))]
     return not_tried(f"the pipeline has no {' and no '.join(lacking)}") if lacking else None
+
+
+def _is_missing(given: Any) -> bool:
+    """Tell that nothing was given: no function, or no pairs, whatever holds them."""
+    return given is None or (not callable(given) and len(given) == 0)

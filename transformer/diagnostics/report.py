@@ -149,7 +149,8 @@ class Report:
     @property
     def exit_status(self) -> int:
         """0: no law is broken; 1: one is; 2: nothing could be tried."""
-        if self.stopped:
+        untried = all(line.verdict == Verdict.NOT_TRIED for line in self.lines)
+        if self.stopped or (self.lines and untried):
             return COULD_NOT_RUN
         return BROKE_ONE if self.broken else KEPT_ALL
 
@@ -180,9 +181,7 @@ class Report:
 
 def _written(line: Line) -> list[str]:
     """Write one law: in a line where all is well, with meaning and place where it is not."""
-    if line.verdict == Verdict.KEPT:
-        return [f"  {line.law}: {line.seen}"]
-    if line.verdict == Verdict.NOT_TRIED:
+    if line.verdict in (Verdict.KEPT, Verdict.NOT_TRIED):
         return [f"  {line.law}: {line.seen}"]
     return [
         f"  {line.law}: {line.says}",

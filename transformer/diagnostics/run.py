@@ -80,7 +80,7 @@ def _checked(law: Law, subject: Subject) -> Finding:
         if adapter.module is not None:
             adapter.module.eval()
         torch.manual_seed(0)
-        subject.generator.manual_seed(0)
+        subject.generator.manual_seed(subject.seed)
         try:
             return law.check(subject)
         except Exception as error:  # whatever somebody's model raises

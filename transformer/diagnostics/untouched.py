@@ -30,7 +30,8 @@ def untouched(
     """
     keepers = [*([] if optimizer is None else [optimizer]), *stateful]
     states = [copy.deepcopy(each.state_dict()) for each in keepers]
-    modes = [] if module is None else [(each, each.training) for each in module.modules()]
+    modules = [] if module is None else list(module.modules())
+    modes = [(each, each.training, dict(each._buffers)) for each in modules]
     kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
     with torch.random.fork_rng():
         try:
@@ -38,8 +39,9 @@ def untouched(
         finally:
             for tensor, values in kept:
                 values.put_back(tensor)
-            for each, training in modes:
+            for each, training, buffers in modes:
                 each.training = training
+                each._buffers.update(buffers)  # one may have been assigned anew
             for keeper, state in zip(keepers, states, strict=True):
                 keeper.load_state_dict(state)
 

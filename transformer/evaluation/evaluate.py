@@ -47,7 +47,8 @@ def evaluate_translator(
 
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
-        model's own, eos included), loss (its logarithm, nats), sentences,
+        model's own, eos included; without pairs that are too long for it), loss (its
+        logarithm, nats), sentences,
         run_on (translations far too long, see `count_run_on`), sentences_per_second
         (translation alone), beam_size, alpha and parameters; parse_f1
         where the text's targets are trees (see `evaluation.parse_f1`).

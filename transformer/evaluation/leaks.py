@@ -107,7 +107,7 @@ def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
             if word in holding:
                 shared[holding[word]] += weight[word]
         size = sum(weight.get(word, unknown) for word in words)
-        likeness = 2 * shared / np.maximum(sizes + size, unknown)
+        likeness = 2 * shared / np.maximum(sizes + size, 1.0)  # under 1 nothing is shared
         said.append(train[int(likeness.round(9).argmax())][0])
     return said
 

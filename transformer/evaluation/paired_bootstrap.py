@@ -23,7 +23,9 @@ class Comparison(NamedTuple):
     Attributes:
         difference: BLEU of the second less BLEU of the first, on all sentences, in points.
         low, high: The middle 95% of the differences over the resamples.
-        p_value: How often a difference as large would come about by chance, 0 to 1.
+        p_value: How often chance alone would put the same system as far ahead, 0 to 1. One-sided,
+            as sacreBLEU's is: about half of what a difference to either side would have, so that
+            it may be under 0.05 where `low` to `high` holds 0.
     """
 
     difference: float

@@ -83,31 +83,27 @@ def chance_of(runs: Sequence[float], goal: float) -> float:
     return tail if above > 0 else 1 - tail
 
 
-def mean_interval(runs: Sequence[float], level: float = LEVEL) -> Interval:
+def mean_interval(runs: Sequence[float]) -> Interval:
     """Give the interval of a mean over seeds.
 
     Args:
         runs: One figure for each seed.
-        level: Of the interval.
 
     Raises:
         UserError: there are fewer than two runs.
     """
     _require_two(runs)
-    half = student_t(len(runs) - 1, level) * stdev(runs) / math.sqrt(len(runs))
+    half = student_t(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
     return Interval(mean(runs) - half, mean(runs) + half)
 
 
-def difference_interval(
-    base: Sequence[float], other: Sequence[float], level: float = LEVEL
-) -> Interval:
+def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
     """Give the interval of how far `other` is above `base`, each with a spread of its own.
 
     The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
 
     Args:
         base, other: The figures of each one's runs, two or more.
-        level: Of the interval.
 
     Raises:
         UserError: one has fewer than two runs.
@@ -122,7 +118,7 @@ def difference_interval(
     weights = [
         share**2 / (len(runs) - 1) for share, runs in zip(shares, (base, other), strict=True)
     ]
-    half = student_t(sum(shares) ** 2 / sum(weights), level) * error
+    half = student_t(sum(shares) ** 2 / sum(weights)) * error
     return Interval(difference - half, difference + half)
 
 

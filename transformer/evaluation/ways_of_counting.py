@@ -43,7 +43,8 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
         beam_size: Of the search; the teacher-forced output needs none.
 
     Returns:
-        points (0 to 100) by the name of the way; and interval and signature of the last one.
+        points (0 to 100) by the name of the way, teacher-forced without the pairs that are too
+        long; and interval and signature of the last one.
     """
     hypotheses = translator.translate(text.src, beam_size)
     references = [[sentence] for sentence in text.tgt]
@@ -64,10 +65,14 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
 def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str], list[str]]:
     """Let the model guess each token with the reference's earlier tokens before it.
 
-    No user could have such a translation: it needs the reference.
+    No user could have such a translation: it needs the reference. Pairs with an empty side, or
+    longer than the model takes, are left out.
 
     Returns:
-        The guesses, each cut at its first eos, and the references in the same order.
+        The guesses, each cut at its first eos, and the references, both in the batches' order.
+
+    Raises:
+        UserError: no pair is left.
     """
     tokenizer = translator.tgt_tokenizer
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)

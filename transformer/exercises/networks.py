@@ -207,8 +207,9 @@ class Trainer:
 class Decoder:
     """A toy decoder that may see too much, or too little.
 
-    Each position sums up what has been written, by age, and adds the mean of the source, whose
-    words count by their place.
+    Each position sums up what has been written, by age, and adds the sum of the source, whose
+    words count by their place. Its numbers are few binary digits long, so that no sum is rounded:
+    a prefix has its own logits to the last digit, on every machine.
     """
 
     spot: str
@@ -217,9 +218,9 @@ class Decoder:
     def __post_init__(self) -> None:
         """Draw the weights."""
         chance = torch.Generator().manual_seed(self.seed)
-        self._tokens = torch.randn(9, 4, generator=chance)
-        self._by_age = torch.rand(MAX_PLACES, generator=chance) + 0.5
-        self._by_place = torch.rand(MAX_PLACES, generator=chance) + 0.5
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
+        self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
+        self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
 
     def __repr__(self) -> str:
         """Write it as a lesson would, where `ex` is the module of the exercises."""
@@ -232,6 +233,6 @@ class Decoder:
         oldest = -1 if self.spot == "sees the future" else 0  # it sees one token ahead
         weights = self._by_age[age.abs()] * (age >= oldest)
         real = torch.ones(len(src)) if self.spot == "sees padding" else (src != PAD_ID).float()
-        source = (real * self._by_place[: len(src)]) @ self._tokens[src] / real.sum()
+        source = (real * self._by_place[: len(src)]) @ self._tokens[src]
         heard = 0.0 if self.spot == "deaf to the source" else 1.0
         return (weights @ self._tokens[tgt_in] + heard * source) @ self._tokens.T

@@ -109,8 +109,11 @@ def record_runs(
     Raises:
         UserError: there are too few seeds, a setting is wrong, or a run failed.
     """
-    if len(set(seeds)) < 3:
-        raise UserError(f"{len(set(seeds))} seeds: give three or more, so that chance can be told")
+    if not 3 <= len(set(seeds)) == len(seeds):
+        raise UserError(
+            f"seeds {', '.join(map(str, seeds))}: give three or more, each once, so that chance "
+            "can be told"
+        )
     # A wrong setting is told before the first run.
     find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
     folder = results_folder() / FOLDER
@@ -137,7 +140,6 @@ def _about(change: str, recipe: Recipe, settings: Sequence[str], processes: int)
         "split": SPLIT,
         "settings": list(settings),
         "processes": processes,
-        "threads": torch.get_num_threads(),
         "recipe": recipe.to_dict(),
     }
 

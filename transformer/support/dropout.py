@@ -23,5 +23,5 @@ class Dropout(nn.Dropout):
         kept = max(1, round((1 - self.p) * LEVELS))  # of LEVELS
         longs = torch.empty((hidden.numel() + 3) // 4, dtype=torch.int64)
         bits = longs.random_(-(2**63), None).view(torch.int16)[: hidden.numel()]
-        mask = (bits < kept - LEVELS // 2).view(hidden.shape)
+        mask = (bits <= kept - 1 - LEVELS // 2).view(hidden.shape)  # which has 16 bits at p = 0 too
         return hidden * (mask.to(hidden.dtype) * (LEVELS / kept))

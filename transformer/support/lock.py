@@ -61,9 +61,16 @@ def _take(folder: Path) -> IO[str]:
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 break
         file.close()  # its holder ended, and removed it, in between
-    file.truncate(0)
-    file.write(f"process {os.getpid()}")
-    file.flush()
+    try:
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        with contextlib.suppress(OSError):
+            file.close()  # which tries once more to write
+        raise UserError(f"cannot write in {folder}: {error.strerror}") from error
     return file
 
 

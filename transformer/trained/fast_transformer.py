@@ -37,7 +37,8 @@ def state_of(model: object) -> list[tuple[int, int]] | None:
     Returns:
         Of each parameter where it lies and how often it was written to (what is written through
         `.data` is not seen); None where the model is not just what the package's modules make
-        it: an LSTM, hooked, changed in part, in training, on another device or in another type.
+        it: an LSTM, hooked, changed in part, in training, made in inference mode, on another
+        device or in another type.
     """
     if type(model) is not Transformer or {"encode", "decode", "new_cache"} & vars(model).keys():
         return None
@@ -55,6 +56,8 @@ def state_of(model: object) -> list[tuple[int, int]] | None:
         parts += part._modules.values()
         parameters += [each for each in part._parameters.values() if each is not None]
     if any(each.dtype is not torch.float32 or not each.is_cpu for each in parameters):
+        return None
+    if any(each.is_inference() for each in parameters):  # whose writes nobody counts
         return None
     return [(each.data_ptr(), each._version) for each in parameters]
 
@@ -144,7 +147,7 @@ class FastCache:
 
 
 class FastTransformer:
-    """A trained Transformer, ready to decode; weights that change later do not change it.
+    """A trained Transformer, ready to decode; once its weights change, to be made anew.
 
     Args:
         model: One that `state_of` knows.

@@ -204,7 +204,7 @@ class RunFolder:
             up_to: The step.
         """
         fitting = [path for path in self.step_files() if _step_of(path) <= up_to]
-        for path in set(self.step_files()) - set(fitting[-newest:]):
+        for path in set(self.step_files()) - set(fitting[::-1][:newest]):
             path.unlink()
 
     def remove_unfinished(self) -> None:

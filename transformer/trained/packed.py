@@ -148,16 +148,16 @@ class Words(NamedTuple):
             positions = nn.functional.pad(positions, (width, 0))
         return cls(table, positions, embedding)
 
-    def __call__(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Embed (batch, length) ids from position `start` on: (batch, length, d_model).
+    def __call__(self, ids: Tensor) -> Tensor:
+        """Embed (batch, length) ids from position 0 on: (batch, length, d_model).
 
         Raises:
             UserError: the positions go past max_len.
         """
-        end = start + ids.shape[1]
-        if end > len(self.positions):
-            self.embedding(ids, start)  # says so
-        return nn.functional.embedding(ids, self.table) + self.positions[start:end]
+        length = ids.shape[1]
+        if length > len(self.positions):
+            self.embedding(ids)  # says so
+        return nn.functional.embedding(ids, self.table) + self.positions[:length]
 
     def at(self, ids: Tensor, place: int) -> Tensor:
         """Embed (batch,) ids that all stand at one position: (batch, d_model)."""

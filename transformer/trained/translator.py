@@ -96,7 +96,7 @@ class Translator:
 
         Raises:
             UserError: a sentence is too long and `refuse_long` is on, `sentences` is a single
-                text, `beam_size` is below 1, or the memory is too small.
+                text, `beam_size` or `alpha` is out of range, or the memory is too small.
         """
         if isinstance(sentences, str):
             raise UserError(f"{sentences!r} is one text: give a list of sentences")

@@ -4,8 +4,8 @@ Not in the paper, which draws all weights at random. Counting takes seconds and 
 the first epoch learns: a word, its translations, and the words it goes with. The counts become
 pointwise mutual information, whose strongest directions are the embeddings (as in Levy and Goldberg
 2014, with sentence pairs for windows). Cross-attention begins by looking for the source words whose
-vectors are most like the decoder's, and hands on what it finds. Where the softmax has weights of
-its own, the decoder reads each word as what follows it.
+vectors are most like the decoder's, and hands on what it finds. Where source, target and softmax
+have a table each, the decoder reads each word as what follows it.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,12 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     Args:
         model: Untrained; its embeddings, softmax and cross-attentions are changed in place. Each
             new vector has length 1, as a drawn embedding has on average; a type that does not
-            occur keeps what it was drawn.
+            occur keeps what it was drawn (the softmax then has what the target's was drawn).
         examples: The training text.
 
     Raises:
-        UserError: there are too many types for the table of their pairs.
+        UserError: there are too many types for the table of their pairs, or fewer than an
+            embedding has numbers.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
@@ -47,9 +48,14 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
             f"cooccurrence_start counts pairs of {types:,} types: give a vocab_size that "
             f"leaves {MOST_TYPES:,} or fewer on both sides"
         )
+    if (width := src.shape[1]) > types:
+        raise UserError(
+            f"cooccurrence_start finds one direction for each of {types:,} types at the most, and "
+            f"an embedding has {width:,} numbers: give a smaller d_model, or leave it out"
+        )
     pairs = [np.unique([*each.src, *(first + token for token in each.tgt)]) for each in examples]
     information, seen = mutual_information(pairs, types)
-    vectors = strongest_directions(information, src.shape[1])
+    vectors = strongest_directions(information, width)
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
         weight[seen[own]] = vectors[own][seen[own]].to(weight)
@@ -129,7 +135,7 @@ def strongest_directions(table: Tensor, width: int) -> Tensor:
 
     Args:
         table: (types, types), symmetric.
-        width: Numbers in a row, fewer than there are types.
+        width: Numbers in a row, no more than there are types.
 
     Returns:
         (types, width): the eigenvectors of the largest eigenvalues times their roots, turned

@@ -8,7 +8,7 @@ From three processes on it holds to rounding only (docs/several_processes.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -49,7 +49,7 @@ def train(
     stop_after: int | None = None,
     processes: Processes = ALONE,
 ) -> TrainingResult:
-    """Train a model with Adam on the paper's schedule (§5.3), and keep its best weights.
+    """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
 
     At the end the model holds, as does `out`/model.safetensors, the average of the last
     checkpoints (§6.1) or the best one, whichever has the lower validation loss.
@@ -79,16 +79,32 @@ def train(
             small; a file cannot be written; another process trains in `out`.
     """
     device = torch.device(device)
-    run = Run(model, config, validation_batches, RunFolder(out), d_model, device, processes)
     with ExitStack() as held:
-        processes.once(lambda: held.enter_context(locked(out)))
-        run.begin(resume)
+        with _memory_for_a_start(device):
+            folder = RunFolder(out)
+            run = Run(model, config, validation_batches, folder, d_model, device, processes)
+            processes.once(lambda: held.enter_context(locked(out)))
+            run.begin(resume)
         try:
             return _carry_out(run, batches, on_report, stop_after)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             raise run.out_of_memory() from error
+
+
+@contextmanager
+def _memory_for_a_start(device: torch.device) -> Iterator[None]:
+    """Say in a line that the weights found no room."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(
+            f"out of memory on {device} before the first step; what was saved is kept: give a "
+            "smaller model, or wait until other programs have ended"
+        ) from error
 
 
 def _carry_out(

@@ -56,7 +56,7 @@ def smoothed_targets(
         Probabilities `(batch, tgt_len, vocab_size)`; all zero where the target is padding.
 
     Raises:
-        UserError: smoothing is outside 0 to 1, or no type is left to take the mass.
+        UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
     """
     _check(smoothing, vocab_size, over_all)
     share = smoothing / (vocab_size if over_all else vocab_size - 2)
@@ -98,7 +98,7 @@ def label_smoothing_loss(
         The sums `(loss, nll, tokens)`, scalars.
 
     Raises:
-        UserError: smoothing is outside 0 to 1, or no type is left to take the mass.
+        UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
     """
     dtype = torch.promote_types(logits.dtype, torch.float32)
     log_probs = logits.log_softmax(-1, dtype=dtype)  # (batch, tgt_len, vocab_size)

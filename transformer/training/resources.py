@@ -14,7 +14,7 @@ from transformer.support.errors import UserError
 from transformer.trained.folder import Description
 
 WEIGHT = 4  # bytes of a float32
-IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, Adam's two moments
+IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments (Muon: one)
 LAST = 3  # copies in the checkpoint to resume from: weights and moments
 OTHERS = 2  # the best weights and the final ones; then there are those to be averaged
 
@@ -50,7 +50,7 @@ def check_resources(
         needed *= processes_here
     if needed > there:
         raise UserError(
-            f"this model needs {_gigabytes(needed)} of memory at the least, and {device} has "
+            f"this model needs {_gigabytes(needed)} of memory or more, and {device} has "
             f"{_gigabytes(there)}: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
     copies = LAST + OTHERS + description.recipe.training.average_last

@@ -33,7 +33,7 @@ from transformer.trained.folder import (
 )
 from transformer.trained.log import Report, TrainingResult
 from transformer.training.cooccurrence import begin_with_cooccurrence
-from transformer.training.distributed import ALONE, Processes
+from transformer.training.distributed import ALONE, Processes, launcher
 from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train
 from transformer.training.resources import check_resources
@@ -56,7 +56,7 @@ def train_recipe(
 
     Args:
         recipe: What to do. Where it asks for bfloat16 and the processor is slower with it, it is
-            done, and kept, in float32.
+            done, and kept, in float32. A resumed run keeps its precision.
         out: The folder to make; nothing is written before all is ready to train. What its
             run.json says of command, commit and date is of when the run was begun or resumed.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ, and
@@ -75,19 +75,20 @@ def train_recipe(
             finite; another process trains in `out`.
     """
     device, once = device or pick_device(), processes.once
-    recipe = once(lambda: _in_fast_precision(recipe, device, on_begin))
+    recipe = once(lambda: _in_fast_precision(recipe, out if resume else None, device, on_begin))
     once(lambda: _check_folder(recipe, out, resume))
-    origin = once(lambda: provenance(device))  # later the code may be another
+    origin = once(lambda: _origin(device))  # later the code may be another
     ended_at = once(lambda: _ended_at(out))
     description, batches, held_out = once(lambda: _data(recipe, out if resume else None))
     parts = {"training": batches, "validation": held_out}
     digests = {name: fingerprint(part.examples) for name, part in parts.items()}
     once(lambda: check_resources(description, out, device, not resume, processes.size_here))
+    machine = _machine(device, processes)
+    begins = once(lambda: not RunFolder(out).last.exists())  # anew, if killed before
+    model = _build(description, build, batches if begins else None)
     with ExitStack() as held:
         once(lambda: held.enter_context(locked(out)))
         once(lambda: _check_folder(recipe, out, resume))  # another may have begun in between
-        machine = _machine(device, processes)
-        model = _build(description, build, None if resume else batches)
         if resume:
             once(lambda: _check_begun(out, digests, machine, on_begin))
         else:
@@ -116,13 +117,29 @@ def train_recipe(
 
 
 def _in_fast_precision(
-    recipe: Recipe, device: torch.device, on_begin: Callable[[str], None]
+    recipe: Recipe, begun: Path | None, device: torch.device, on_begin: Callable[[str], None]
 ) -> Recipe:
-    """Take float32 in the place of bfloat16 where that is faster, and say so."""
-    if not recipe.training.bf16 or bfloat16_is_faster(device):
+    """Take float32 in the place of bfloat16 where that is faster, and say so.
+
+    A run that was begun, in the folder `begun`, goes on in the precision that it has.
+    """
+    if not recipe.training.bf16:
         return recipe
-    on_begin("bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)")
+    if begun is not None and holds_run(begun):
+        if read_recipe(begun).training.bf16:
+            return recipe
+        on_begin("the run was begun in float32, and goes on in it (bf16=false)")
+    elif bfloat16_is_faster(device):
+        return recipe
+    else:
+        on_begin("bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)")
     return recipe.override({"bf16": "false"})
+
+
+def _origin(device: torch.device) -> dict[str, Any]:
+    """Say how this run was started, torchrun included, from what code and on what machine."""
+    origin = provenance(device)
+    return origin | {"command": origin["command"].replace("python", launcher(), 1)}
 
 
 def _build(
@@ -130,7 +147,7 @@ def _build(
     build: Callable[[Description], Network],
     batches: TokenBudgetBatches | None,
 ) -> Network:
-    """Draw the weights; a resumed run, which takes up its own, counts no `batches` for them."""
+    """Draw the weights; a run that takes up a checkpoint counts no `batches` for them."""
     training = description.recipe.training
     torch.manual_seed(training.seed)
     model = build(description)

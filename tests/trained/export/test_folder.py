@@ -1,6 +1,7 @@
 """An exported folder is whole or not there, and serves without the course."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -48,14 +49,15 @@ def test_translate_py_needs_nothing_of_the_course(
     command = [sys.executable, "-W", "error", "-c", ALONE]
     said = subprocess.run(
         [*command, str(exported("demo-en-fr", engine) / "translate.py")],
-        input="The  dog sleeps.\n\nThe old woman is reading a book.\n",
+        input="The  dog sleeps.\n\nThe old woman is reading a book.\nThe dog doesn’t sleep.\n",
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
         check=True,
     )
     assert said.stderr == ""
-    first, second, third = said.stdout.splitlines()
+    first, second, third, _ = said.stdout.splitlines()
     assert (first.partition(" chien ")[0], second) == ("Le", "")
     assert third == "La vieille femme lit un livre."
 

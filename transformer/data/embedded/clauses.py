@@ -75,10 +75,12 @@ class ClauseSampler(PhraseSampler):
         if tense == "past":
             clause.tense = "past"
         elif tense == "modal":
-            names = sorted(verb.modals - besides - ({"must", "would_like"} if negated else set()))
+            modals = self.lexicon.modals
+            fitting = {name for name in verb.modals if modals[name].negated or not negated}
+            names = sorted(fitting - besides)
             if not names:
                 return None
-            clause.modal = self.lexicon.modals[self.rng.choice(names)]
+            clause.modal = modals[self.rng.choice(names)]
             if clause.modal.fr_past and self.chance(0.3):
                 clause.tense = "past"
         self._settle(clause, bare)

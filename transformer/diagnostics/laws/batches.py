@@ -1,7 +1,5 @@
 """What is read and what is to be said are one sentence, a place apart (§3.1)."""
 
-from torch import Tensor
-
 from transformer.diagnostics.law import Law, Subject
 from transformer.diagnostics.report import Finding, broken, kept, warned
 
@@ -82,12 +80,8 @@ def _source(subject: Subject) -> Finding:
         marked.append(real[-1] == made.eos_id)
     if not all(marked):
         some = "some sources" if any(marked) else "no source"
-        return warned(f"{some} of {len(marked)} ends in eos: {_short(made.src)}")
+        return warned(f"{some} of {len(marked)} ends in eos: {made.src.tolist()}")
     return kept("each source is whole and ends in eos")
-
-
-def _short(ids: Tensor) -> str:
-    return str(ids.tolist())
 
 
 LAWS = (

@@ -36,6 +36,10 @@ def _gradient(subject: Subject) -> Finding:
     found = gradients(subject, module, src, tgt_in, tgt_in)
     if found is None:
         return not_tried("no nn.Embedding reads tgt_in as it is")
+    if not bool(found.isfinite().all()):
+        return not_tried(
+            "gradients at the target's embeddings are no numbers: see `gradients_reach`"
+        )
     largest = found.amax()
     above = torch.triu(found, diagonal=1)
     if above.amax() > 1e-6 * largest:

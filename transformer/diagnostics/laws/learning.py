@@ -127,7 +127,8 @@ def _at_our_rate(subject: Subject) -> Iterator[float | None]:
     if not isinstance(optimizer, Adam | AdamW | Adamax | NAdam | RAdam):
         yield None
         return
-    width = subject.adapter.d_model or max(w.shape[-1] for w in trainable(subject).values())
+    widths = sorted(w.shape[-1] for w in trainable(subject).values() if w.dim() > 1)
+    width = subject.adapter.d_model or widths[len(widths) // 2]
     rate = learning_rate(PAPERS_WARMUP, width, PAPERS_WARMUP)
     updates = itertools.count(1)
 

@@ -19,7 +19,11 @@ def _gradients_reach(subject: Subject) -> Finding:
     names = trainable(subject)
     if not names:
         return not_tried("no parameter requires a gradient")
-    silent = _silent(subject, names, list(names))
+    found = torch.autograd.grad(_loss(subject), list(names.values()), allow_unused=True)
+    odd = [n for n, g in zip(names, found, strict=True) if g is not None and not g.isfinite().all()]
+    if odd:
+        return broken(f"the gradient of the loss is no number at {listed(odd)}")
+    silent = [name for name, grad in zip(names, found, strict=True) if _is_silent(grad)]
     if silent:
         with torch.no_grad():
             for weight in names.values():

@@ -93,7 +93,9 @@ def _ends(subject: Subject) -> Finding:
             return broken(f"{shown}: {len(ids)} tokens where {LENGTH} were allowed")
         if adapter.eos_id in ids[:-1]:
             return broken(f"{shown}: it goes on after eos, {adapter.eos_id}")
+    for row, ids in searched:
         if adapter.eos_id in ids:
+            shown = f"src {sources[row][0].tolist()} gives {ids}"
             return not_tried(f"{shown}: the adapter is to leave eos, {adapter.eos_id}, out")
     for row, ids in searched:
         marks = [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]

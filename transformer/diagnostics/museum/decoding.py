@@ -244,10 +244,6 @@ class EncodesForEachWord(Setup):
 
     use_cache = False
 
-    def searched(self) -> Transformer:
-        """Count what is wasted; the result is right."""
-        return self.model
-
     @torch.no_grad()
     def greedy(self, src: Tensor, length: int) -> list[list[int]]:
         """Call the whole model for every prefix."""

@@ -14,6 +14,7 @@ from transformer.config import BOS_ID, EOS_ID, FIRST_ID, UNK_ID
 from transformer.data import corpora
 from transformer.data.tokenizers import Tokenizer
 from transformer.data.words import split_words
+from transformer.diagnostics.folder import corpus_bleu
 from transformer.diagnostics.museum.specimen import Specimen
 from transformer.diagnostics.pipeline import Pipeline
 from transformer.trained.folder import read_description
@@ -31,11 +32,6 @@ def _tokenizer() -> Tokenizer:
 def _pairs(split: str, number: int) -> tuple[tuple[str, str], ...]:
     text = corpora.load("embedded", split, "en", "fr")
     return tuple(zip(text.src[:number], text.tgt[:number], strict=True))
-
-
-def corpus_bleu(hypotheses: list[str], references: list[str]) -> float:
-    """Score a corpus, one reference each, in points of 0 to 100."""
-    return float(BLEU(force=True).corpus_score(hypotheses, [references]).score)
 
 
 def sound_pipeline() -> Pipeline:

@@ -45,7 +45,7 @@ def swapped_results(gates: Tensor, cell: Tensor) -> list[Tensor]:
 def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """An LSTM cell of PyTorch that takes the gates' values as its input, unchanged."""
     size = len(cell)
-    made = nn.LSTMCell(4 * size, size, bias=False)
+    made = nn.utils.skip_init(nn.LSTMCell, 4 * size, size, bias=False)  # leaves chance alone
     with torch.no_grad():
         made.weight_ih.copy_(torch.eye(4 * size))
         made.weight_hh.zero_()
@@ -69,9 +69,9 @@ lstm_step = Exercise(
     minutes=15,
     difficulty="medium",
     hints=(
-        "gates.chunk(4) gives four parts: what enters, what stays, the new value, what leaves.",
-        "The new cell is sigmoid(stays) * cell + sigmoid(enters) * tanh(new).",
-        "The hidden state is sigmoid(leaves) * tanh(new cell). Give [hidden, cell].",
+        "gates.chunk(4) gives four parts: what enters, what stays, the proposal, what is shown.",
+        "The new cell is sigmoid(stays) * cell + sigmoid(enters) * tanh(proposal).",
+        "The hidden state is sigmoid(shown) * tanh(new cell). Give [hidden, cell].",
     ),
     worked=[
         ((torch.zeros(4), torch.tensor([0.0])), [torch.tensor([0.0]), torch.tensor([0.0])]),
@@ -83,7 +83,7 @@ lstm_step = Exercise(
     cases=_steps(),
     expected=_by_torch,
     wrong=[
-        Wrong(output_third, "The third part is the new value, the fourth lets the state out."),
+        Wrong(output_third, "The third part is the proposal, the fourth says what is shown."),
         Wrong(stay_first, "The first part says what enters, the second what stays."),
         Wrong(not_squashed, "The cell may grow large; tanh squashes it before it is let out."),
         Wrong(nothing_stays, "The old cell is lost: what stays of it is added."),
@@ -111,6 +111,11 @@ def one_too_far(outputs: Tensor, lengths: Tensor) -> Tensor:
 def of_the_longest(outputs: Tensor, lengths: Tensor) -> Tensor:
     """Take the same place in every sentence."""
     return my_last_state(outputs, lengths.min().expand(len(lengths)))
+
+
+def every_length(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """Take the places of all lengths from every row."""
+    return outputs[:, lengths - 1]
 
 
 def the_mean(outputs: Tensor, lengths: Tensor) -> Tensor:
@@ -157,6 +162,11 @@ last_state = Exercise(
         Wrong(after_padding, "Short sentences end before the last position: this is padding."),
         Wrong(one_too_far, "This is one position too far: the first has the number 0."),
         Wrong(of_the_longest, "Each sentence ends in a place of its own."),
+        Wrong(
+            every_length,
+            "The colon takes every row, and of each the last places of *all* sentences. Put the "
+            "numbers of the rows in its place.",
+        ),
         Wrong(the_mean, "Asked for is one state, the last real one, and not the mean of all."),
     ],
 )

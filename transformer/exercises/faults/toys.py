@@ -16,7 +16,8 @@ MOST_PLACES = 16  # of a sentence
 class Glimpse:
     """A toy decoder that sees what has been written, and some tokens that it must not.
 
-    `leaks` has a pair (position, place) for each later token that a position sees.
+    `leaks` has a pair (position, place) for each later token that a position sees. Its numbers
+    are few binary digits long, so that no sum is rounded, on any machine.
     """
 
     leaks: list[tuple[int, int]]
@@ -25,8 +26,8 @@ class Glimpse:
     def __post_init__(self) -> None:
         """Draw the weights."""
         chance = torch.Generator().manual_seed(self.seed)
-        self._tokens = torch.randn(9, 4, generator=chance)
-        self._seen = torch.rand(MOST_PLACES, MOST_PLACES, generator=chance) + 0.5
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
+        self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
 
     def __repr__(self) -> str:
         """Write it as a lesson would, where `ex` is the module of the exercises."""
@@ -66,6 +67,7 @@ class Loss:
         real = (tgt_out != PAD_ID).float()
         if self.fault == "padding counts":
             real = torch.ones_like(real)
+        each = each.masked_fill(real == 0, 0.0)  # also where it is infinite, or no number
         if self.fault == "sentences count alike":
             return ((each * real).sum(dim=1) / real.sum(dim=1)).mean()
         return (each * real).sum() / (1 if self.total else real.sum())

@@ -118,7 +118,7 @@ average = Exercise(
         ),
         Wrong(
             spoils_the_first,
-            "The mean is right, but `+=` has written into the first checkpoint: whoever uses "
+            "The mean is right, but the sum was written into the first checkpoint: whoever uses "
             "it next has other weights. Add into something new.",
         ),
     ],

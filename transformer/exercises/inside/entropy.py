@@ -33,11 +33,12 @@ def mean_over_keys(weights: list[float]) -> float:
 
 
 def _rows() -> list[list[float]]:
-    torch.manual_seed(9)
-    drawn = [torch.randn(n).softmax(0).tolist() for n in (2, 3, 4, 5)]
+    chance = torch.Generator().manual_seed(9)
+    drawn = [torch.randn(n, generator=chance).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
+    rounded = [[round(w, 3) for w in row] for row in drawn]
     whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
     whole += [[0.125] * 8, [0.99, 0.004, 0.006]]
-    return whole + [[round(w, 3) for w in row] for row in drawn]
+    return whole + [[round(1 - sum(row), 3), *row] for row in rounded]  # each sums to 1
 
 
 def _entropy(weights: list[float]) -> float:

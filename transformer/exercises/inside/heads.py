@@ -40,6 +40,11 @@ def all_but_this(weight: Tensor, head: int, d_v: int) -> Tensor:
     return weight - my_prune(weight, head, d_v)
 
 
+def cut_out(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Take the columns out, so that the weight is narrower."""
+    return torch.cat((weight[:, : (head - 1) * d_v], weight[:, head * d_v :]), dim=1)
+
+
 def _cut(weight: Tensor, head: int, d_v: int) -> Tensor:
     """Mask the heads' axis after unfolding it."""
     heads = weight.unflatten(1, (-1, d_v))
@@ -86,6 +91,11 @@ prune = Exercise(
         Wrong(
             interleaved,
             "The heads do not take turns: each has its d_v columns side by side.",
+        ),
+        Wrong(
+            cut_out,
+            "The columns are gone. The head still gives its d_v numbers: keep the shape, and let "
+            "them count nothing.",
         ),
         Wrong(all_but_this, "You kept the head that was to go, and removed the others."),
     ],

@@ -47,6 +47,19 @@ def subtracted(first: list[float], second: list[float]) -> float:
     )
 
 
+def one_spread(first: list[float], second: list[float]) -> float:
+    """Take one spread for both, from all runs together."""
+    n, m = len(first), len(second)
+    squares = (n - 1) * statistics.variance(first) + (m - 1) * statistics.variance(second)
+    return math.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
+
+
+def one_number_of_runs(first: list[float], second: list[float]) -> float:
+    """Take the mean variance, and as many runs of the second as of the first."""
+    variance = (statistics.variance(first) + statistics.variance(second)) / 2
+    return math.sqrt(variance * 2 / len(first))
+
+
 def _by_sums(first: list[float], second: list[float]) -> float:
     """The same from sums and sums of squares."""
     squared = 0.0
@@ -74,6 +87,7 @@ standard_error = Exercise(
         ([1.0, 2.0], [1.0, 3.0]),
         ([25.8, 25.1, 26.3], [24.9, 25.5, 24.0]),
         ([3.0, 7.0, 5.0, 9.0], [1.0, 2.0]),
+        ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
     expected=_by_sums,
@@ -82,6 +96,15 @@ standard_error = Exercise(
         Wrong(added, "Variances add up, standard errors do not."),
         Wrong(no_root, "This is the square of what was asked for."),
         Wrong(of_the_population, "The mean is estimated from the same runs: divide by n - 1."),
+        Wrong(
+            one_spread,
+            "This is one spread for both, as in the lesson, where all vary alike. Here each mean "
+            "has a variance of its own.",
+        ),
+        Wrong(
+            one_number_of_runs,
+            "Both variances are divided by one number of runs. Each variant has its own.",
+        ),
         Wrong(subtracted, "The means are subtracted, but their uncertainties add up."),
     ],
 )

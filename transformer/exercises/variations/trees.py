@@ -79,7 +79,7 @@ closing = Exercise(
     expected=_by_shrinking,
     wrong=[
         Wrong(outermost_first, "The innermost phrase must end first."),
-        Wrong(as_opened, "A closing bracket is written with its label: )NP."),
+        Wrong(as_opened, "These are the brackets that open a phrase. One that closes it is )NP."),
         Wrong(closes_all, "Some of these phrases have ended already."),
         Wrong(by_counting, "A closing bracket ends the phrase opened last, not the first."),
     ],
@@ -125,6 +125,12 @@ def not_clipped(said: list[Phrase], right: list[Phrase]) -> float:
     return 2 * sum(phrase in right for phrase in said) / (len(said) + len(right))
 
 
+def from_both_sides(said: list[Phrase], right: list[Phrase]) -> float:
+    """Ask of each phrase, on either side, whether the other list has it."""
+    found = sum(p in right for p in said) + sum(p in said for p in right)
+    return found / (len(said) + len(right))
+
+
 def _by_removing(said: list[Phrase], right: list[Phrase]) -> float:
     """Strike each right phrase off a list, once."""
     left, common = list(right), 0
@@ -164,6 +170,7 @@ shared = Exercise(
         )
     ]
     + [([("NP", 0, 1)] * 2, [("NP", 0, 1)] * 3)]
+    + [([("S", 0, 2), *[("NP", 0, 1)] * 2], [("NP", 0, 1), ("VP", 1, 2)])]
     + [([("NP", 0, 2)], [("NP", 1, 2)]), ([("NP", 0, 1)], [("NP", 0, 2)])],
     expected=_by_removing,
     wrong=[
@@ -174,6 +181,11 @@ shared = Exercise(
         Wrong(
             not_clipped,
             "A phrase that is right once and was said twice has one in common, not two.",
+        ),
+        Wrong(
+            from_both_sides,
+            "You ask of each phrase whether the other list has it. If one has it twice and the "
+            "other once, that is one pair in common: it counts once on either side.",
         ),
         Wrong(once_each, "A phrase may stand twice over the same words, and counts twice."),
     ],

@@ -1,4 +1,4 @@
-"""Translates standard input, one sentence a line: `python translate.py < sentences.txt`.
+"""Translates standard input (UTF-8), one sentence a line: `python translate.py < sentences.txt`.
 
 Needs `pip install onnxruntime tokenizers`, and this folder; nothing of the course.
 """
@@ -86,6 +86,7 @@ class Translator:
 
 
 if __name__ == "__main__":
-    lines = [line.rstrip("\n") for line in sys.stdin]
+    lines = [line.decode("utf-8-sig") for line in sys.stdin.buffer]  # whatever the system's is
     for translation in Translator(Path(__file__).parent).translate(lines):
-        print(" ".join(translation.split()))  # one line in is one line out
+        said = " ".join(translation.split())  # one line in is one line out
+        sys.stdout.buffer.write(f"{said}\n".encode())
