@@ -101,7 +101,7 @@ attack: $(STAMP)
 # Links, so that a changed file is there at once: no browser lets a page read files by itself.
 live:
 	@mkdir -p build/live
-	@ln -sfn $(CURDIR)/docs/live/* $(CURDIR)/data/models build/live/
+	@ln -sfn '$(CURDIR)'/docs/live/* '$(CURDIR)/data/models' build/live/
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/live $(ARGS)
 
 # Needs Chromium and npm, as `make browser` and `make site-check` do.

@@ -112,12 +112,27 @@ def heads_by_einsum(query, memory, weights, num_heads, mask):
     queries = torch.einsum("bqd,dhk->bhqk", query, to_query)
     keys = torch.einsum("btd,dhk->bhtk", memory, to_key)
     values = torch.einsum("btd,dhv->bhtv", memory, to_value)
-    heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    heads = scores.masked_fill(~mask, -1e9).softmax(dim=-1) @ values
     return torch.einsum("bhqv,hvd->bqd", heads, weights[3].unflatten(0, (num_heads, -1)))
 
 
 def mean_of_heads(query, memory, weights, num_heads, mask):
     return heads_in_a_loop(query, memory, weights, num_heads, mask) / num_heads
+
+
+def by_pytorch(query, memory, weights, num_heads, mask):
+    split = [
+        (x @ w).unflatten(-1, (num_heads, -1)).transpose(1, 2)
+        for x, w in zip((query, memory, memory), weights[:3], strict=True)
+    ]
+    return F.scaled_dot_product_attention(*split, mask).transpose(1, 2).flatten(2) @ weights[3]
+
+
+def test_pytorchs_own_attention_is_refused():
+    assert "it calls PyTorch's `scaled_dot_product_attention`" in repr(
+        ALL["multi_head"].check(by_pytorch)
+    )
 
 
 @pytest.mark.parametrize("answer", [heads_in_a_loop, heads_by_einsum])

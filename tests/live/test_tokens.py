@@ -12,6 +12,7 @@ from transformer.support.paths import models_folder
 MODELS = ("demo-en-fr", "demo-fr-en", "de-en", "fr-en", "en-fr")
 ODD = [
     "",
+    "lestaurant" * 800,
     " \t\n ",
     "x",
     "L’homme dort ; « oui » ! Il est 8:40. Où ?Ici:là",

@@ -24,7 +24,7 @@ ABOVE = {"embed_options": {"defaultStyle": STYLE, "actions": False}}
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 1) -> alt.Parameter:
-    """Make a number that a slider under the chart changes.
+    """Make a number that a slider of the chart changes.
 
     Args:
         name: Of the number in the chart's expressions, and what stands beside the slider.
@@ -42,7 +42,7 @@ def slider(name: str, value: float, low: float, high: float, step: float = 1) ->
 
 
 def choice(name: str, value: Any, options: Sequence[Any]) -> alt.Parameter:
-    """Make a value that a list under the chart changes.
+    """Make a value that a list of the chart changes.
 
     Args:
         name: Of the value in the chart's expressions, and what stands beside the list.

@@ -230,8 +230,9 @@ class Exercise:
     def _refuse(
         self, answer: Answer, outcome: Outcome, complaint: str, args: Args, right: Any
     ) -> Text:
+        stop = "" if complaint.endswith((".", "?", "!")) else "."
         lines = [
-            f"{self.name}: wrong; {complaint}.",
+            f"{self.name}: wrong; {complaint}{stop}",
             "The smallest case that shows it:",
             f"    call      {self.reference.__name__}({', '.join(map(show, args))})",
             *outcome.rows(),

@@ -33,7 +33,7 @@ def difference(yours: Any, expected: Any) -> str:
     yours = _plain(yours)
     if isinstance(expected, list | tuple):
         if not isinstance(yours, list | tuple):
-            return _not_a("a list", yours)
+            return _not_a("a tuple" if isinstance(expected, tuple) else "a list", yours)
         if len(yours) != len(expected):
             return f"the length is {len(yours)}, not {len(expected)}"
         return _first(difference(a, b) for a, b in zip(yours, expected, strict=True))

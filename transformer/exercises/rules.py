@@ -53,6 +53,26 @@ class SmallTensors(TorchFunctionMode):
             raise BrokenRuleError(f"it holds {sum(sizes)} numbers in tensors at once")
 
 
+class WithoutFunctions(TorchFunctionMode):
+    """Let some functions of PyTorch not be called.
+
+    Args:
+        forbidden: The functions.
+    """
+
+    def __init__(self, *forbidden: Any) -> None:
+        super().__init__()
+        self.forbidden = forbidden
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function of PyTorch, if it may be called."""
+        if func in self.forbidden:
+            raise BrokenRuleError(f"it calls PyTorch's `{func.__name__}`")
+        return func(*args, **(kwargs or {}))
+
+
 @contextlib.contextmanager
 def without(module: str) -> Iterator[None]:
     """Let no function of a module be called.

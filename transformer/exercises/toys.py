@@ -11,6 +11,7 @@ from transformer.config import BOS_ID
 from transformer.exercises.rules import BrokenRuleError
 
 MAX_CALLS = 500  # more questions than any right answer has
+MAX_SEARCHED = 2_000  # the same of a search through all sentences
 
 
 @dataclass
@@ -57,8 +58,8 @@ class Table:
     def __call__(self, written: list[int]) -> dict[int, float]:
         """Give each possible next token with its probability."""
         self.calls += 1
-        if self.calls > MAX_CALLS:
-            raise RuntimeError(f"the model was asked {MAX_CALLS} times: does your search end?")
+        if self.calls > MAX_SEARCHED:
+            raise RuntimeError(f"the model was asked {MAX_SEARCHED} times: does your search end?")
         if not written or written[0] != BOS_ID:
             raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
         return dict(self.rows[written[-1]])
@@ -68,8 +69,9 @@ class Table:
 class Blocks(Sequence[Any]):
     """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
 
-    It is read as a list is, but for this: there is one way through, and not a second. The first
-    block and the last may be looked at for their shape.
+    It is read as a list is, but for this: there is one way through, and not a second. The block
+    just given may be asked for again (its key, then its value); the first and the last, for their
+    shape, at any time.
     """
 
     number: int
@@ -80,6 +82,7 @@ class Blocks(Sequence[Any]):
         chance = torch.Generator().manual_seed(0)
         self._pairs = [self._draw(chance) for _ in range(self.number)]
         self._given: set[int] = set()
+        self._newest: set[int] = set()
 
     def __repr__(self) -> str:
         """Write it as a lesson would, where `ex` is the module of the exercises."""
@@ -93,9 +96,11 @@ class Blocks(Sequence[Any]):
         """Give a block, or several; refuse to give all of them twice."""
         places = range(self.number)[place]
         wanted = set(places if isinstance(place, slice) else [places]) - {0, self.number - 1}
-        if wanted & self._given:
+        is_newest = not isinstance(place, slice) and wanted == self._newest
+        if wanted & self._given and not is_newest:
             raise BrokenRuleError("it goes through the blocks a second time")
         self._given |= wanted
+        self._newest = wanted
         return self._pairs[place]
 
     def _draw(self, chance: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -67,13 +67,15 @@ export class BPETokenizer {
   /** Join neighbours, the pair learnt first of all that are there, until no pair is known. */
   _merge(pieces) {
     for (;;) {
-      let [best, at] = [Infinity, -1];
-      for (let i = 0; i + 1 < pieces.length; i++) {
-        const rank = this._ranks.get(`${pieces[i]} ${pieces[i + 1]}`) ?? Infinity;
-        if (rank < best) [best, at] = [rank, i];
+      const pairs = pieces.map((left, i) => `${left} ${pieces[i + 1] ?? ""}`);
+      const ranks = pairs.map((pair) => this._ranks.get(pair) ?? Infinity);
+      const best = ranks.reduce((least, rank) => Math.min(least, rank), Infinity);
+      if (best === Infinity) return pieces;
+      const joined = [];
+      for (let i = 0; i < pieces.length; i++) {
+        joined.push(ranks[i] === best ? pieces[i] + pieces[++i] : pieces[i]);
       }
-      if (at < 0) return pieces;
-      pieces.splice(at, 2, pieces[at] + pieces[at + 1]);
+      pieces = joined;
     }
   }
 

@@ -37,10 +37,15 @@ export function draw_cuts(state, result, act) {
 function draw_places({ cuts }, tokens, act) {
   const place = by_id("places");
   const focused = [...place.children].indexOf(document.activeElement);
+  const open = tokens.length - cuts.before.length - cuts.after.length;
   const buttons = tokens.map((token, i) => {
     const how = ["before", "after"].find((mode) => cuts[mode].includes(i));
     const button = make("button", { type: "button", className: how ?? "" }, readable(token));
     button.setAttribute("aria-pressed", String(how !== undefined));
+    if (how === undefined && open === 1) {
+      button.disabled = true; // at least one place must be attended to
+      button.title = "One token must stay";
+    }
     if (how !== undefined) {
       button.title = HIDDEN[how];
       button.append(make("span", { className: "sr" }, `, ${HIDDEN[how]}`));

@@ -30,15 +30,31 @@ const state = {
 const engine = new Engine();
 const ready = new Set(); // names of models that are loaded
 let result = null; // of the last translation
-let running = false;
-let again = false; // whether something has changed while a translation ran
+let running = null; // a promise, while translations run
+let again = false; // whether something has changed while one ran
+let settings = 0; // how often something was set, so that an example knows whether it still stands
 
-/** Translate what is typed, with the cuts chosen, and draw everything; the last wish counts. */
-async function translate() {
-  again = running;
-  if (running) return;
-  running = true;
+/** Translate and draw; the last wish counts, and the promise is kept once that one is drawn. */
+function translate() {
+  again = running !== null;
+  running ??= run();
+  return running;
+}
+
+/** Translate until nothing has changed meanwhile. */
+async function run() {
   document.body.classList.add("busy");
+  do {
+    again = false;
+    await translate_once();
+  } while (again);
+  running = null;
+  document.body.classList.remove("busy");
+  document.body.dataset.done = String(Number(document.body.dataset.done ?? 0) + 1);
+}
+
+/** Translate what is typed, with the cuts chosen, and draw everything. */
+async function translate_once() {
   const { model: name, sentence, options, cuts } = state;
   try {
     if (!ready.has(name)) say(by_id("status"), "The model is on its way.");
@@ -46,18 +62,16 @@ async function translate() {
     ready.add(name);
     keep_head_in_range(about);
     const asked = { name, sentence, options, cuts: some_cuts() ? cuts : null };
-    result = await engine.ask("look", asked);
+    const looked = await engine.ask("look", asked);
     by_id("error").hidden = true;
+    if (name !== state.model) return; // another has been chosen meanwhile
+    result = looked;
     draw(about);
   } catch (error) {
     say(by_id("error"), error.message);
     by_id("error").hidden = false;
     draw_nothing("");
   }
-  running = false;
-  document.body.classList.remove("busy");
-  if (again) await translate();
-  document.body.dataset.done = String(Number(document.body.dataset.done ?? 0) + 1);
 }
 
 /** A model with fewer layers or heads has no such head: choose its last. */
@@ -100,6 +114,7 @@ function draw(about) {
 const acts = {
   choose_head(head) {
     state.head = head;
+    hide_see();
     draw_heads(state, result, acts);
   },
   choose_shown(shown) {
@@ -112,6 +127,8 @@ const acts = {
   toggle_place(place) {
     const { cuts, mode } = state;
     const hidden = cuts.before.includes(place) || cuts.after.includes(place);
+    const open = result.whole.src_tokens.length - cuts.before.length - cuts.after.length;
+    if (!hidden && open === 1) return; // its button is disabled, or will be in a moment
     for (const list of ["before", "after"]) cuts[list] = cuts[list].filter((at) => at !== place);
     if (!hidden) cuts[mode].push(place);
     change_cuts();
@@ -143,6 +160,7 @@ function set_model(name) {
   state.model = name;
   state.cuts = no_cuts();
   state.shown = "whole";
+  draw_nothing(""); // what stands there is another model's
   draw_model(name, type);
 }
 
@@ -168,8 +186,10 @@ async function set_example(example, button) {
   state.step = step ?? 1;
   state.options = { beam_size: BEAM_SIZE, alpha: LENGTH_PENALTY };
   show_options();
-  await translate();
   hide_see();
+  const mine = settings;
+  await translate();
+  if (mine !== settings || result === null) return; // something else was set, or it failed
   const where = cuts ? "cuts" : step ? "search" : "heads";
   by_id(`${where}-see`).hidden = false;
   say(by_id(`${where}-see`), see);
@@ -181,6 +201,7 @@ async function set_example(example, button) {
 
 /** An example's words are of its own setting: hide them once anything else is set. */
 function hide_see() {
+  settings += 1;
   for (const where of ["cuts", "search", "heads"]) by_id(`${where}-see`).hidden = true;
   by_id("examples").querySelector("[aria-current]")?.removeAttribute("aria-current");
 }
@@ -200,6 +221,7 @@ function on_number(id, key) {
     state.options = { ...state.options, [key]: target.valueAsNumber };
     const { beam_size, alpha } = state.options;
     say(by_id("options-said"), beam_size === 1 ? "greedy" : `beam of ${beam_size}, α ${alpha}`);
+    hide_see();
     translate();
   });
 }

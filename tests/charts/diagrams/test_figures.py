@@ -15,9 +15,12 @@ from matplotlib.text import Text
 from PIL import Image
 
 from tests.helpers import ROOT
-from transformer.charts.diagrams import architecture, batch, diagram
+from transformer.charts.diagrams import architecture, batch, checklist, diagram
 from transformer.charts.diagrams.diagram import Box
 from transformer.charts.diagrams.figures import DRAWINGS, page, render, write_all
+from transformer.diagnostics.laws import LAWS
+from transformer.diagnostics.laws import scores as score_laws
+from transformer.diagnostics.laws import text as text_laws
 from transformer.support.paths import figures_folder
 
 NAMES = list(DRAWINGS)
@@ -183,3 +186,8 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "README.md").read_text(encoding="utf-8") == page()
     for name in NAMES:
         assert (tmp_path / "figures" / f"{name}.png").read_bytes() == render(DRAWINGS[name])
+
+
+def test_the_checklist_has_every_law_once() -> None:
+    listed = [name for section in checklist.sections() for name, _ in section.laws if name]
+    assert sorted(listed) == sorted(law.name for law in (*LAWS, *text_laws.LAWS, *score_laws.LAWS))

@@ -142,6 +142,9 @@ def test_built_twice_is_the_same() -> None:
 def test_it_says_what_it_shows(spec: Spec) -> None:
     assert "every head" in spec["description"]
     assert " ".join(SRC[:-1]) in spec["description"]
+    assert spec["description"].startswith("Three pictures")
+    assert "removes the chosen head" not in spec["description"]
+    assert "a control removes the chosen head" in removable()["description"]
     controls = [param for param in spec["params"] if "bind" in param]
     assert {param["name"] for param in controls} == {"stack", "chosen", "query"}
     (chosen,) = (param for param in controls if param["name"] == "chosen")

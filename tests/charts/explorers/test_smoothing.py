@@ -115,3 +115,8 @@ def test_targets_hand_worked() -> None:
 def test_targets_refuse(types: list[str], true: str, smoothing: float, message: str) -> None:
     with pytest.raises(UserError, match=message):
         smoothed_targets_explorer(types, true, smoothing)
+
+
+def test_nothing_is_asked_for_at_padding() -> None:
+    spec = smoothed_targets_explorer(TYPES, "<pad>").to_dict()
+    assert "The target is <pad>: nothing is asked for." in spec["description"]

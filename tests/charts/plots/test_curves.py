@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from transformer.charts import style
 from transformer.charts.plots.curves import MOST_TICKS, draw_lines, draw_loss
+from transformer.support.errors import UserError
 
 LOG: list[dict[str, Any]] = [
     {"kind": "training", "step": 3, "loss": 7.0},
@@ -45,6 +47,12 @@ def test_every_line_has_its_points_and_its_look(ax: Axes) -> None:
     assert ax.get_title() == "padding"
     assert ax.get_xscale() == "log"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["de", "en"]
+
+
+def test_more_lines_than_looks_are_refused(ax: Axes) -> None:
+    lines = {str(n): [(1.0, 2.0)] for n in range(9)}
+    with pytest.raises(UserError, match="9 lines, and there are 5 looks: give fewer"):
+        draw_lines(lines, ax, "padding")
 
 
 def test_few_points_are_named_and_many_are_not(ax: Axes) -> None:

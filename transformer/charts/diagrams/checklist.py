@@ -42,7 +42,7 @@ def sections() -> tuple[Section, ...]:
         "A pass forward, trained or not": _of(
             "modes", "future", "padding", "reach", "weights", "half"
         ),
-        "A model just made": _of("start"),
+        "A model just made": _of("start", "tying"),
         "A few steps of training": _of("schedule", "parameters"),
         "Decoding": _of("cache", "search"),
         "A minute of training": _of("learning"),

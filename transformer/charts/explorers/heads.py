@@ -70,11 +70,18 @@ def heads_explorer(
         pictures.append(_translation())
         controls.append(choice("remove", NOT, [NOT, *without]))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
+    number, third, removal = "Three", "Last", ""
+    if without is not None:
+        number, third = "Four", "Third"
+        removal = (
+            "The last is the translation; a control removes the chosen head, and what is said "
+            "then is orange where it differs. "
+        )
     return chart.resolve_scale(color="independent").properties(
-        description="Three pictures of attention weights. First, every head of the chosen stack, "
-        f"small: a row for each of {num_layers} layers, a column for each of {num_heads} heads. "
-        "Last, the tokens that may be attended to, shaded by how much one token, the query, "
-        f"attends to each. Between: {large.description}"
+        description=f"{number} pictures of attention weights. First, every head of the chosen "
+        f"stack, small: a row for each of {num_layers} layers, a column for each of {num_heads} "
+        f"heads. {third}, the tokens that may be attended to, shaded by how much one token, the "
+        f"query, attends to each. {removal}Between: {large.description}"
     )
 
 

@@ -167,7 +167,7 @@ def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
     steps = []
     for old, new in zip(whole.chances, outcome.chances, strict=True):
         ids = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
-        shown = [i for i in ids if max(old[i], new[i]) >= LEAST]
+        shown = [i for i in ids if max(old[i], new[i]) >= LEAST or i == int(old.argmax())]
         shown.sort(key=partial(_order, old, new))
         steps.append(",".join(f"{i} {100 * old[i]:.0f} {100 * new[i]:.0f}" for i in shown[:BARS]))
     return steps

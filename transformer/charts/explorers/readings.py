@@ -23,7 +23,7 @@ def readings_explorer(
 ) -> alt.LayerChart:
     """Draw every variant's difference from the first, with its 95% interval, by one reading.
 
-    A list under the chart changes the reading; colours and shapes say the verdict.
+    A list of the chart changes the reading; colours and shapes say the verdict.
 
     Args:
         readings: For each reading the figures of each variant's runs, the same variants in

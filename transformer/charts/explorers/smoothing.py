@@ -138,11 +138,21 @@ def smoothed_targets_explorer(
         title=alt.Title(text=alt.ExprRef(TITLE.format(size=size)), anchor="start"),
         description=(
             f"Bar chart of the target probabilities of {size} types ({', '.join(types)}). "
-            f"With label smoothing {smoothing:g} over all types the true one, {true_type}, gets "
-            f"{1 - smoothing + smoothing / size:.3f} and each other {smoothing / size:.3f}. "
+            f"{_asked(true_type, smoothing, size)} "
             "Controls change smoothing, the form (over all types, or over all but the true one "
             "and padding) and which type is the true one."
         ),
+    )
+
+
+def _asked(true_type: str, smoothing: float, size: int) -> str:
+    """Say what the bars are: nothing is asked for at padding."""
+    if true_type == PAD:
+        return f"The target is {PAD}: nothing is asked for."
+    share = smoothing / size
+    return (
+        f"With label smoothing {smoothing:g} over all types the true one, {true_type}, gets "
+        f"{1 - smoothing + share:.3f} and each other {share:.3f}."
     )
 
 

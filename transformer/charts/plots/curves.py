@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from transformer.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
+from transformer.support.errors import UserError
 
 LOOKS = ((SOURCE, "o-"), (TARGET, "s-"), (OURS, "^-"), (CROSS, "D-"), (PAPER, "v-"))
 MOST_TICKS = 8  # points that each get a label of their own
@@ -46,7 +47,12 @@ def draw_lines(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
         lines: The points of each line, by name, at most five.
         ax: Where to draw.
         title: Above the picture.
+
+    Raises:
+        UserError: there are more lines than looks.
     """
+    if len(lines) > len(LOOKS):
+        raise UserError(f"{len(lines)} lines, and there are {len(LOOKS)} looks: give fewer")
     looks = LOOKS[: len(lines)]
     for (name, points), (colour, style) in zip(lines.items(), looks, strict=True):
         x, y = zip(*points, strict=True)

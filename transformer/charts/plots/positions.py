@@ -147,8 +147,13 @@ def draw_accuracy_by_length(
         trained_to: The longest length in training, marked.
         ax: Where to draw.
         title: Above the picture.
+
+    Raises:
+        UserError: there are more than three kinds.
     """
     styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))[: len(accuracies)]
+    if len(styles) < len(accuracies):
+        raise UserError(f"{len(accuracies)} kinds, and there are {len(styles)} looks: give fewer")
     ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
     for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=True):
         for index, run in enumerate(runs):

@@ -22,6 +22,11 @@ def softmax_over_queries(query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     return scores.masked_fill(~mask, -math.inf).softmax(dim=-2) @ value
 
 
+def mask_forgotten(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Let every query attend to everything."""
+    return my_scaled_attention(query, key, value, torch.ones_like(mask))
+
+
 def mask_inverted(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     """Take True for "may not"."""
     return my_scaled_attention(query, key, value, ~mask)
@@ -125,6 +130,10 @@ scaled_attention = Exercise(
             softmax_over_queries,
             "Your softmax runs down the columns, so that queries share out a key. Each "
             "*row* of weights must sum to 1: which axis is that?",
+        ),
+        Wrong(
+            mask_forgotten,
+            "Your queries attend to everything. Where does the mask come in?",
         ),
         Wrong(
             mask_inverted,

@@ -220,8 +220,8 @@ decoder_mask = Exercise(
         ),
         Wrong(
             shuts_rows,
-            "You shut the rows of <pad>, the queries. They do no harm; as *keys* they do: which "
-            "axis is the last?",
+            "You shut the rows of <pad>, its queries. They do no harm, and a query that may look "
+            "at nothing has no softmax. Shut <pad> as a *key*, on the last axis, and only there.",
         ),
         Wrong(
             sees_the_future,

@@ -130,6 +130,12 @@ def sample_variance(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (hidden - hidden.mean(dim=-1, keepdim=True)) / torch.sqrt(variance + 1e-5) * gain + bias
 
 
+def std_of_torch(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    """Divide by torch's standard deviation, and add the small number to that."""
+    centred = hidden - hidden.mean(dim=-1, keepdim=True)
+    return centred / (hidden.std(dim=-1, keepdim=True) + 1e-5) * gain + bias
+
+
 def by_variance(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     """Divide by the variance, not its root."""
     variance = hidden.var(dim=-1, keepdim=True, unbiased=False)
@@ -208,6 +214,11 @@ layer_norm = Exercise(
             sample_variance,
             "Very near. You divide by width - 1 (torch's var does unless told otherwise); layer "
             "normalisation divides by the width.",
+        ),
+        Wrong(
+            std_of_torch,
+            "Near, but for two things: torch's std divides by width - 1 unless told otherwise, and "
+            "the 1e-5 belongs under the root, with the variance.",
         ),
         Wrong(by_variance, "Divide by the standard deviation: the root of the variance."),
         Wrong(

@@ -1,11 +1,13 @@
 """A whole model of one's own (§3, Fig. 1), and its likely mistakes."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from transformer.config import PAD_ID
 from transformer.exercises.own.part import Part
-from transformer.exercises.own.reference import MyTransformer
+from transformer.exercises.own.reference import MyResidual, MyTransformer
 from transformer.masks import padding_mask
 
 
@@ -34,6 +36,23 @@ class _PaddingReadByDecoder(MyTransformer):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         memory = self.encode(src, padding_mask(src))
         return self.decode(tgt_in, memory, torch.ones_like(padding_mask(src)))
+
+
+class _NormAfterTheSum(MyResidual):
+    """Norm the sum, as Figure 1 has it."""
+
+    def forward(self, x: Tensor, sublayer: Any) -> Tensor:
+        return self.norm(x + sublayer(x))
+
+
+class _PostNorm(MyTransformer):
+    """Take the paper's order."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__(*sizes)
+        for module in self.modules():
+            if isinstance(module, MyResidual):
+                module.__class__ = _NormAfterTheSum
 
 
 class _NoLastNorm(MyTransformer):
@@ -80,6 +99,10 @@ transformer = Part(
         "token.weight.",
     ),
     wrong=[
+        (
+            _PostNorm,
+            "This is post-norm, Figure 1's order. The lesson's frame is x + sublayer(norm(x)).",
+        ),
         (_NoCausalMask, "A position sees later ones: decode needs the causal mask."),
         (_PaddingRead, "Padding is read: both stacks need the source's mask."),
         (_PaddingReadByDecoder, "The decoder reads the source's padding: it needs the mask too."),

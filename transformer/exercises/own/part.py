@@ -131,7 +131,10 @@ def _take_weights(module: nn.Module, like: nn.Module) -> None:
             raise BrokenRuleError(f"the shape of {name} is {shapes}")
     first = {weight.data_ptr(): name for name, weight in reversed(wanted.items())}
     generator = torch.Generator().manual_seed(3)
-    drawn = {name: torch.randn(wanted[name].shape, generator=generator) for name in wanted}
+    drawn = {  # small enough that sums, and so logits, stay near 1: no rounding is enlarged
+        name: torch.randn(weight.shape, generator=generator) / weight.shape[-1] ** 0.5
+        for name, weight in wanted.items()
+    }
     for name, weight in wanted.items():
         one = first[weight.data_ptr()]
         if found[name].data_ptr() != found[one].data_ptr():

@@ -36,6 +36,11 @@ def half_the_exponent(length: int, d_model: int, base: float) -> Tensor:
     return my_position_table(length, d_model, math.sqrt(base))
 
 
+def twice_the_exponent(length: int, d_model: int, base: float) -> Tensor:
+    """Go through the even columns, and double what is doubled already."""
+    return my_position_table(length, d_model, base**2)
+
+
 def own_frequency_each(length: int, d_model: int, base: float) -> Tensor:
     """Take each dimension's own number for the exponent, so that no two share an angle."""
     pos = torch.arange(length)[:, None]
@@ -105,6 +110,11 @@ position_table = Exercise(
             "slowest wave is far too fast.",
         ),
         Wrong(
+            twice_the_exponent,
+            "Your exponent is twice too large. Does your i count the columns 0, 2, 4 ...? Then it "
+            "is the paper's 2i already, and the exponent is i / d_model.",
+        ),
+        Wrong(
             own_frequency_each,
             "Each of your dimensions has a frequency of its own. The sine and the cosine of a "
             "pair share one angle, so the same i serves both.",
@@ -146,6 +156,11 @@ def in_radians(dimension: int, d_model: int) -> float:
 def frequency(dimension: int, d_model: int) -> float:
     """Give radians per token instead of tokens per turn."""
     return 2 * math.pi / my_wavelength(dimension, d_model)
+
+
+def turn_divided(dimension: int, d_model: int) -> float:
+    """Divide the whole turn by the power, as the position is."""
+    return (2 * math.pi) ** 2 / my_wavelength(dimension, d_model)
 
 
 def half_a_turn(dimension: int, d_model: int) -> float:
@@ -198,6 +213,11 @@ wavelength = Exercise(
             frequency,
             "This is how far the wave turns in one token, in radians. How many tokens does a "
             "whole turn take?",
+        ),
+        Wrong(
+            turn_divided,
+            "You divide the whole turn by the power, so the waves get shorter from pair to pair. "
+            "The *position* is divided by it: what must it be, for a quotient of 2 pi?",
         ),
         Wrong(
             half_a_turn,

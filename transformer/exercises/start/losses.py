@@ -12,6 +12,11 @@ def my_perplexity(losses: list[float]) -> float:
     return math.exp(sum(losses) / len(losses))
 
 
+def mean_alone(losses: list[float]) -> float:
+    """Stop at the mean loss."""
+    return math.log(my_perplexity(losses))
+
+
 def mean_of_exponentials(losses: list[float]) -> float:
     """Average the perplexities of single tokens."""
     return sum(my_perplexity([loss]) for loss in losses) / len(losses)
@@ -53,6 +58,11 @@ perplexity = Exercise(
     # the geometric mean of how many tokens each choice was among
     expected=lambda losses: statistics.geometric_mean(math.exp(loss) for loss in losses),
     wrong=[
+        Wrong(
+            mean_alone,
+            "This is the mean loss, in nats. It becomes a number of tokens by one more step: "
+            "which?",
+        ),
         Wrong(
             mean_of_exponentials,
             "You took the exponential of each loss and then the mean. One hard token then "

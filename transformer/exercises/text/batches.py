@@ -38,6 +38,17 @@ def slices_one_tensor(sentences: Rows) -> Pair:
     return whole[:, :-1], whole[:, 1:]
 
 
+def never_ends(sentences: Rows) -> Pair:
+    """Write no eos, and cut both rows from what is left."""
+    whole = torch.where(_whole(sentences) == EOS_ID, PAD_ID, _whole(sentences))[:, :-1]
+    return whole[:, :-1], whole[:, 1:]
+
+
+def whole_twice(sentences: Rows) -> Pair:
+    """Give the whole sentence, with both marks, on both sides."""
+    return _whole(sentences), _whole(sentences)
+
+
 def does_not_shift(sentences: Rows) -> Pair:
     """Show the decoder the very token that it is to say."""
     _, tgt_out = my_pad_and_shift(sentences)
@@ -114,6 +125,16 @@ pad_and_shift = Exercise(
             "Your short rows of tgt_in still hold the eos (3): you padded first and cut off "
             "the last column, which is padding there. The loss does not see it, but "
             "the decoder reads it. Make the two rows before you pad.",
+        ),
+        Wrong(
+            never_ends,
+            "The eos (3) is nowhere, and the longest sentence loses its last token: a model "
+            "trained with it never learns to stop. Both rows are one longer than the sentence.",
+        ),
+        Wrong(
+            whole_twice,
+            "Both are the whole sentence with both marks, so that the decoder only has to copy "
+            "what it reads. tgt_in has no eos (3), and tgt_out has no bos (2).",
         ),
         Wrong(
             does_not_shift,

@@ -33,6 +33,12 @@ def once_per_word(words: Spelled) -> tuple[str, str]:
     return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
+def first_of_the_text(words: Spelled) -> tuple[str, str]:
+    """Leave the choice between equals to `max` or `most_common`: the first pair counted."""
+    pairs = [pair for pieces in words for pair in itertools.pairwise(pieces)]
+    return max(pairs, key=lambda pair: _times(pair, words))
+
+
 def last_of_equals(words: Spelled) -> tuple[str, str]:
     """Let `max` decide between equals by the pair itself."""
     return max(_all_pairs(words), key=lambda pair: (_times(pair, words), pair))
@@ -109,6 +115,11 @@ best_pair = Exercise(
         Wrong(
             once_per_word,
             "A pair may stand twice in one word, and then it counts twice.",
+        ),
+        Wrong(
+            first_of_the_text,
+            "Where two pairs are equally frequent you take the one that comes first in the text, "
+            "as `max` and `most_common` do by themselves. Let the alphabet decide.",
         ),
         Wrong(
             last_of_equals,

@@ -169,7 +169,7 @@ def _batch(src: list[int], *sentences: list[int]) -> Batch:
     """Pad and shift, with the same source for each."""
     longest = max(map(len, sentences))
     tgt = torch.tensor([[2, *ids, 3] + [0] * (longest - len(ids)) for ids in sentences])
-    return torch.tensor([src] * len(sentences)), tgt[:, :-1], tgt[:, 1:]
+    return torch.tensor([src] * len(sentences)), tgt[:, :-1].contiguous(), tgt[:, 1:].contiguous()
 
 
 def _trainings() -> list[tuple[Parrot, list[Batch], int, float]]:
