@@ -421,7 +421,7 @@ def test_a_batch_that_does_not_fit_in_memory(tmp_path: Path, where: str) -> None
 def test_what_has_no_memory_to_begin_is_told_in_a_line(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     go(tmp_path, Tiny(), stop_after=3)
