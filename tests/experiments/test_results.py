@@ -141,6 +141,11 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
     _, _, row = results.seeds_table().splitlines()
     assert row.split(" | ")[2:4] == [seeds, precision]
     assert seeds == ", ".join(str(run["training"]["seed"]) for run in results.load_seeds("a"))
+    runs = results.load_runs("a")
+    assert [len(runs.get(name, [])) for name in ("bfloat16", "float32")] == [
+        bf16.count(True),
+        bf16.count(False),
+    ]
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:

@@ -114,16 +114,14 @@ def table() -> str:
     return _markdown(COLUMNS, [_run(read_json(path)) for path in paths])
 
 
-def load_seeds(recipe: str) -> list[dict[str, Any]]:
-    """Read a recipe's runs with several seeds, those of which a mean is told.
-
-    Where three runs or more had one precision, these alone; else all.
+def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
+    """Read all of a recipe's runs with several seeds, by the precision of their products.
 
     Args:
         recipe: Its name.
 
     Returns:
-        One record a run (see `load_result`), by seed; a single one for most recipes.
+        For "float32", "bfloat16" or both one record a run (see `load_result`), by seed.
 
     Raises:
         UserError: there is no such run; the nearest name is given.
@@ -133,9 +131,28 @@ def load_seeds(recipe: str) -> list[dict[str, Any]]:
     if recipe not in known:
         raise unknown_name("recorded run", recipe, known)
     others = folder.glob(f"seeds/{recipe}-[0-9]*.json")
-    runs = sorted((read_json(path) for path in (known[recipe], *others)), key=_seed)
-    largest = max(_by_precision(runs).values(), key=len)
-    return largest if len(largest) >= FEWEST_SEEDS else runs
+    return _by_precision(sorted(map(read_json, (known[recipe], *others)), key=_seed))
+
+
+def load_seeds(recipe: str) -> list[dict[str, Any]]:
+    """Read the runs of a recipe of which a mean is told.
+
+    Where three runs or more had one precision, these alone; else all.
+
+    Args:
+        recipe: Its name.
+
+    Returns:
+        One record a run, by seed; a single one for most recipes.
+
+    Raises:
+        UserError: there is no such run; the nearest name is given.
+    """
+    runs = load_runs(recipe).values()
+    largest = max(runs, key=len)
+    if len(largest) >= FEWEST_SEEDS:
+        return largest
+    return sorted((run for each in runs for run in each), key=_seed)
 
 
 def seeds_table() -> str:
