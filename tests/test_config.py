@@ -114,7 +114,7 @@ def test_the_smallest_vocabularies_pass() -> None:
         ({"decay": "lineal"}, "unknown decay 'lineal': did you mean 'linear'?"),
         (
             {"decay": "linear", "learning_rate": 0.001},
-            "learning_rate 0.001 is fixed: leave it out, or leave out decay=linear",
+            "learning_rate 0.001: give it or decay=linear, not both",
         ),
         (
             {"decay": "linear", "steps": 7, "warmup_steps": 7},

@@ -307,8 +307,7 @@ class TrainingConfig:
         if self.decay == Decay.LINEAR:
             require(
                 self.learning_rate is None,
-                f"learning_rate {self.learning_rate} is fixed: leave it out, or leave out "
-                "decay=linear",
+                f"learning_rate {self.learning_rate}: give it or decay=linear, not both",
             )
             require(
                 self.warmup_steps < self.steps,

@@ -50,7 +50,7 @@ def check_resources(
         needed *= processes_here
     if needed > there:
         raise UserError(
-            f"this model needs {_gigabytes(needed)} of memory or more, and {device} has "
+            f"this model needs {_gigabytes(needed)} of memory at the least, and {device} has "
             f"{_gigabytes(there)}: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
     copies = LAST + OTHERS + description.recipe.training.average_last

@@ -23,9 +23,9 @@ COMMON = {"README.md", "src_tokenizer.json", "tgt_tokenizer.json", "translate.py
 ALONE = """
 import builtins, runpy, sys
 real = builtins.__import__
-def without(name, *rest):
+def without(name, *rest, **more):
     assert name.split(".")[0] not in {"transformer", "torch", "spacy"}, name
-    return real(name, *rest)
+    return real(name, *rest, **more)
 builtins.__import__ = without
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
