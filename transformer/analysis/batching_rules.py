@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from transformer.data.batches import Example, TokenBudgetBatches
+from transformer.data.batches import Example, TokenBudgetBatches, length_key
 from transformer.support.errors import UserError
 
 Plan = list[list[int]]  # for each batch the positions of its examples
@@ -35,7 +35,7 @@ def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict
     rows = round(len(examples) / len(budget))
     order = list(range(len(examples)))
     random.Random(seed).shuffle(order)
-    by_length = sorted(order, key=lambda i: (max(map(len, examples[i])), len(examples[i].tgt)))
+    by_length = sorted(order, key=lambda i: length_key(examples[i]))
     return dict(zip(RULES, (_cut(order, rows), _cut(by_length, rows), budget), strict=True))
 
 

@@ -19,11 +19,11 @@ def _gradients_reach(subject: Subject) -> Finding:
     names = trainable(subject)
     if not names:
         return not_tried("no parameter requires a gradient")
-    found = torch.autograd.grad(_loss(subject), list(names.values()), allow_unused=True)
-    odd = [n for n, g in zip(names, found, strict=True) if g is not None and not g.isfinite().all()]
+    found = _gradients(subject, names)
+    odd = [name for name, grad in found.items() if grad is not None and not grad.isfinite().all()]
     if odd:
         return broken(f"the gradient of the loss is no number at {listed(odd)}")
-    silent = [name for name, grad in zip(names, found, strict=True) if _is_silent(grad)]
+    silent = [name for name, grad in found.items() if _is_silent(grad)]
     if silent:
         with torch.no_grad():
             for weight in names.values():
@@ -31,7 +31,8 @@ def _gradients_reach(subject: Subject) -> Finding:
                 weight.add_(
                     torch.randn(weight.shape, generator=subject.generator).to(weight) * size / 5
                 )
-        silent = _silent(subject, names, silent)
+        found = _gradients(subject, {name: names[name] for name in silent})
+        silent = [name for name, grad in found.items() if _is_silent(grad)]
     if silent:
         return broken(f"no gradient of the loss reaches {listed(silent)}")
     return kept(f"the loss of a batch has a gradient at each of {len(names)} parameters")
@@ -49,12 +50,10 @@ def listed(names: list[str]) -> str:
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
-def _silent(subject: Subject, parameters: dict[str, Tensor], names: list[str]) -> list[str]:
-    """Give those of `names` that the loss has no gradient at."""
-    loss = _loss(subject)
-    weights = [parameters[name] for name in names]
-    found = torch.autograd.grad(loss, weights, allow_unused=True)
-    return [name for name, grad in zip(names, found, strict=True) if _is_silent(grad)]
+def _gradients(subject: Subject, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
+    """Give the gradient of the loss at each of them, None where it has none."""
+    found = torch.autograd.grad(_loss(subject), list(parameters.values()), allow_unused=True)
+    return dict(zip(parameters, found, strict=True))
 
 
 def _is_silent(grad: Tensor | None) -> bool:
