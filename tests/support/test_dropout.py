@@ -1,20 +1,13 @@
 """Dropout with cheap random numbers does what `nn.Dropout` does."""
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from transformer.support.dropout import LEVELS, Dropout
-
-
-@pytest.fixture(autouse=True)
-def mixed_precision() -> Iterator[None]:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        yield
-
+from transformer.support.dropout import LEVELS, Dropout, dropout
 
 SHAPE = (7, 11, 13)  # 1,001 numbers: not a multiple of the four that share a random number
 
@@ -84,13 +77,18 @@ def test_is_found_where_dropout_is_looked_for() -> None:
     assert isinstance(Dropout(0.1), nn.Dropout)
 
 
-def test_elsewhere_it_drops_what_pytorchs_own_drops() -> None:
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_at_the_ends_it_is_pytorchs(p: float) -> None:
     hidden = torch.randn(SHAPE)
-    with torch.autocast("cpu", enabled=False):
-        ours, theirs = (
-            torch.manual_seed(6) and kind(0.4)(hidden) for kind in (Dropout, nn.Dropout)
-        )
-    assert torch.equal(ours, theirs)
+    assert torch.equal(dropout(hidden, p), F.dropout(hidden, p))
+
+
+def test_on_another_device_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(F, "dropout", lambda hidden, *how: asked.append(how) or hidden)
+    elsewhere = torch.empty(SHAPE, device="meta")
+    assert dropout(elsewhere, 0.4) is elsewhere
+    assert asked == [(0.4, True)]
 
 
 def test_a_probability_next_to_0_drops_nothing() -> None:
