@@ -3,7 +3,6 @@
 Not in the paper: clipping, weight decay, and several batches for one update.
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -78,13 +77,20 @@ class Updates:
                 # The mean of the processes' gradients is that of all tokens' mean loss.
                 (sums.loss / (tokens / self.processes.size)).backward()
             nll += sums.nll
-        limit = self.config.clip_norm or math.inf
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        norm = self._clip()
         set_rate(self.optimizers, self.rate(step))
         for optimizer in self.optimizers:
             optimizer.step()
         self._unread.append((step, nll, norm))
         return tokens
+
+    def _clip(self) -> Tensor:
+        """Give the norm of the gradient, and scale it down to the limit if there is one."""
+        moved = [each for each in self.model.parameters() if each.grad is not None]
+        norm = nn.utils.get_total_norm([each.grad for each in moved if each.grad is not None])
+        if self.config.clip_norm:
+            nn.utils.clip_grads_with_norm_(moved, self.config.clip_norm, norm)
+        return norm
 
     def read(self) -> list[tuple[int, float, float]]:
         """Give the numbers of each step since they were last read.
