@@ -77,6 +77,11 @@ def test_a_network_that_cannot_be(changes: dict[str, Any], message: str) -> None
     [
         ({"vocab_size": 259}, "vocab_size 259 is too small: bpe needs at least 260"),
         ({"vocab_size": 4, "tokenizer": "words"}, "vocab_size 4 is too small: words needs at"),
+        ({"src_vocab_size": 300}, "src_vocab_size has no effect on one vocabulary: set joint_"),
+        (
+            {"src_vocab_size": 259, "joint_vocabulary": False},
+            "src_vocab_size 259 is too small: bpe needs at least 260",
+        ),
         ({"min_frequency": 0}, "min_frequency is 0"),
         ({"max_train_tokens": 0}, "max_train_tokens is 0"),
         ({"tokenizer": "word"}, "unknown tokenizer 'word': did you mean 'words'?"),

@@ -123,10 +123,8 @@ class ModelConfig:
                 f"choose a divisor of {self.d_model}, or give d_k and d_v",
             )
         if self.positions == Positions.SINUSOIDAL:
-            require(
-                self.d_model % 2 == 0,
-                f"d_model {self.d_model} is odd: sinusoids come in pairs, give an even number",
-            )
+            message = f"d_model {self.d_model} is odd: sinusoids come in pairs, give an even number"
+            require(self.d_model % 2 == 0, message)
         if self.positions == Positions.CONCATENATED:
             require(
                 1 <= self.position_dim < self.d_model,
@@ -204,6 +202,7 @@ class DataConfig:
         tokenizer: Words or byte-pair encoding.
         joint_vocabulary: One vocabulary for both languages.
         vocab_size: Most types of a vocabulary, the four special ones included.
+        src_vocab_size: Of the source's own vocabulary; None means `vocab_size`.
         min_frequency: Fewest times a type must be seen in training to have an id.
         lowercase: Whether text is lower-cased first.
         max_train_tokens: Longer training sentences (in tokens, either side) are left out.
@@ -215,6 +214,7 @@ class DataConfig:
     tokenizer: TokenizerKind = TokenizerKind.BPE
     joint_vocabulary: bool = True
     vocab_size: int = 8000
+    src_vocab_size: int | None = None
     min_frequency: int = 2
     lowercase: bool = False
     max_train_tokens: int = 100
@@ -222,17 +222,21 @@ class DataConfig:
     def __post_init__(self) -> None:
         settle_types(self)
         require_positive(self, "min_frequency", "max_train_tokens")
+        message = f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages"
+        require(self.src_lang != self.tgt_lang, message)
         require(
-            self.src_lang != self.tgt_lang,
-            f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages",
+            self.src_vocab_size is None or not self.joint_vocabulary,
+            "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false",
         )
         smallest = 4 + 256 if self.tokenizer == TokenizerKind.BPE else 5
-        require(
-            self.vocab_size >= smallest,
-            f"vocab_size {self.vocab_size} is too small: {self.tokenizer} needs at least "
-            f"{smallest} (4 special types and {'the 256 bytes' if smallest > 5 else 'a word'})",
-        )
-        require_positive(self, "vocab_size", most=MOST_TYPES)
+        for name in ("vocab_size", "src_vocab_size"):
+            size = getattr(self, name)
+            require(
+                size is None or size >= smallest,
+                f"{name} {size} is too small: {self.tokenizer} needs at least "
+                f"{smallest} (4 special types and {'the 256 bytes' if smallest > 5 else 'a word'})",
+            )
+        require_positive(self, "vocab_size", "src_vocab_size", most=MOST_TYPES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -305,19 +309,15 @@ class TrainingConfig:
             message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
             require(self.optimizer == Optimizer.MUON, message)
         if self.decay == Decay.LINEAR:
-            require(
-                self.learning_rate is None,
-                f"learning_rate {self.learning_rate}: give it or decay=linear, not both",
-            )
+            message = f"learning_rate {self.learning_rate}: give it or decay=linear, not both"
+            require(self.learning_rate is None, message)
             require(
                 self.warmup_steps < self.steps,
                 f"warmup_steps {self.warmup_steps} leave no step to decay: give under {self.steps}",
             )
         require(self.patience <= MOST, f"patience is {self.patience}: give {MOST:,} or less")
-        require(
-            0 <= self.seed < 2**63,
-            f"seed is {self.seed}: give a number from 0 up to, not including, 2**63",
-        )
+        message = f"seed is {self.seed}: give a number from 0 up to, not including, 2**63"
+        require(0 <= self.seed < 2**63, message)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -150,6 +150,17 @@ def test_bpe_joint_sides_share_their_ids_and_separate_sides_differ() -> None:
     assert tgt.tokens("street") == ["▁street"]
 
 
+@pytest.mark.parametrize(("kind", "most", "fewer"), [("bpe", 265, 262), ("words", 9, 6)])
+def test_the_source_may_have_a_vocabulary_of_another_size(
+    kind: TokenizerKind, most: int, fewer: int
+) -> None:
+    changes = {"joint_vocabulary": False, "min_frequency": 1, "vocab_size": most}
+    usual = train(config(kind, **changes), GERMAN, ENGLISH)
+    src, tgt = train(config(kind, **changes, src_vocab_size=fewer), GERMAN, ENGLISH)
+    assert [each.vocab_size for each in (src, *usual, tgt)] == [fewer, most, most, most]
+    assert tgt.to_dict() == usual[1].to_dict()
+
+
 def test_bpe_training_is_silent_and_always_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     again = train(config(), GERMAN, ENGLISH)[0]
     assert again.to_dict() == TRAINED.to_dict()

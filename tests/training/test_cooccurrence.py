@@ -22,6 +22,7 @@ from transformer.trained.folder import read_model
 from transformer.training import cooccurrence
 from transformer.training.cooccurrence import (
     begin_with_cooccurrence,
+    frequencies,
     look_for_likeness,
     mutual_information,
     next_words,
@@ -91,6 +92,25 @@ def test_next_words_by_hand() -> None:
     assert table[5, EOS_ID].item() == pytest.approx(math.log(1 / (3 / 8)))
     assert table[7].abs().max() == 0  # it is nowhere
     assert table[EOS_ID].abs().max() == 0  # nothing follows the end
+
+
+def test_frequencies_by_hand() -> None:
+    # Of 4, 4, 5 and two end marks, with one more of each of 7 types: 12 in all.
+    shares = frequencies([[4, 4], [5]], 7)
+    expected = {EOS_ID: 3, 4: 3, 5: 2}
+    assert shares.tolist() == [expected.get(each, 1) / 12 for each in range(7)]
+
+
+def test_a_bias_before_the_softmax_begins_as_the_logarithm_of_frequencies() -> None:
+    torch.manual_seed(1)
+    shape = ModelConfig(
+        d_model=6, d_ff=5, num_heads=2, num_layers=1, tie_source_target=False, output_bias=True
+    )
+    model = Transformer(shape, src_vocab_size=11, tgt_vocab_size=13)
+    begin_with_cooccurrence(model, [Example([4, 5], [6, 7]), Example([5], [7])])
+    # The bias alone, as where all else says nothing, gives each word its frequency.
+    expected = frequencies([[6, 7], [7]], 13)
+    torch.testing.assert_close(model.output.bias.softmax(0).double(), expected)
 
 
 def test_a_decoder_with_tables_of_its_own_reads_a_word_as_what_follows() -> None:

@@ -112,12 +112,20 @@ class BPETokenizer:
         return cls(merges, values["lowercase"], values["treatment"])
 
 
-def learn_merges(config: DataConfig, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Learn merges of treated text, the most frequent pair first; see `tokenizers.train`."""
+def learn_merges(
+    config: DataConfig, texts: Sequence[str], vocab_size: int
+) -> list[tuple[str, str]]:
+    """Learn merges of treated text, the most frequent pair first; see `tokenizers.train`.
+
+    Args:
+        config: Lower-casing and the frequency cut.
+        texts: Of all that share the vocabulary.
+        vocab_size: Most types, the four special ones included.
+    """
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(
-        vocab_size=config.vocab_size - FIRST_ID,
+        vocab_size=vocab_size - FIRST_ID,
         min_frequency=config.min_frequency,
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,

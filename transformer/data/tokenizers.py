@@ -89,9 +89,10 @@ def train(
             WordTokenizer(config.tgt_lang, tgt_types, config.lowercase, tgt_treatment),
         )
     if config.joint_vocabulary:
-        src_merges = tgt_merges = learn_merges(config, [*src, *tgt])
+        src_merges = tgt_merges = learn_merges(config, [*src, *tgt], config.vocab_size)
     else:
-        src_merges, tgt_merges = learn_merges(config, src), learn_merges(config, tgt)
+        src_merges = learn_merges(config, src, config.src_vocab_size or config.vocab_size)
+        tgt_merges = learn_merges(config, tgt, config.vocab_size)
     return (
         BPETokenizer(src_merges, config.lowercase, src_treatment),
         BPETokenizer(tgt_merges, config.lowercase, tgt_treatment),

@@ -131,14 +131,15 @@ def learn_types(
     tgt_counts = _count(config.tgt_lang, tgt, config.lowercase)
     if config.joint_vocabulary:
         src_counts = tgt_counts = src_counts + tgt_counts
-    return _keep(src_counts, config), _keep(tgt_counts, config)
+    src_size = config.src_vocab_size or config.vocab_size
+    return _keep(src_counts, config, src_size), _keep(tgt_counts, config, config.vocab_size)
 
 
 def _count(lang: str, texts: Iterable[str], lowercase: bool) -> Counter[str]:
     return Counter(word for text in texts for word in split_words(lang, text, lowercase))
 
 
-def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
+def _keep(counts: Counter[str], config: DataConfig, size: int) -> list[str]:
     """Give the types to keep, the most frequent first, equals in alphabetical order."""
     kept = [word for word, count in counts.items() if count >= config.min_frequency]
     if not kept:
@@ -147,7 +148,7 @@ def _keep(counts: Counter[str], config: DataConfig) -> list[str]:
             "give more text or a smaller min_frequency"
         )
     kept.sort(key=lambda word: (-counts[word], word))
-    return kept[: config.vocab_size - FIRST_ID]
+    return kept[: size - FIRST_ID]
 
 
 def check_text(text: str) -> str:

@@ -5,10 +5,12 @@ the first epoch learns: a word, its translations, and the words it goes with. Th
 pointwise mutual information, whose strongest directions are the embeddings (as in Levy and Goldberg
 2014, with sentence pairs for windows). Cross-attention begins by looking for the source words whose
 vectors are most like the decoder's, and hands on what it finds. Where source, target and softmax
-have a table each, the decoder reads each word as what follows it.
+have a table each, the decoder reads each word as what follows it. A bias before the softmax begins
+as the logarithm of how often each word is said.
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -31,9 +33,10 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     """Give each type that occurs its vector, and let cross-attention look for like vectors.
 
     Args:
-        model: Untrained; its embeddings, softmax and cross-attentions are changed in place. Each
-            new vector has length 1, as a drawn embedding has on average; a type that does not
-            occur keeps what it was drawn (the softmax then has what the target's was drawn).
+        model: Untrained; its embeddings, softmax (with its bias, if it has one) and
+            cross-attentions are changed in place. Each new vector has length 1, as a drawn
+            embedding has on average; a type that does not occur keeps what it was drawn (the
+            softmax then has what the target's was drawn).
         examples: The training text.
 
     Raises:
@@ -64,6 +67,8 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
         follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
         read = follows.any(dim=1)
         tgt[read] = normalize(follows @ model.output.weight, dim=1)[read]
+    if model.output.bias is not None:
+        model.output.bias.copy_(frequencies([each.tgt for each in examples], len(tgt)).log())
     for module in model.modules():
         if isinstance(module, DecoderLayer):
             look_for_likeness(module.cross_attention)
@@ -101,10 +106,12 @@ def mutual_information(sets: Sequence[np.ndarray], types: int) -> tuple[Tensor, 
         times as often two occur together as by chance, 0 where that is not more often; and
         which types occur, (types,).
     """
-    together = np.zeros((types, types), dtype=np.float32)
-    for ids in sets:
-        together[ids[:, None], ids] += 1
-    table = torch.from_numpy(together)
+    together = torch.zeros(types * types)
+    for _, alike in groupby(sorted(sets, key=len), key=len):
+        ids = torch.from_numpy(np.stack(list(alike)))  # (sets of one size, size)
+        pairs = (ids[:, :, None] * types + ids[:, None, :]).flatten()
+        together.index_add_(0, pairs, torch.ones(1).expand(len(pairs)))
+    table = together.view(types, types)
     occurs = table.diagonal().clone()  # a type occurs with itself wherever it occurs
     by_chance = occurs[:, None] * occurs / len(sets)
     return table.div_(by_chance.clamp(min=1e-9)).clamp_(min=1).log_(), occurs > 0
@@ -128,6 +135,21 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     share = table / table.sum(dim=1, keepdim=True).clamp(min=1)
     by_chance = table.sum(dim=0) / table.sum()
     return share * (share / by_chance.clamp(min=1e-9)).clamp(min=1).log()
+
+
+def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
+    """Count how often each type is said, end marks included.
+
+    Args:
+        sentences: Ids without marks.
+        types: How many there are.
+
+    Returns:
+        (types,): the share of all that is said, which sums to 1; every type is counted once
+        more than it occurs, so that none has 0.
+    """
+    counts = np.bincount(np.concatenate([[*ids, EOS_ID] for ids in sentences]), minlength=types)
+    return torch.from_numpy((counts + 1) / (counts + 1).sum())
 
 
 def strongest_directions(table: Tensor, width: int) -> Tensor:
