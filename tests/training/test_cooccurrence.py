@@ -21,6 +21,7 @@ from transformer.support.errors import UserError
 from transformer.trained.folder import read_model
 from transformer.training import cooccurrence
 from transformer.training.cooccurrence import (
+    SPAN,
     begin_with_cooccurrence,
     frequencies,
     look_for_likeness,
@@ -47,16 +48,33 @@ def network(
 
 
 def test_mutual_information_by_hand() -> None:
-    # Four pairs. 0 and 1 occur twice, together both times: twice as often as by chance (1 of 4).
-    # 2 is in all of them, so it tells nothing of the others. 3 is nowhere.
-    sets = [np.array(each) for each in ([0, 1, 2], [0, 1, 2], [2, 4], [2])]
-    table, seen = mutual_information(sets, 5)
-    assert seen.tolist() == [True, True, True, False, True]
-    assert table[0, 1].item() == pytest.approx(math.log(2))
-    assert table[4, 4].item() == pytest.approx(math.log(4))
-    assert table[2].abs().max() == 0
-    assert table[0, 4] == table[3].abs().max() == 0
+    # Source types 0 to 3, then target types 4 to 7. 0 stands opposite 4 and 1 opposite 5, always:
+    # each of the four occurs twice among eight, so each pair twice as often as by chance.
+    table, seen = mutual_information([Example([0], [0]), Example([1], [1])], 4, 8)
+    assert seen.tolist() == [True, True, False, False] * 2
+    for one, other in ((0, 4), (1, 5), (0, 0), (5, 5)):
+        assert table[one, other].item() == pytest.approx(math.log(2))
+    assert table[0, 5] == table[2].abs().max() == 0
     assert torch.equal(table, table.T)
+
+
+def test_what_stands_further_apart_counts_less() -> None:
+    # The shorter sentence is stretched: 0 and 1 stand at 1/2 and 3/2, and 3 of the target at 1.
+    examples = [Example([0, 1], [0]), Example([2, 2, 2], [1, 2])]
+    counts = np.zeros((6, 6))
+    for ids, places in (
+        ([0, 1, 3], [0.5, 1.5, 1.0]),
+        ([2, 2, 2, 4, 5], [0.5, 1.5, 2.5, 0.75, 2.25]),
+    ):
+        for one, here in zip(ids, places, strict=True):
+            for other, there in zip(ids, places, strict=True):
+                counts[one, other] += math.exp(-abs(here - there) / SPAN)
+    occurs = counts.sum(axis=1)
+    chance = np.outer(occurs, occurs) / occurs.sum()
+    table, _ = mutual_information(examples, 3, 6)
+    expected = np.log(np.maximum(counts / chance, 1))
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-4, atol=1e-6)
+    assert table[0, 3] > table[0, 1] > 0
 
 
 def test_rows_have_the_tables_inner_products() -> None:

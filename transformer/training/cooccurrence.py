@@ -1,12 +1,13 @@
-"""Weights to begin with, from counts of which types occur in the same sentence pairs.
+"""Weights to begin with, from counts of which types stand near each other in sentence pairs.
 
 Not in the paper, which draws all weights at random. Counting takes seconds and knows much of what
 the first epoch learns: a word, its translations, and the words it goes with. The counts become
 pointwise mutual information, whose strongest directions are the embeddings (as in Levy and Goldberg
-2014, with sentence pairs for windows). Cross-attention begins by looking for the source words whose
-vectors are most like the decoder's, and hands on what it finds. Where source, target and softmax
-have a table each, the decoder reads each word as what follows it. A bias before the softmax begins
-as the logarithm of how often each word is said.
+2014, but with windows that reach into both sentences of a pair and fade with the distance).
+Cross-attention begins by looking for the source words whose vectors are most like the decoder's,
+and hands on what it finds. Where source, target and softmax have a table each, the decoder reads
+each word as what follows it. A bias before the softmax begins as the logarithm of how often each
+word is said.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 MOST_TYPES = 12_000  # on both sides: a table of 576 MB
+SPAN = 3.0  # tokens: two at this distance count 1 / e of what they count side by side
 EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
 
 
@@ -56,8 +58,7 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
             f"cooccurrence_start finds one direction for each of {types:,} types at the most, and "
             f"an embedding has {width:,} numbers: give a smaller d_model, or leave it out"
         )
-    pairs = [np.unique([*each.src, *(first + token for token in each.tgt)]) for each in examples]
-    information, seen = mutual_information(pairs, types)
+    information, seen = mutual_information(examples, first, types)
     vectors = strongest_directions(information, width)
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
@@ -94,27 +95,40 @@ def look_for_likeness(attention: MultiHeadAttention) -> None:
     attention.output_projection.weight.copy_(attention.value_projection.weight.T)
 
 
-def mutual_information(sets: Sequence[np.ndarray], types: int) -> tuple[Tensor, Tensor]:
-    """Count in how many sets each type occurs, and each pair of types.
+def mutual_information(
+    examples: Sequence[Example], first: int, types: int
+) -> tuple[Tensor, Tensor]:
+    """Count how much more often two types stand near each other than by chance.
+
+    The two sentences of a pair are laid side by side, the shorter one stretched. Two tokens, of one
+    sentence or of both, count exp(-distance / `SPAN`).
 
     Args:
-        sets: Types, each at most once; one set for each sentence pair.
+        examples: The sentence pairs.
+        first: Number of the target's type 0 among all types.
         types: How many there are.
 
     Returns:
         Positive pointwise mutual information in nats, (types, types): the logarithm of how many
-        times as often two occur together as by chance, 0 where that is not more often; and
+        times as often two stand together as by chance, 0 where that is not more often; and
         which types occur, (types,).
     """
     together = torch.zeros(types * types)
-    for _, alike in groupby(sorted(sets, key=len), key=len):
-        ids = torch.from_numpy(np.stack(list(alike)))  # (sets of one size, size)
-        pairs = (ids[:, :, None] * types + ids[:, None, :]).flatten()
-        together.index_add_(0, pairs, torch.ones(1).expand(len(pairs)))
+    for (src, tgt), alike in groupby(sorted(examples, key=_lengths), key=_lengths):
+        ids = torch.tensor([[*each.src, *(first + token for token in each.tgt)] for each in alike])
+        middles = [(torch.arange(length) + 0.5) / length for length in (src, tgt)]
+        places = torch.cat(middles) * max(src, tgt)
+        near = (-(places[:, None] - places).abs() / SPAN).exp()
+        pairs = ids[:, :, None] * types + ids[:, None, :]
+        together.index_add_(0, pairs.flatten(), near.expand_as(pairs).flatten())
     table = together.view(types, types)
-    occurs = table.diagonal().clone()  # a type occurs with itself wherever it occurs
-    by_chance = occurs[:, None] * occurs / len(sets)
+    occurs = table.sum(dim=1)
+    by_chance = occurs[:, None] * occurs / occurs.sum()
     return table.div_(by_chance.clamp(min=1e-9)).clamp_(min=1).log_(), occurs > 0
+
+
+def _lengths(example: Example) -> tuple[int, int]:
+    return len(example.src), len(example.tgt)
 
 
 def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
