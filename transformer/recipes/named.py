@@ -50,23 +50,30 @@ _CAPTIONS_FAST = Recipe(
         src_lang="de",
         tgt_lang="en",
         vocab_size=2500,
+        src_vocab_size=5000,
         joint_vocabulary=False,
         lowercase=True,
     ),
     model=dataclasses.replace(
-        _CAPTION_MODEL, num_layers=2, dropout=0.1, tie_source_target=False, tie_softmax=False
+        _CAPTION_MODEL,
+        num_heads=2,
+        num_layers=2,
+        dropout=0.05,
+        tie_source_target=False,
+        tie_softmax=False,
+        output_bias=True,
     ),
     training=TrainingConfig(
-        steps=1200,
+        steps=750,
         batch_tokens=2048,
         optimizer=Optimizer.MUON,
-        muon_rate_factor=0.5,
+        muon_rate_factor=1.15,
         decay=Decay.LINEAR,
         warmup_steps=100,
-        learning_rate_factor=1.47,  # 0.013 at the peak
+        learning_rate_factor=1.03,  # 0.009 at the peak
         cooccurrence_start=True,
         bf16=True,
-        validate_every=1200,
+        validate_every=750,
         average_last=1,
     ),
 )
