@@ -161,6 +161,14 @@ def standing(runs: Sequence[Run]) -> tuple[float, float, float, bool]:
     return mean(run["seconds"] for run in runs), mean(scores), chance, chance < LEVEL
 
 
+def machine_of(record: dict[str, Any]) -> str:
+    """Say what a record was made on: the processor, its threads or processes, the precision."""
+    on = record["hardware"]
+    if record["processes"] > 1:  # torchrun gives each of them one thread
+        on = f"{on.partition(', ')[0]}, {record['processes']} processes"
+    return f"{on}, {'bfloat16' if record['recipe']['training']['bf16'] else 'float32'}"
+
+
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
     lines = [
@@ -170,10 +178,6 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record["runs"])
         each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
-        on = record["hardware"]
-        if record["processes"] > 1:  # torchrun gives each of them one thread
-            on = f"{on.partition(', ')[0]}, {record['processes']} processes"
-        short = record["recipe"]["training"]["bf16"]
         row = (
             str(number),
             record["date"],
@@ -182,7 +186,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
             each,
             f"{score:.2f}",
             f"{chance:.3f}",
-            f"{on}, {'bfloat16' if short else 'float32'}",
+            machine_of(record),
         )
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
