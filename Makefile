@@ -73,7 +73,7 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lessons: $(STAMP)
-	$(BIN)/python -m pytest $(NBVAL) -n 2 --dist loadfile $(LESSONS)
+	$(BIN)/python -m pytest $(NBVAL) -n 2 $(LESSONS)
 
 notebooks: $(STAMP)
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(LESSONS)
