@@ -205,8 +205,6 @@ class DataConfig:
         src_vocab_size: Of the source's own vocabulary; None means `vocab_size`.
         min_frequency: Fewest times a type must be seen in training to have an id.
         lowercase: Whether text is lower-cased first.
-        src_bpe_dropout, tgt_bpe_dropout: Probability that a merge is left out where a training
-            word is cut into pieces, anew in each epoch (see `data.bpe_dropout`); 0: none is.
         max_train_tokens: Longer training sentences (in tokens, either side) are left out.
     """
 
@@ -219,8 +217,6 @@ class DataConfig:
     src_vocab_size: int | None = None
     min_frequency: int = 2
     lowercase: bool = False
-    src_bpe_dropout: float = 0.0
-    tgt_bpe_dropout: float = 0.0
     max_train_tokens: int = 100
 
     def __post_init__(self) -> None:

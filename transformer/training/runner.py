@@ -9,7 +9,6 @@ import torch
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.bpe_dropout import DrawnBatches
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
@@ -205,8 +204,6 @@ def _data(
     )
     longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
     held_out_examples = encode_pairs(*sides, held_out, longest)
-    if data.src_bpe_dropout or data.tgt_bpe_dropout:
-        batches = DrawnBatches(*sides, text, data, batches)
     return description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens)
 
 
