@@ -70,7 +70,7 @@ def record_steps(model: str, file: Path) -> dict[str, Any]:
     origin = provenance(torch.device("cpu"))
     with torch.inference_mode():
         network = translator.model
-        changes = [*copying(network), *products(network)]
+        changes = [*copying(network), *products(network), greedy(network, src)]
         changes += [*halves(network, src), *whole(network, src)]
         found = [measure(change) for change in changes]
     sizes = {"sentences": len(src), "length": LENGTH, "rounds": ROUNDS}
@@ -123,7 +123,13 @@ def products(model: Transformer) -> Iterator[Change]:
         lambda: model.output(hidden),
         lambda: fast.softmax(hidden),
     )
-    log_probs = model.output(hidden).log_softmax(dim=-1)
+    log_probs = model.output(hidden).log_softmax(dim=-1)  # which a second softmax leaves as it is
+    yield Change(
+        "softmax in place",
+        "log probabilities are written over the logits, not beside them",
+        lambda: log_probs.log_softmax(dim=-1),
+        lambda: torch.log_softmax(log_probs, dim=-1, out=log_probs),
+    )
     yield Change(
         "maxima of groups first",
         "the best types are looked for in the groups with the best maxima, not among all types",
@@ -184,6 +190,18 @@ def whole(model: Transformer, src: torch.Tensor) -> Iterator[Change]:
     ):
         what = f"all changes: a search of {sum(map(len, batches))} sentences"
         yield Change(name, what, *searches(search, *batches), calls=1)
+
+
+def greedy(model: Transformer, src: torch.Tensor) -> Change:
+    """Give the change in how a greedy search keeps its books."""
+    fast = FastTransformer(model)
+    return Change(
+        "greedy, not a beam of one",
+        f"a search of its own, with one prefix and no list of finished ones: {len(src)} sentences",
+        lambda: beam_search(fast, src, beam_size=1),
+        lambda: greedy_search(fast, src),
+        calls=1,
+    )
 
 
 def halves(model: Transformer, src: torch.Tensor) -> Iterator[Change]:

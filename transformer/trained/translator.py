@@ -10,7 +10,7 @@ import torch
 from transformer.attention import AttentionMaps
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import EncoderDecoder, Hypothesis, beam_search
+from transformer.decoding import EncoderDecoder, Hypothesis, beam_search, greedy_search
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.support.machine import is_out_of_memory
@@ -174,9 +174,10 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
         try:
-            return beam_search(
-                self._searched(), src, beam_size=beam_size, alpha=alpha, max_len=max_len
-            )
+            model = self._searched()
+            if beam_size == 1:  # the same as a beam of one, with less to keep in order
+                return [[found] for found in greedy_search(model, src, max_len=max_len)]
+            return beam_search(model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
