@@ -188,7 +188,7 @@ def whole(model: Transformer, src: torch.Tensor) -> Iterator[Change]:
         ("beams, together", beam_search, [src]),
         ("beams, one by one", beam_search, one_by_one),
     ):
-        what = f"all changes: a search of {sum(map(len, batches))} sentences"
+        what = f"all changes to the model: a search of {sum(map(len, batches))} sentences"
         yield Change(name, what, *searches(search, *batches), calls=1)
 
 
