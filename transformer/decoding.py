@@ -133,32 +133,42 @@ def _length_limits(src: Tensor, extra_length: int, max_len: int | None) -> list[
     return (limits if max_len is None else limits.clamp(max=max_len)).tolist()
 
 
-def best_tokens(log_probs: Tensor, number: int) -> tuple[Tensor, Tensor]:
-    """Find the most probable tokens, the first of equals first if it is one.
+def best_tokens(
+    log_probs: Tensor, number: int, scores: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Find the best ways to go on from each sentence's prefixes, the first of equals if it is one.
 
     The best lie in the groups of types that have the best maxima: it is much cheaper to find
     maxima than to sort.
 
     Args:
-        log_probs: (batch, vocab_size)
+        log_probs: Of each prefix's next token, (sentences, prefixes, vocab_size).
         number: How many; all of them, if there are fewer.
+        scores: What is added for each prefix, (sentences, prefixes); None means 0.
 
     Returns:
-        Their log probabilities, the best first, and their ids: (batch, number) each.
+        Their scores, the best first, and where each stands among prefixes * vocab_size: at
+        prefix * vocab_size + id. (sentences, number) each.
     """
-    vocab_size = log_probs.shape[1]
+    sentences, prefixes, vocab_size = log_probs.shape
+    if scores is None:
+        scores = log_probs.new_zeros(sentences, prefixes)
     groups, rest = divmod(vocab_size, GROUP)
-    if groups <= number or len(log_probs) <= FEW:
-        return _largest(log_probs, min(number, vocab_size))
-    maxima = log_probs[:, : vocab_size - rest].unflatten(1, (groups, GROUP)).amax(dim=2)
-    first = _largest(maxima, number)[1] * GROUP  # of each of the best groups, (batch, number)
+    if groups <= number or sentences * prefixes <= FEW:
+        totals = (scores[:, :, None] + log_probs).flatten(start_dim=1)
+        return _largest(totals, min(number, totals.shape[1]))
+    maxima = log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, GROUP)).amax(dim=3)
+    best_groups = _largest((scores[:, :, None] + maxima).flatten(start_dim=1), number)[1]
+    first = best_groups // groups * vocab_size + best_groups % groups * GROUP  # (sentences, number)
     offsets = torch.arange(GROUP, device=log_probs.device)
-    ids = (first[:, :, None] + offsets).flatten(start_dim=1)
+    places = (first[:, :, None] + offsets).flatten(start_dim=1)
     if rest:
-        others = offsets[:rest] + (vocab_size - rest)
-        ids = torch.cat((ids, others.expand(len(ids), -1)), dim=1)
-    best, places = _largest(log_probs.gather(1, ids), number)
-    return best, ids.gather(1, places)
+        ends = torch.arange(1, prefixes + 1, device=log_probs.device) * vocab_size
+        others = (ends[:, None] - 1 - offsets[:rest]).flatten()
+        places = torch.cat((places, others.expand(sentences, -1)), dim=1)
+    totals = log_probs.flatten(start_dim=1).gather(1, places)
+    best, found = _largest(totals + scores.gather(1, places // vocab_size), number)
+    return best, places.gather(1, found)
 
 
 def _largest(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
@@ -200,9 +210,8 @@ def greedy_search(
     found: dict[int, bool] = {}  # whether it ends in eos, by sentence
     sentence = list(range(len(src)))  # which sentence each row of the batch is
     while sentence:
-        best, token = best_tokens(
-            decoder.next_log_probs([prefixes[index] for index in sentence]), 1
-        )
+        log_probs = decoder.next_log_probs([prefixes[index] for index in sentence])
+        best, token = best_tokens(log_probs[:, None], 1)
         for index, log_prob, new in zip(
             sentence, best[:, 0].tolist(), token[:, 0].tolist(), strict=True
         ):
@@ -280,7 +289,9 @@ class _Beam:
             elif rank < self.size and score != -torch.inf:
                 ids = self.prefixes[origin][1:]
                 self.found.append(Hypothesis(ids, score / penalty, finished=True))
-        living = _in_place(living[: self.size])
+            if rank + 1 >= self.size == len(living):
+                break
+        living = _in_place(living)
         self.scores = [score for score, _, _ in living]
         self.prefixes = [[*self.prefixes[origin], token] for _, origin, token in living]
         if len(self.found) >= self.size or max(self.scores) == -torch.inf:
@@ -361,7 +372,9 @@ def beam_search(
     while beams:
         log_probs = decoder.next_log_probs([prefix for beam in beams for prefix in beam.prefixes])
         scores = torch.tensor([beam.scores for beam in beams], device=src.device)
-        found = _best_continuations(scores, log_probs, 2 * beam_size)
+        best, places = best_tokens(log_probs.unflatten(0, (-1, beam_size)), 2 * beam_size, scores)
+        vocab_size = log_probs.shape[1]
+        found = best, places // vocab_size, places % vocab_size
         rows = []
         for place, (beam, *lists) in enumerate(
             zip(beams, *(each.tolist() for each in found), strict=True)
@@ -375,24 +388,3 @@ def beam_search(
             decoder.select([row for i in kept for row in rows[i]])
             beams = [beams[i] for i in kept]
     return [beam.best() for beam in everyone]
-
-
-def _best_continuations(
-    scores: Tensor, log_probs: Tensor, number: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Take each sentence's best prefixes that are a token longer.
-
-    Args:
-        scores: Sums of log probabilities, (sentences, beam_size).
-        log_probs: Of each prefix's next token, (sentences * beam_size, vocab_size).
-        number: How many.
-
-    Returns:
-        Their scores, the best first; the prefix that each continues, 0 to beam_size - 1; and its
-        new token: (sentences, number) each.
-    """
-    best, tokens = best_tokens(log_probs, number)  # of each prefix
-    totals = (scores.flatten()[:, None] + best).view(len(scores), -1)
-    found, places = totals.topk(number)  # of beam_size * number
-    tokens = tokens.view(len(scores), -1).gather(1, places)
-    return found, places // best.shape[1], tokens

@@ -134,7 +134,7 @@ def products(model: Transformer) -> Iterator[Change]:
         "maxima of groups first",
         "the best types are looked for in the groups with the best maxima, not among all types",
         lambda: log_probs.topk(2 * BEAM_SIZE),
-        lambda: best_tokens(log_probs, 2 * BEAM_SIZE),
+        lambda: best_tokens(log_probs[:, None], 2 * BEAM_SIZE),
     )
 
 
