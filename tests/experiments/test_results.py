@@ -121,15 +121,19 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bf16", "seeds", "precision"),
+    ("bf16", "told"),
     [
-        ([False, True, False], "1, 2, 3", "bfloat16 (2); float32 (1, 3)"),
-        ([True, False, False, False], "2, 3, 4", "float32"),
-        ([True, False, True, False, True, True], "1, 3, 5, 6", "bfloat16"),
+        ([False, True, False], [["1, 2, 3", "bfloat16 (2); float32 (1, 3)"]]),
+        ([True, False, False, False], [["2, 3, 4", "float32"]]),
+        ([True, False, True, False, True, True], [["1, 3, 5, 6", "bfloat16"]]),
+        (
+            [False, True, True, False, True, False],
+            [["1, 4, 6", "float32"], ["2, 3, 5", "bfloat16"]],
+        ),
     ],
 )
 def test_a_mean_is_of_one_precision_where_three_runs_have_it(
-    bf16: list[bool], seeds: str, precision: str, folder: Path
+    bf16: list[bool], told: list[list[str]], folder: Path
 ) -> None:
     (folder / "seeds").mkdir()
     for seed, rounded in enumerate(bf16, start=1):
@@ -138,9 +142,10 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
         record["recipe"]["training"]["bf16"] = rounded
         name = "a" if seed == 1 else f"seeds/a-{seed}"
         (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    _, _, row = results.seeds_table().splitlines()
-    assert row.split(" | ")[2:4] == [seeds, precision]
-    assert seeds == ", ".join(str(run["training"]["seed"]) for run in results.load_seeds("a"))
+    _, _, *rows = results.seeds_table().splitlines()
+    assert [row.split(" | ")[2:4] for row in rows] == told
+    groups = [[run["training"]["seed"] for run in group] for group in results.load_seeds("a")]
+    assert [seeds for seeds, _ in told] == [", ".join(map(str, each)) for each in groups]
     runs = results.load_runs("a")
     assert [len(runs.get(name, [])) for name in ("bfloat16", "float32")] == [
         bf16.count(True),
@@ -181,7 +186,7 @@ def test_load_result(folder: Path) -> None:
 
 def test_seeds_of_an_unknown_recipe_are_refused(folder: Path) -> None:
     (folder / "demo.json").write_text(json.dumps(sample()), encoding="utf-8")
-    assert results.load_seeds("demo") == [sample()]
+    assert results.load_seeds("demo") == [[sample()]]
     with pytest.raises(UserError, match="unknown recorded run 'dmo': did you mean 'demo'"):
         results.load_seeds("dmo")
 

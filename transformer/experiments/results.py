@@ -19,7 +19,7 @@ from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
 Row = dict[str, str]  # what stands in a row's cells, by the name of the field
-FEWEST_SEEDS = 3  # of a mean, where runs can be chosen
+FEWEST_SEEDS = 3  # of a mean in one precision
 
 # The columns of each table: a field's name, and its heading.
 COLUMNS = {
@@ -134,31 +134,29 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     return _by_precision(sorted(map(read_json, (known[recipe], *others)), key=_seed))
 
 
-def load_seeds(recipe: str) -> list[dict[str, Any]]:
-    """Read the runs of a recipe of which a mean is told.
+def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
+    """Read the runs of a recipe in groups of which a mean is told.
 
-    Where three runs or more had one precision, these alone; else all.
+    A group for each precision that three runs or more had; where none had, one of all runs.
 
     Args:
         recipe: Its name.
 
     Returns:
-        One record a run, by seed; a single one for most recipes.
+        For each group one record a run, by seed; a single one for most recipes.
 
     Raises:
         UserError: there is no such run; the nearest name is given.
     """
     runs = load_runs(recipe).values()
-    largest = max(runs, key=len)
-    if len(largest) >= FEWEST_SEEDS:
-        return largest
-    return sorted((run for each in runs for run in each), key=_seed)
+    enough = [each for each in runs if len(each) >= FEWEST_SEEDS]
+    return enough or [sorted((run for each in runs for run in each), key=_seed)]
 
 
 def seeds_table() -> str:
-    """Give a row of a Markdown table for each recipe that was run with several seeds.
+    """Give rows of a Markdown table for the recipes that were run with several seeds.
 
-    The runs are those of `load_seeds`; a row of two precisions names both. The interval is of the
+    A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
     mean, by Student's t; the range is from lowest to highest.
 
     Raises:
@@ -168,7 +166,8 @@ def seeds_table() -> str:
     names = [
         path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
     ]
-    rows = [_seeds(records) for name in names if len(records := load_seeds(name)) > 1]
+    groups = [group for name in names for group in load_seeds(name)]
+    rows = [_seeds(group) for group in groups if len(group) > 1]
     if not rows:
         return "No recipe is recorded with several seeds yet."
     return _markdown(SEED_COLUMNS, rows)
