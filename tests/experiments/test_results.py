@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.helpers import ROOT
 from transformer.config import Recipe
+from transformer.evaluation.significance import difference_interval, mean_interval, verdict
 from transformer.experiments import results
 from transformer.experiments.results import COLUMNS, SYSTEM_COLUMNS
 from transformer.recipes.earlier_systems import SYSTEMS
@@ -223,6 +225,24 @@ def test_readme_says_of_multi30k_what_is_recorded() -> None:
     assert ways["training"] == run["training"]
     assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
     assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
+
+
+def test_the_page_of_records_tells_the_whole_recipe_as_recorded() -> None:
+    page = " ".join((ROOT / "docs/records.md").read_text(encoding="utf-8").split())
+    runs = results.load_runs("multi30k-de-en")
+    timed = [run for run in runs["bfloat16"] if run["training"]["seed"] >= 6]
+    for run in timed:
+        seed, minutes = run["training"]["seed"], run["training"]["minutes"]
+        assert f"| {seed} | {minutes:.1f} | {run['figures']['bleu']['score']:.2f} |" in page
+    groups = (timed, runs["bfloat16"], runs["float32"])
+    scores = [[run["figures"]["bleu"]["score"] for run in group] for group in groups]
+    for found in scores:
+        low, high = mean_interval(found)
+        assert f"{statistics.mean(found):.2f} ({low:.2f} to {high:.2f})" in page
+    _, short, full = scores
+    between = difference_interval(full, short)
+    assert verdict(between, worth=1) == "not shown"
+    assert f"({between.low:+.1f} to {between.high:+.1f})".replace("-", "−") in page
 
 
 def test_every_recorded_run_can_be_traced() -> None:

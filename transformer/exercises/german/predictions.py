@@ -15,7 +15,7 @@ three_tables = Number(
 beyond_chance = Number(
     "beyond_chance",
     "Six ingredients are taken back, one at a time. In how many of the six runs does the score "
-    "change by more than 2.2 points, the most that chance may do to two single runs?",
+    "change by more than 2.1 points, the most that chance may do to two single runs?",
     low=0,
     high=6,
     near=0.5,
