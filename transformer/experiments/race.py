@@ -155,6 +155,7 @@ def record_races(
         if record["target"] != TARGET:
             raise UserError(f"{file} has the target {record['target']}: remove it, or move it")
     done = {(run["change"], run["seed"]) for run in record["runs"]}
+    origin = provenance(torch.device("cpu"))  # before the record is a change in the clone
     for seed in seeds:
         for change, settings in tried.items():
             if (change, seed) in done:
@@ -169,7 +170,6 @@ def record_races(
                 "steps": finish.steps,
                 "loss": round(finish.loss, 4),
             }
-            origin = provenance(torch.device("cpu"))
             record["runs"].append(about | found | {"origin": origin})
             write_json(file, record)
 
