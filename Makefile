@@ -80,11 +80,11 @@ notebooks: $(STAMP)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id $(LESSONS)
 
 figures: $(STAMP)
-	$(BIN)/python -m transformer record figures
+	$(BIN)/python -m experiments figures
 
 # Peers of the extra [foreign] are measured where they are installed.
 bench: $(STAMP)
-	$(BIN)/python -m transformer record bench $(ARGS)
+	$(BIN)/python -m experiments bench $(ARGS)
 
 gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'

@@ -179,7 +179,7 @@ def explained_pictures(cells: list[Cell]) -> Iterator[Finding]:
             remedy = f"begin the markdown cell below it with {SEE!r} and a sentence"
             yield index, "a picture without explanation", remedy
         if has_picture(cell) and any(text.startswith("<") for text in output_texts(cell)):
-            remedy = "call `renderer.enable()` of transformer.charts where plotting begins"
+            remedy = "call `renderer.enable()` of lessonkit.charts where plotting begins"
             yield index, "a picture without a line of text", remedy
         metadata = [o["metadata"] for o in cell["outputs"] if "image/png" in o.get("data", {})]
         if not all(each.get("image/png", {}).get("alt") for each in metadata):

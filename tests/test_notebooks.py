@@ -13,8 +13,8 @@ import nbclient
 import nbformat
 import pytest
 
+from lessonkit.charts import renderer
 from tests.notebook_lint import NOTEBOOKS, canary_cell, lint
-from transformer.charts import renderer
 
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
 DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
@@ -216,8 +216,8 @@ def test_nbval_notices_a_changed_output(tmp_path: Path) -> None:
 def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
     """A value of an interactive chart, and the title of a figure."""
     sources = [
-        "from transformer.charts import renderer\nrenderer.enable()",
-        "from transformer.charts.explorers.schedule import schedule_explorer\nschedule_explorer()",
+        "from lessonkit.charts import renderer\nrenderer.enable()",
+        "from lessonkit.charts.explorers.schedule import schedule_explorer\nschedule_explorer()",
         "from matplotlib import pyplot as plt\n_ = plt.figure().add_subplot(title='A')",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lessonkit import records as results
 from tests.helpers import ROOT
-from transformer.experiments import results
 
 pytestmark = pytest.mark.slow
 
@@ -57,8 +57,8 @@ def test_the_data_travels_inside(name: str, site: Path) -> None:
 
 def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
     code = (
-        "from transformer.experiments.results import load_result, origin, table\n"
-        "from transformer.analysis.text_figures import recorded\n"
+        "from lessonkit.records import load_result, origin, table\n"
+        "from lessonkit.analysis.text_figures import recorded\n"
         "recorded()\n"
         "print(origin(load_result('demo')))\n"
         "print(table())"

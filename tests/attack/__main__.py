@@ -121,9 +121,8 @@ def prepare() -> None:
     import torch
     import torch._dynamo  # or else each fork imports it, when it makes its optimizer
 
-    import transformer.charts.export
     import transformer.evaluation.evaluate
-    import transformer.trained.translator
+    import transformer.models.translator
     import transformer.training.runner
 
     torch.set_num_threads(1)

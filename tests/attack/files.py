@@ -167,7 +167,7 @@ HEADERS: dict[str, Callable[[bytes, bytes, random.Random], bytes]] = {
 
 def rewrite(path: Path, change: Callable[[Any, Any, str], Any], chance: random.Random) -> None:
     """Change a file's tensors, or what it says of them, and write it as the course does."""
-    from transformer.trained.checkpoint import load_tensors, save_tensors
+    from transformer.models.checkpoint import load_tensors, save_tensors
 
     tensors, about = load_tensors(path)
     names = [name for name in sorted(tensors) if not name.startswith("random")]

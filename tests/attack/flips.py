@@ -66,7 +66,7 @@ def shipped(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
 
 def embedded(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
     """Read the embedded corpus of which one bit is another."""
-    from transformer.data.embedded import reader
+    from transformer.data import embedded as reader
 
     corpus = Path(shutil.copytree(reader.corpus_folder(), folder / "corpus"))
     found_names = ["sentences.tsv.gz", "sentences.tsv.gz.sha256"]

@@ -114,7 +114,7 @@ def make_scene(folder: Path) -> Scene:
 
 def embedded_text(folder: Path) -> str:
     """Give a digest of the embedded corpus; its own folder is where `reader` says."""
-    from transformer.data.embedded import reader
+    from transformer.data import embedded as reader
 
     read = [reader.pairs(split, "en", "fr") for split in ("train", "validation", "test")]
     text = [(each.src, each.tgt, each.alignments) for each in read]

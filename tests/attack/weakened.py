@@ -66,8 +66,8 @@ def _streams_not_checked() -> Iterator[None]:
 
 # What is taken away, by the kind of attack that has to notice.
 SUM, MANIFEST = (
-    "transformer.trained.checkpoint._sum_of",
-    "transformer.trained.folder.check_manifest",
+    "transformer.models.checkpoint._sum_of",
+    "transformer.models.folder.check_manifest",
 )
 WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]]] = {
     "kill chains": lambda: [patch("torch.optim.Adam.load_state_dict", _nothing)],
@@ -79,31 +79,29 @@ WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]
     "a bit flipped in a shipped model": lambda: [
         patch(SUM, lambda *_: _AnySum()),
         patch(MANIFEST, _nothing),
-        patch("transformer.trained.shipped.check_card", _nothing),
+        patch("transformer.models.shipped.check_card", _nothing),
     ],
     "a bit flipped in the embedded corpus": lambda: [
-        patch("transformer.data.embedded.reader.sum_line", lambda _: ANY),
-        patch("transformer.data.embedded.reader.gzip.decompress", _inflate),
+        patch("transformer.data.embedded.sum_line", lambda _: ANY),
+        patch("transformer.data.embedded.gzip.decompress", _inflate),
     ],
     "a bit flipped in an IWSLT archive": lambda: [patch("transformer.data.iwslt.BLOCK", 0)],
     "a hostile server": lambda: [
         patch("transformer.data.fetch._Bounded.write", lambda self, part: self.stream.write(part))
     ],
     "truncated and foreign files": lambda: [
-        patch("transformer.trained.checkpoint.SafetensorError", KeyError)
+        patch("transformer.models.checkpoint.SafetensorError", KeyError)
     ],
     "malformed safetensors": lambda: [
-        patch("transformer.trained.checkpoint.misfit", lambda *_, **__: ""),
-        patch("transformer.trained.state.misfit", lambda *_, **__: ""),
+        patch("transformer.models.checkpoint.misfit", lambda *_, **__: ""),
+        patch("transformer.models.state.misfit", lambda *_, **__: ""),
     ],
     "malformed JSON": lambda: [
         patch("transformer.support.files.from_json", json.loads),
-        patch("transformer.trained.log.from_json", json.loads),
-        patch("transformer.trained.log._is_report", lambda _: True),
+        patch("transformer.models.log.from_json", json.loads),
+        patch("transformer.models.log._is_report", lambda _: True),
     ],
-    "full disk": lambda: [
-        patch("transformer.trained.checkpoint.write_atomically", _write_in_place)
-    ],
+    "full disk": lambda: [patch("transformer.models.checkpoint.write_atomically", _write_in_place)],
     "two runs in one folder": lambda: [patch("transformer.support.lock._is_free", lambda _: True)],
     "odd values on the command line": lambda: [patch("transformer.config.settle_types", _nothing)],
     "odd text": lambda: [patch("transformer.cli.commands.read_lines", _lines)],

@@ -22,8 +22,8 @@ import torch
 
 from tests.helpers import TINY
 from transformer.__main__ import main
-from transformer.trained.checkpoint import load_tensors
-from transformer.trained.folder import read_recipe, write_recipe
+from transformer.models.checkpoint import load_tensors
+from transformer.models.folder import read_recipe, write_recipe
 from transformer.training import runner
 from transformer.training.interrupt import NOTED
 
@@ -201,7 +201,7 @@ def test_a_model_folder_with_a_part_of_another(
 def test_a_record_of_a_run_that_left_no_trace(
     name: str, model: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    from transformer.trained.translator import Translator
+    from transformer.models.translator import Translator
 
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work was begun")
@@ -263,7 +263,7 @@ def test_a_runs_state_given_as_weights(model: Path, capsys: Capture, monkeypatch
 def test_one_line_in_is_one_line_out(
     tiny_folder: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    from transformer.trained.translator import Translator
+    from transformer.models.translator import Translator
 
     def chatty(self: Translator, texts: list[str], *_: object, **__: object) -> list[str]:
         return [f"{text}\nand\r\nmore" for text in texts]

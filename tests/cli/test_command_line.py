@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 import torch
 
+from experiments.commands.record import WHATS
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.cli.commands import read_lines
-from transformer.cli.record import WHATS
 from transformer.data import corpora
 from transformer.data.parallel import tidy
+from transformer.models.checkpoint import save_tensors, weights
+from transformer.models.folder import read_description
+from transformer.models.manifest import replace_listed
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.trained.checkpoint import save_tensors, weights
-from transformer.trained.folder import read_description
-from transformer.trained.manifest import replace_listed
-from transformer.trained.translator import Translator
 
 Run = Callable[..., tuple[int, str, str]]
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
@@ -87,7 +87,7 @@ def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: lis
         [],
         *(["corpora"], ["train"], ["translate"], ["evaluate"], ["record"], ["ship"]),
         *(["diagnose"], ["export"]),
-        *(["record", what.name] for what in WHATS),
+        *([what.name] for what in WHATS),
     ],
     ids=" ".join,
 )

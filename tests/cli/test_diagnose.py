@@ -9,9 +9,9 @@ import pytest
 from transformer.cli.parser import main
 
 CODE = """
-from transformer.diagnostics import Pipeline
-from transformer.diagnostics.folder import corpus_bleu
-from transformer.diagnostics.museum.sound import sound, sound_model
+from attention_laws import Pipeline
+from lessonkit.subjects import corpus_bleu
+from lessonkit.museum.sound import sound, sound_model
 from torch import nn
 print("imported")
 

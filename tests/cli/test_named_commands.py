@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.record import WHATS
 from tests.helpers import ROOT
-from transformer.cli.record import WHATS
 
 COMMANDS = {"corpora", "train", "translate", "evaluate", "export", "record", "ship", "diagnose"}
 PAGES = (

@@ -15,7 +15,7 @@ from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.cli.process import request_to_end_as_interrupt
 from transformer.data import corpora
-from transformer.trained.folder import RunFolder
+from transformer.models.folder import RunFolder
 from transformer.training.interrupt import NOTED
 
 Capture = pytest.CaptureFixture[str]

@@ -18,10 +18,10 @@ from transformer.evaluation.evaluate import text_loss, thin
 from transformer.evaluation.parse_f1 import parse_f1
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
+from transformer.models.folder import read_recipe, write_recipe
+from transformer.models.log import read_log
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.trained.folder import read_recipe, write_recipe
-from transformer.trained.log import read_log
-from transformer.trained.translator import Translator
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data import corpora
-from transformer.data.embedded.reader import SIZES, sentences
+from transformer.data.embedded import SIZES, sentences
 from transformer.evaluation.parse_f1 import parse_f1, phrases
 from transformer.support.errors import UserError
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from experiments import decoding_steps
 from transformer.config import BEAM_SIZE
 from transformer.data.batches import collate_sources
-from transformer.experiments import decoding_steps
 from transformer.model import Transformer
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.trained.translator import Translator
 
 
 @pytest.fixture

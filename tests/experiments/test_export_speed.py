@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments import export_speed
 from tests.helpers import ROOT
-from transformer.experiments import export_speed
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from experiments import race as racing
+from experiments.race import FIXED, TRIED, best, race, record_races
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.experiments import race as racing
-from transformer.experiments.race import FIXED, TRIED, best, race, record_races
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 import torch
 
+from experiments import run as running
+from experiments.plans import EXPERIMENTS, Experiment, find
+from experiments.run import add_run, run_experiment, scores
+from lessonkit.museum.faults import FAULTS
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.experiments import run as running
-from transformer.experiments.faults import FAULTS
-from transformer.experiments.plans import EXPERIMENTS, Experiment, find
-from transformer.experiments.run import add_run, run_experiment, scores
+from transformer.models.checkpoint import load_tensors
+from transformer.models.folder import Description, read_recipe
+from transformer.models.log import read_log
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
-from transformer.trained.checkpoint import load_tensors
-from transformer.trained.folder import Description, read_recipe
-from transformer.trained.log import read_log
-from transformer.trained.translator import Translator
 from transformer.training.runner import train_recipe
 
 SMALL = Experiment(

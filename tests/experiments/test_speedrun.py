@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT
-from transformer.data import corpora
-from transformer.data.parallel import ParallelText
-from transformer.evaluation.significance import chance_of, student_t
-from transformer.experiments import speedrun
-from transformer.experiments.speedrun import (
+from experiments import speedrun
+from experiments.speedrun import (
     GOAL,
     load_records,
     record_runs,
@@ -20,7 +16,11 @@ from transformer.experiments.speedrun import (
     standing,
     train_for_time,
 )
-from transformer.recipes.reported import PUBLISHED
+from lessonkit.reported import PUBLISHED
+from tests.helpers import ROOT
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
+from transformer.evaluation.significance import chance_of, student_t
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 

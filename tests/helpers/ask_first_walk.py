@@ -6,9 +6,9 @@ from typing import Any
 
 import nbformat
 
+from lessonkit.exercises.predict import Prediction
+from lessonkit.exercises.recall import Question, Recall
 from tests.helpers.exercise_walk import lesson_module, lessons, modules
-from transformer.exercises.predict import Prediction
-from transformer.exercises.recall import Question, Recall
 
 
 def predictions(module: Any) -> dict[str, Prediction]:

@@ -9,18 +9,18 @@ from typing import Any
 
 import nbformat
 
-import transformer.exercises
+import lessonkit.exercises
+from lessonkit.exercises.check import Exercise
 from tests.helpers import ROOT
-from transformer.exercises.check import Exercise
 
 NOTEBOOKS = ROOT / "notebooks"
 IMPORT = re.compile(r"^from transformer\.exercises import (\w+) as ex$", re.MULTILINE)
 
 
 def modules() -> list[ModuleType]:
-    """All modules of `transformer.exercises`."""
-    names = [info.name for info in pkgutil.iter_modules(transformer.exercises.__path__)]
-    return [importlib.import_module(f"transformer.exercises.{name}") for name in names]
+    """All modules of `lessonkit.exercises`."""
+    names = [info.name for info in pkgutil.iter_modules(lessonkit.exercises.__path__)]
+    return [importlib.import_module(f"lessonkit.exercises.{name}") for name in names]
 
 
 def exercises(module: ModuleType) -> dict[str, Exercise]:
@@ -32,7 +32,7 @@ def lesson_module(notebook: Any) -> ModuleType | None:
     """The module that a lesson imports its exercises from."""
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     found = IMPORT.search(text)
-    return importlib.import_module(f"transformer.exercises.{found[1]}") if found else None
+    return importlib.import_module(f"lessonkit.exercises.{found[1]}") if found else None
 
 
 def lessons() -> list[Path]:

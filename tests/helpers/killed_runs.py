@@ -22,8 +22,8 @@ import torch._dynamo  # or else each fork imports it, when it makes its optimize
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.trained.checkpoint import load_tensors
-from transformer.trained.log import Report, read_log
+from transformer.models.checkpoint import load_tensors
+from transformer.models.log import Report, read_log
 from transformer.training.loop import train
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.2)

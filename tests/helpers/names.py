@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = re.compile(r"(?<![\w./-])(?:transformer|tests|docs|notebooks|figures|\.ci)(?:/[\w.]+)+/?")
-DOTTED = re.compile(r"(?<![\w./-])transformer(?:\.\w+)+")
-MEMBERS = re.compile(r"`(transformer[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
-COMMAND = re.compile(r"python -m (transformer\.[\w.]+)")
+ROOMS = ("attention_laws", "transformer", "engines", "lessonkit", "experiments")
+ROOM = "(?:" + "|".join(ROOMS) + ")"
+FILE = re.compile(rf"(?<![\w./-])(?:{ROOM}|tests|docs|notebooks|figures|\.ci)(?:/[\w.]+)+/?")
+DOTTED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
+MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
+COMMAND = re.compile(rf"python -m ({ROOM}\.[\w.]+)")
 
 
 def missing(text: str) -> Iterator[str]:
@@ -36,7 +38,7 @@ def missing_imports(code: ast.Module) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (n for n in names if n.startswith("transformer.") and not is_there(n))
+        yield from (n for n in names if n.split(".")[0] in ROOMS and not is_there(n))
 
 
 def is_there(name: str) -> bool:

@@ -19,8 +19,8 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches, collate
 from transformer.decoding import beam_search, greedy_search
 from transformer.model import Transformer
+from transformer.models.translator import Translator
 from transformer.support import dropout
-from transformer.trained.translator import Translator
 from transformer.training.loop import train
 from transformer.training.loss import batch_loss, validation_loss
 

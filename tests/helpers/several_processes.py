@@ -19,8 +19,8 @@ from torch import nn
 from transformer.config import ModelConfig, Optimizer, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
+from transformer.models.log import Report, TrainingResult, read_log
 from transformer.support.errors import UserError
-from transformer.trained.log import Report, TrainingResult, read_log
 from transformer.training.distributed import ALONE, Processes, together
 from transformer.training.loop import train
 

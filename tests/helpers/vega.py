@@ -15,9 +15,9 @@ import torch
 import vl_convert
 from torch import Tensor
 
+from lessonkit.charts.renderer import PICTURE_VERSION
 from transformer.attention import AttentionMaps
-from transformer.charts.renderer import PICTURE_VERSION
-from transformer.trained.translator import Attention
+from transformer.models.translator import Attention
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
 TGT_IN = ["<bos>", "▁le", "<pad>"]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from lessonkit.analysis.heads import Head, without_heads
+from lessonkit.analysis.interventions import next_token, translate_hiding
 from tests.helpers import ROOT
 from tests.live.node import LIVE, ask
-from transformer.analysis.heads import Head, without_heads
-from transformer.analysis.interventions import next_token, translate_hiding
 from transformer.data.registry import CORPORA
+from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder
-from transformer.trained.translator import Translator
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
 SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 import torch
 
+from lessonkit.analysis.heads import Head, without_heads
+from lessonkit.analysis.interventions import Hiding
 from tests.helpers import TINY
 from tests.live.node import ask
-from transformer.analysis.heads import Head, without_heads
-from transformer.analysis.interventions import Hiding
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data import tokenizers
 from transformer.masks import padding_mask
 from transformer.model import Transformer
+from transformer.models.checkpoint import load_weights, save_tensors, weights
+from transformer.models.folder import Description, read_model, write_description
 from transformer.recipes.named import find_recipe
 from transformer.support.paths import models_folder
-from transformer.trained.checkpoint import load_weights, save_tensors, weights
-from transformer.trained.folder import Description, read_model, write_description
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 LOGITS = {"atol": 1e-4, "rtol": 1e-4}  # they are ten and more in size

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import torch
 
+from lessonkit.analysis.beam_tree import grow_beam_tree
+from lessonkit.analysis.heads import Head, without_heads
+from lessonkit.analysis.interventions import translate_hiding
 from tests.live.node import ask
-from transformer.analysis.beam_tree import grow_beam_tree
-from transformer.analysis.heads import Head, without_heads
-from transformer.analysis.interventions import translate_hiding
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
 from transformer.model import Transformer
+from transformer.models.translator import Translator
 from transformer.support.paths import models_folder
-from transformer.trained.translator import Translator
 
 EMBEDDED = {"demo-en-fr": ("en", "fr"), "demo-fr-en": ("fr", "en")}
 SPLITS = {"test": 70, "test_combinations": 20, "test_long": 10}

@@ -4,9 +4,9 @@ import sys
 import pytest
 import torch
 
-from transformer.baselines.lstm import Recurrent
 from transformer.config import ModelConfig, RecurrentConfig, TokenizerKind
 from transformer.data.corpora import CORPORA
+from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters, expected_parameters
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.recipes.named import RECIPES, find_recipe

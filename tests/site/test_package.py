@@ -71,7 +71,7 @@ def test_pages_are_in_the_order_of_reading_and_answers_have_none(course: Path) -
         ("transformer.first.CONSTANT", Place("package/first")),
         ("transformer/tools/", Place("package/tools/index")),
         ("transformer/tools/hammer.py", Place("package/tools/hammer")),
-        ("transformer.exercises.start", Place("package/exercises/index")),
+        ("lessonkit.exercises.start", Place("package/exercises/index")),
         ("transformer", Place("package/index")),
         ("torch.nn", None),
     ],

@@ -16,8 +16,8 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
 
+from lessonkit.charts import renderer
 from tests.helpers import ROOT
-from transformer.charts import renderer
 
 DOCSTRING = """Do `it`, on
 two lines.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from transformer.data import tokenizers
+from transformer.models.log import read_log
 from transformer.support.errors import UserError
 from transformer.support.files import (
     check_file,
@@ -21,7 +22,6 @@ from transformer.support.files import (
     write_atomically,
     write_json,
 )
-from transformer.trained.log import read_log
 
 
 def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:

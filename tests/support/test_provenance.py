@@ -69,7 +69,7 @@ def test_without_a_usable_repository_the_version_stands(
         ),
         (
             ["/x/transformer/__main__.py", "record", "experiment", "captions", "--seeds", "2"],
-            "python -m transformer record experiment captions --seeds 2",
+            "python -m experiments experiment captions --seeds 2",
         ),
         (["/x/bin/measure.py", "--all"], "measure.py --all"),
     ],

@@ -23,10 +23,10 @@ from tests.helpers import ROOT
 from transformer.config import PAD_ID, Decay, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
+from transformer.models.checkpoint import load_tensors, save_tensors
+from transformer.models.folder import RunFolder
+from transformer.models.log import Report, TrainingResult, read_log
 from transformer.support.errors import UserError
-from transformer.trained.checkpoint import load_tensors, save_tensors
-from transformer.trained.folder import RunFolder
-from transformer.trained.log import Report, TrainingResult, read_log
 from transformer.training import run as run_module
 from transformer.training.loop import train
 from transformer.training.loss import validation_loss

@@ -11,9 +11,9 @@ import torch
 from tests.helpers import TINY
 from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data.bpe import BPETokenizer
+from transformer.models.folder import Description
 from transformer.recipes.named import RECIPES
 from transformer.support.errors import UserError
-from transformer.trained.folder import Description
 from transformer.training import resources
 from transformer.training.resources import check_resources, memory
 from transformer.training.runner import train_recipe

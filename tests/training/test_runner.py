@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 import torch
 
+from lessonkit.analysis.removals import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.analysis.removals import removal_scores
-from transformer.baselines.lstm import Recurrent
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
+from transformer.lstm import Recurrent
 from transformer.model import count_parameters
+from transformer.models.checkpoint import load_tensors
+from transformer.models.folder import read_model
+from transformer.models.log import TrainingResult, read_log
+from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
-from transformer.trained.checkpoint import load_tensors
-from transformer.trained.folder import read_model
-from transformer.trained.log import TrainingResult, read_log
-from transformer.trained.translator import Translator
 from transformer.training import runner
 from transformer.training.runner import train_recipe
 

@@ -67,8 +67,8 @@ def verify_corpus(options: argparse.Namespace) -> int:
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe with its changed settings."""
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.models.folder import holds_run
     from transformer.support.allocator import keep_freed_memory
-    from transformer.trained.folder import holds_run
     from transformer.training.distributed import launcher, together
     from transformer.training.runner import train_recipe
 
@@ -121,11 +121,11 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 
 def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
-    from transformer.charts.export import check_attention_file, write_attention
+    from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.parallel import tidy
+    from transformer.models.translator import Translator
     from transformer.support.allocator import keep_freed_memory
     from transformer.support.machine import pick_device
-    from transformer.trained.translator import Translator
 
     if sys.stdin is None:
         raise UserError("standard input is closed: give it sentences, < sentences.txt")
@@ -200,17 +200,9 @@ def evaluate_model(options: argparse.Namespace) -> int:
     return 0
 
 
-def ship_run(options: argparse.Namespace) -> int:
-    """Make a shipped model of a training run, and print where it is."""
-    from transformer.cli.ship import ship
-
-    print(ship(options.folder, options.name))
-    return 0
-
-
 def export_folder(options: argparse.Namespace) -> int:
     """Write a model for another engine, and print where it is and how to try it."""
-    from transformer.trained.export.folder import export_model
+    from engines.folder import export_model
 
     out = options.out or Path("runs") / f"{Path(options.model).name}-{options.to}"
     export_model(options.model, options.to, out)

@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from transformer.cli.options import Parser
+from transformer.models.shipped import names
 from transformer.support.errors import UserError, unknown_name
-from transformer.trained.shipped import names
 
 if TYPE_CHECKING:
-    from transformer.diagnostics import Adapter, Pipeline, Report
+    from attention_laws import Adapter, Pipeline, Report
 
 HELP = "docs/foreign_models.md shows how"
 
@@ -32,7 +32,7 @@ def add_diagnose(program: "argparse._SubParsersAction[Parser]") -> None:
         "future, padding changes nothing, a cache is no cache, ... FACTORY is a function without "
         "arguments, found from the current folder, that gives a torch module whose "
         "forward(src, tgt_in) gives logits; or an Adapter or a Pipeline of "
-        "transformer.diagnostics, which can be asked more.",
+        "attention_laws, which can be asked more.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="""exit status: 0 no law is broken, 1 one is, 2 nothing could be tried
 
@@ -87,9 +87,9 @@ def _report(options: argparse.Namespace) -> "Report":
     """Find what is named, and try the laws with a bar that shows how far they are."""
     from tqdm import tqdm
 
-    from transformer.diagnostics import Report, diagnose, diagnose_pipeline
-    from transformer.diagnostics.laws import LAWS
-    from transformer.diagnostics.run_pipeline import PIPELINE_LAWS
+    from attention_laws import Report, diagnose, diagnose_pipeline
+    from attention_laws.laws import LAWS
+    from attention_laws.run_pipeline import PIPELINE_LAWS
 
     adapter, pipeline = _found(options)
     number = len(LAWS) * (adapter is not None) + len(PIPELINE_LAWS) * (pipeline is not None)
@@ -113,9 +113,9 @@ def _found(options: argparse.Namespace) -> "tuple[Adapter | None, Pipeline | Non
     """Give what to diagnose."""
     from torch import nn
 
-    from transformer.diagnostics import Adapter, Pipeline
-    from transformer.diagnostics.adapters import from_module, from_transformer
-    from transformer.diagnostics.folder import from_folder
+    from attention_laws import Adapter, Pipeline
+    from attention_laws.adapters import from_module
+    from lessonkit.subjects import from_folder, from_transformer
     from transformer.model import Transformer
 
     given = {name: getattr(options, name) for name in ("pad", "bos", "eos")}

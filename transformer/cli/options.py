@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from transformer.config import BEAM_SIZE, MOST_ALPHA, MOST_BEAM_SIZE
+from transformer.models.shipped import names
 from transformer.support.errors import MISTAKE
 from transformer.support.files import check_file
 from transformer.support.paths import require_checkout, results_folder
-from transformer.trained.shipped import names
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,13 +43,14 @@ class What(NamedTuple):
     add_options: Callable[[Parser], None] = lambda parser: None
 
 
-def typed_again(words: Sequence[str]) -> str:
+def typed_again(words: Sequence[str], package: str = "transformer") -> str:
     """Write a command as it is to be typed in a shell.
 
     Args:
-        words: What follows `python -m transformer`.
+        words: What follows `python -m PACKAGE`.
+        package: Whose command line it is.
     """
-    return shlex.join(["python", "-m", "transformer", *words])
+    return shlex.join(["python", "-m", package, *words])
 
 
 def beam_size(text: str) -> int:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from transformer.cli import commands, record
+from transformer.cli import commands
 from transformer.cli.diagnose import add_diagnose
 from transformer.cli.options import Parser, add_beam, add_model, alpha
 from transformer.cli.process import check_streams, request_to_end_as_interrupt
@@ -41,16 +41,18 @@ def make_parser() -> argparse.ArgumentParser:
     _add_evaluate(actions)
     _add_export(actions)
     add_diagnose(actions)
-    record.add_record(actions)
-    _add_ship(actions)
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    make_parser: Callable[[], argparse.ArgumentParser] = make_parser,
+) -> int:
     """Run one command.
 
     Args:
         arguments: What follows the program's name; None reads `sys.argv`.
+        make_parser: Describes the commands.
 
     Returns:
         The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
@@ -222,16 +224,3 @@ def _add_export(program: "argparse._SubParsersAction[Parser]") -> None:
         "--out", type=Path, metavar="DIR", help="folder to make (runs/MODEL-ENGINE)"
     )
     export.set_defaults(run=commands.export_folder)
-
-
-def _add_ship(program: "argparse._SubParsersAction[Parser]") -> None:
-    ship = program.add_parser(
-        "ship",
-        help="make a shipped model of a training run",
-        description="Put a run's weights, in half precision, into data/models/NAME, measure "
-        "them, and write the card.",
-        epilog="example: python -m transformer ship runs/multi30k-de-en de-en",
-    )
-    ship.add_argument("folder", type=Path, metavar="RUN", help="a model folder")
-    ship.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
-    ship.set_defaults(run=commands.ship_run)

@@ -110,13 +110,13 @@ def _check_readable(corpus: Corpus) -> None:
 
 
 def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.embedded.reader import pairs
+    from transformer.data.embedded import pairs
 
     return pairs(split, src_lang, tgt_lang)
 
 
 def _load_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.embedded.reader import parses
+    from transformer.data.embedded import parses
 
     return parses(split)
 

@@ -18,14 +18,14 @@ from transformer.data.words import TREE
 from transformer.evaluation.parse_f1 import parse_f1
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
+from transformer.models.folder import RUN, RunFolder
+from transformer.models.log import read_log
+from transformer.models.shipped import find_model
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.machine import pick_device
 from transformer.support.provenance import provenance
-from transformer.trained.folder import RUN, RunFolder
-from transformer.trained.log import read_log
-from transformer.trained.shipped import find_model
-from transformer.trained.translator import Translator
 from transformer.training.loss import validation_loss
 
 CURVE_POINTS = 60  # enough for a picture's width
@@ -124,7 +124,7 @@ def evaluate_folder(
         split: Name; None means the corpus's first test set.
         beam_size: Of the search; 1 is greedy.
         record: A file to write the figures to, with the origin and the log of the training
-            run (see `transformer.experiments.results`).
+            run (see `lessonkit.records`).
         alpha: Of the length penalty. Like the beam it is to be chosen on another split than
             the one reported (§6.1).
         on_figures: Called with the figures before they are recorded, so that a disk that is

@@ -35,8 +35,8 @@ def provenance(device: torch.device) -> dict[str, Any]:
 def command() -> str:
     """Give the command line as typed, or where else this runs from: "a notebook"."""
     program = Path(sys.argv[0])
-    if program.name == "__main__.py" and program.parent.name == "transformer":
-        return shlex.join(["python", "-m", "transformer", *sys.argv[1:]])
+    if program.name == "__main__.py":
+        return shlex.join(["python", "-m", program.parent.name, *sys.argv[1:]])
     if "ipykernel" in sys.modules:
         return "a notebook"
     return shlex.join([program.name, *sys.argv[1:]])

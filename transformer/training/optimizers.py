@@ -7,10 +7,10 @@ from torch import nn
 from torch.optim import AdamW
 from torch.optim import Optimizer as TorchOptimizer
 
+from experiments.muon import Muon
 from transformer.config import Optimizer, TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training.distributed import ALONE, Processes
-from transformer.training.muon import Muon
 
 FACTOR = "rate_factor"  # of a group of parameters: what the schedule's rate is multiplied by
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
+from transformer.models.folder import Description
 from transformer.support.errors import UserError
-from transformer.trained.folder import Description
 
 WEIGHT = 4  # bytes of a float32
 IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments (Muon: one)

@@ -16,11 +16,9 @@ from torch import Tensor, nn
 
 from transformer.config import Decay, Optimizer, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.support.errors import UserError
-from transformer.support.settings import names_of_today
-from transformer.trained import checkpoint
-from transformer.trained.folder import RunFolder
-from transformer.trained.log import (
+from transformer.models import checkpoint
+from transformer.models.folder import RunFolder
+from transformer.models.log import (
     Progress,
     Report,
     TrainingResult,
@@ -28,7 +26,9 @@ from transformer.trained.log import (
     read_progress,
     truncate_log,
 )
-from transformer.trained.state import load_state, restore, save_state
+from transformer.models.state import load_state, restore, save_state
+from transformer.support.errors import UserError
+from transformer.support.settings import names_of_today
 from transformer.training.distributed import ALONE, Processes
 from transformer.training.loss import validation_loss
 from transformer.training.schedule import free_setting

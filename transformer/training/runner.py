@@ -7,18 +7,13 @@ from typing import Any
 
 import torch
 
+from experiments.cooccurrence import begin_with_cooccurrence
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, encode_pairs
 from transformer.model import Transformer, count_parameters
-from transformer.support.errors import UserError
-from transformer.support.files import check_folder, read_json, write_json
-from transformer.support.lock import locked
-from transformer.support.machine import pick_device
-from transformer.support.precision import bfloat16_is_faster
-from transformer.support.provenance import hardware, provenance
-from transformer.trained.checkpoint import require_same
-from transformer.trained.folder import (
+from transformer.models.checkpoint import require_same
+from transformer.models.folder import (
     DATA,
     RECIPE,
     RUN,
@@ -31,8 +26,13 @@ from transformer.trained.folder import (
     write_description,
     write_recipe,
 )
-from transformer.trained.log import Report, TrainingResult
-from transformer.training.cooccurrence import begin_with_cooccurrence
+from transformer.models.log import Report, TrainingResult
+from transformer.support.errors import UserError
+from transformer.support.files import check_folder, read_json, write_json
+from transformer.support.lock import locked
+from transformer.support.machine import pick_device
+from transformer.support.precision import bfloat16_is_faster
+from transformer.support.provenance import hardware, provenance
 from transformer.training.distributed import ALONE, Processes, launcher
 from transformer.training.fingerprint import fingerprint, require_same_data
 from transformer.training.loop import train

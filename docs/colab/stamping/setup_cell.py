@@ -14,7 +14,7 @@ if "google.colab" in sys.modules:
         os.system(f"rm -rf new-course; {clone} && mv new-course {course}")
     if os.path.isdir(course):
         sys.path.insert(0, course)
-        from transformer.support.colab import set_up
+        from lessonkit.colab import set_up
 
         set_up(KEEP_ON_DRIVE)
     elif REPO:

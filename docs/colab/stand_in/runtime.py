@@ -14,8 +14,8 @@ import nbformat
 from nbformat import NotebookNode
 from stamping import lessons
 
+from lessonkit.charts import renderer
 from stand_in.environment import HERE, Environment
-from transformer.charts import renderer
 
 REPO = "stand-in/course"
 KERNEL = "colab-stand-in"

@@ -7,7 +7,7 @@ from stand_in.environment import Environment
 
 NAME = "attention-course"
 TRY = """
-from transformer.trained.translator import Translator
+from transformer.models.translator import Translator
 print(Translator.load("demo-en-fr").translate(["The small cat is sleeping in the garden."])[0])
 """
 

@@ -1,5 +1,5 @@
 // From a source sentence to a translation: greedy and beam search (§6.1). Compare
-// transformer/decoding.py; the beam is that of transformer/analysis/beam_tree.py, which searches
+// transformer/decoding.py; the beam is that of lessonkit/analysis/beam_tree.py, which searches
 // one sentence and keeps a record of everything that it looked at.
 
 import { BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID } from "./config.js";

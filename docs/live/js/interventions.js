@@ -1,5 +1,5 @@
 // Taking away: places of the source hidden, heads removed (§3.2.3, §3.2.2). Compare
-// transformer/analysis/interventions.py and transformer/analysis/heads.py.
+// lessonkit/analysis/interventions.py and lessonkit/analysis/heads.py.
 
 import { BOS_ID } from "./config.js";
 import { UserError } from "./errors.js";

@@ -1,4 +1,4 @@
-// A trained model that takes text and gives text. Compare transformer/trained/translator.py.
+// A trained model that takes text and gives text. Compare transformer/models/translator.py.
 
 import { BPETokenizer } from "./bpe.js";
 import { BOS_ID, config_of, EOS_ID } from "./config.js";

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.experiments.bench import growth
+from experiments.bench import growth
 
 
 def test_what_is_kept_by_hand() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from experiments import export_speed
+from experiments.bench import growth, run, startup, steps, tables, workload
+from experiments.bench.names import SECTIONS
+from experiments.commands import record_bench
 from tests.helpers import ROOT
 from transformer.__main__ import main
-from transformer.cli import record_bench
-from transformer.experiments import export_speed
-from transformer.experiments.bench import growth, run, startup, steps, tables, workload
-from transformer.experiments.bench.names import SECTIONS
 from transformer.support import paths
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
@@ -99,7 +99,7 @@ def test_the_pages_give_the_recorded_figures() -> None:
         **_shown(ROOT / tables.PAGE, list(tables.page_tables())),
         **_shown(ROOT / "README.md", ["bench"]),
     }
-    again = "python -m transformer record bench puts them in"
+    again = "python -m experiments bench puts them in"
     assert shown == {**tables.page_tables(), "bench": tables.readme_table()}, again
 
 
@@ -156,10 +156,10 @@ def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
 
     monkeypatch.setattr(startup, "measure", measured)
     monkeypatch.setattr(growth, "measure", interrupted)
-    assert main(["record", "bench"]) == 130
+    assert main(["bench"]) == 130
     out, err = capsys.readouterr()
     left = "growth training export"
-    assert err.splitlines()[-1] == f"stopped; go on with: python -m transformer record bench {left}"
+    assert err.splitlines()[-1] == f"stopped; go on with: python -m experiments bench {left}"
     assert "| x | 0.50 | 0.40 to 0.60 |" in out
     kept = [path.name for path in (checkout / "data/results/bench").iterdir()]
     assert kept == ["startup.json"]
@@ -167,7 +167,7 @@ def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
 
 
 def test_a_section_that_is_not_there_is_refused(capsys: Capture) -> None:
-    assert main(["record", "bench", "grwoth"]) == 2
+    assert main(["bench", "grwoth"]) == 2
     assert "unknown section 'grwoth': did you mean 'growth'?" in capsys.readouterr().err
 
 
@@ -178,7 +178,7 @@ def test_decoding_without_an_engine_is_said(
         raise UserError("onnx is not installed: install it")
 
     monkeypatch.setattr(export_speed, "record_speed", missing)
-    assert main(["record", "bench", "export"]) == 0
+    assert main(["bench", "export"]) == 0
     assert capsys.readouterr().out == (
         "decoding is not measured: onnx is not installed: install it\n"
     )

@@ -1,0 +1,39 @@
+"""The laws, the cheapest first."""
+
+from attention_laws.law import Law
+from attention_laws.laws import (
+    batches,
+    cache,
+    future,
+    half,
+    learning,
+    loss,
+    modes,
+    padding,
+    parameters,
+    reach,
+    schedule,
+    search,
+    start,
+    tying,
+    weights,
+)
+
+# `schedule` is the first that trains: it counts the steps from the first.
+LAWS: tuple[Law, ...] = (
+    *modes.LAWS,
+    *batches.LAWS,
+    *loss.LAWS,
+    *future.LAWS,
+    *padding.LAWS,
+    *reach.LAWS,
+    *weights.LAWS,
+    *start.LAWS,
+    *tying.LAWS,
+    *half.LAWS,
+    *schedule.LAWS,
+    *parameters.LAWS,
+    *cache.LAWS,
+    *search.LAWS,
+    *learning.LAWS,
+)

@@ -1,0 +1,126 @@
+"""What is read and what is to be said are one sentence, a place apart (§3.1)."""
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept, warned
+
+LENGTHS = ((3, 4), (5, 2), (1, 6))  # of source and target
+EQUAL = ((4, 5),) * 3  # for a model without padding
+
+
+class _Made:
+    """Sentences, and the batch that the adapter makes of them."""
+
+    def __init__(self, subject: Subject) -> None:
+        adapter = subject.adapter
+        assert adapter.make_batch is not None
+        self.pad_id, self.bos_id, self.eos_id = adapter.pad_id, adapter.bos_id, adapter.eos_id
+        lengths = EQUAL if self.pad_id is None else LENGTHS
+        self.sources = [subject.ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
+        self.targets = [subject.ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
+        self.src, self.tgt_in, self.tgt_out = adapter.make_batch(self.sources, self.targets)
+
+
+def _marks(subject: Subject) -> Finding:
+    """Look at both ends of each target."""
+    made = _Made(subject)
+    for target, tgt_in, tgt_out in _rows(made):
+        if tgt_in[:1] != [made.bos_id]:
+            return broken(f"target {target}: tgt_in is {tgt_in} and does not begin with bos")
+        if made.eos_id not in tgt_out:
+            return broken(f"target {target}: tgt_out is {tgt_out} and has no eos")
+        if made.bos_id in tgt_out and made.bos_id != made.eos_id:
+            return broken(f"target {target}: tgt_out is {tgt_out} and says bos")
+    return kept("each tgt_in begins with bos, and each tgt_out says eos")
+
+
+def _rows(made: _Made) -> list[tuple[list[int], list[int], list[int]]]:
+    """Give each target with its rows of the batch."""
+    return list(zip(made.targets, made.tgt_in.tolist(), made.tgt_out.tolist(), strict=True))
+
+
+def _shifted(subject: Subject) -> Finding:
+    """Compare what is read and what is to be said, place by place."""
+    made = _Made(subject)
+    if made.tgt_in.shape != made.tgt_out.shape:
+        return broken(f"tgt_in is {tuple(made.tgt_in.shape)}, tgt_out {tuple(made.tgt_out.shape)}")
+    for target, tgt_in, tgt_out in _rows(made):
+        said = [*target, made.eos_id]
+        read = [made.bos_id, *target]
+        if tgt_out[: len(said)] != said or tgt_in[: len(read)] != read:
+            how = ", not shifted" if tgt_in == tgt_out else ""
+            return broken(f"target {target}: tgt_in {tgt_in}, tgt_out {tgt_out}{how}")
+    return kept("tgt_in is bos and the target, tgt_out the target and eos")
+
+
+def _padded_at_end(subject: Subject) -> Finding:
+    """Look at what stands after the targets, and after the sources."""
+    made = _Made(subject)
+    for target, tgt_in, tgt_out in _rows(made):
+        after = tgt_out[len(target) + 1 :]
+        if set(after) - {made.pad_id}:
+            return broken(f"target {target}: tgt_out {tgt_out} goes on after eos")
+        # Where a padded sentence is cut in two, eos may be read where nothing is to be said.
+        if set(tgt_in[len(target) + 1 :]) - {made.pad_id, made.eos_id}:
+            return broken(f"target {target}: tgt_in {tgt_in} goes on after the target")
+    return kept("after each target there is padding alone")
+
+
+def _source(subject: Subject) -> Finding:
+    """Look for each source in its row, whole, and for eos after it."""
+    made = _Made(subject)
+    marked = []
+    for source, row in zip(made.sources, made.src.tolist(), strict=True):
+        real = [each for each in row if each != made.pad_id]
+        starts = [i for i in range(len(real)) if real[i : i + len(source)] == source]
+        if not starts:
+            return broken(f"source {source}: src is {row}")
+        rest = real[: starts[0]] + real[starts[0] + len(source) :]
+        if set(rest) - {made.bos_id, made.eos_id}:
+            return broken(f"source {source}: src is {row}, with more than marks beside it")
+        marked.append(real[-1] == made.eos_id)
+    if not all(marked):
+        some = "some sources" if any(marked) else "no source"
+        return warned(f"{some} of {len(marked)} ends in eos: {made.src.tolist()}")
+    return kept("each source is whole and ends in eos")
+
+
+LAWS = (
+    Law(
+        name="targets_are_marked",
+        says="What the decoder reads begins with bos; what it is to say ends in eos.",
+        means="a mark is missing: without bos nothing asks for the first word, without eos the "
+        "model never learns to stop",
+        look="at where the marks are added, and at what is cut off with [:-1] and [1:]",
+        check=_marks,
+        needs=("make_batch",),
+        compares=False,
+    ),
+    Law(
+        name="shifted_by_one",
+        says="The target at each position is the token after the one that is read there.",
+        means="the target is not shifted (the model learns to copy its input), or twice",
+        look="at where tgt_in and tgt_out are cut from the target",
+        check=_shifted,
+        needs=("make_batch",),
+        compares=False,
+    ),
+    Law(
+        name="padding_at_the_end",
+        says="After a target there is padding and nothing else.",
+        means="padding stands before the target, or rows are filled with another id",
+        look="at pad_sequence and its padding_value",
+        check=_padded_at_end,
+        needs=("make_batch",),
+        compares=False,
+    ),
+    Law(
+        name="source_is_whole",
+        says="Each source is in the batch as it is, with an end mark.",
+        means="tokens are cut off or reversed; without an end mark many systems do well, but "
+        "training and translation must agree on it",
+        look="at how sources are put together, in training and in translation",
+        check=_source,
+        needs=("make_batch",),
+        compares=False,
+    ),
+)

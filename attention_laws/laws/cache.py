@@ -1,0 +1,179 @@
+"""A cache changes nothing but the time (not in the paper).
+
+Decoding a token at a time with remembered keys and values gives what `forward` gives at once.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attention_laws.adapter import CachedDecoder
+from attention_laws.law import Law, Subject, rounding_aside
+from attention_laws.report import Finding, broken, kept, not_tried
+
+BATCHES = (1, 2, 7)
+STEPS = 5
+SENTENCES, BEAMS = 2, 3  # of the batch that is put in another order
+SAME_SENTENCE = [1, 0, 0, 5, 5, 3]  # rows after it, each of its own sentence
+ANY_SENTENCE = [5, 0, 3, 3, 1, 0]
+
+
+def _sources(subject: Subject, batch: int) -> Tensor:
+    """Draw sources of several lengths, (batch, 7), where the model has padding."""
+    src = subject.src(batch, 7)
+    if subject.adapter.pad_id is not None:
+        for row in range(1, batch):
+            src[row, 7 - row % 4 :] = subject.adapter.pad_id
+            src[row, 6 - row % 4] = subject.adapter.eos_id
+    return src
+
+
+def _cached(subject: Subject) -> CachedDecoder:
+    assert subject.adapter.cached is not None
+    return subject.adapter.cached
+
+
+def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+    """Read (batch, length) token by token; give the logits (batch, length, vocab), and the cache.
+
+    Raises:
+        ValueError: a step gives no (batch, vocab).
+    """
+    found = []
+    for place in range(tokens.shape[1]):
+        logits, cache = _cached(subject).step(tokens[:, place : place + 1], cache)
+        if logits.dim() != 2 or len(logits) != len(tokens):
+            raise ValueError(
+                f"`cached.step` gave logits of the shape {tuple(logits.shape)} for "
+                f"{len(tokens)} rows: it is to give (batch, vocab)"
+            )
+        found.append(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+    return torch.stack(found, dim=1), cache
+
+
+@torch.no_grad()
+def _steps(subject: Subject) -> Finding:
+    """Decode batches token by token; compare each step with `forward`."""
+    for batch in BATCHES:
+        src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
+        wanted = subject.logits(src, tgt_in)
+        found, _ = _read(subject, tgt_in, _cached(subject).start(src))
+        for step in range(STEPS):
+            moved = subject.differ(found[:, step], wanted[:, step])
+            if moved:
+                row = int((found - wanted)[:, step].abs().amax(dim=-1).argmax())
+                return broken(
+                    f"src {src[row].tolist()}, tgt_in {tgt_in[row, : step + 1].tolist()}, row "
+                    f"{row + 1} of a batch of {batch}: step {step + 1} with the cache gives logits "
+                    f"{moved:.2g} away from forward's"
+                )
+    return kept(f"{STEPS} steps of batches of {BATCHES} have the logits of one pass")
+
+
+@torch.no_grad()
+def _reordered(subject: Subject) -> Finding:
+    """Exchange and repeat rows in the middle, as a beam search does."""
+    cached = _cached(subject)
+    if cached.reorder is None:
+        return not_tried("the adapter's `cached` has no `reorder`")
+    src = _sources(subject, SENTENCES).repeat_interleave(BEAMS, dim=0)
+    begun, after = subject.tgt_in(len(src), 3), subject.tgt_in(len(src), 3)[:, 1:]
+    for order, whose in ((SAME_SENTENCE, "of the same sentence"), (ANY_SENTENCE, "of any")):
+        rows = torch.tensor(order)
+        _, cache = _read(subject, begun, cached.start(src))
+        found, _ = _read(subject, after, cached.reorder(cache, rows))
+        tgt_in = torch.cat((begun[rows], after), dim=1)
+        wanted = subject.logits(src[rows], tgt_in)[:, begun.shape[1] :]
+        moved = subject.differ(found, wanted)
+        if moved:
+            row = int((found - wanted).abs().amax(dim=(1, 2)).argmax())
+            return broken(
+                f"after 3 steps rows {order} ({whose}) go on: row {row}, which was {order[row]}, "
+                f"src {src[order[row]].tolist()}, tgt_in {tgt_in[row].tolist()}, has logits "
+                f"{moved:.2g} away from forward's"
+            )
+    return kept(f"rows exchanged and repeated after 3 steps, {SAME_SENTENCE} and {ANY_SENTENCE}")
+
+
+@torch.no_grad()
+def _begins_empty(subject: Subject) -> Finding:
+    """Decode a sentence, another, and the first again."""
+    cached = _cached(subject)
+    sources = [subject.src(1, 7), subject.src(1, 7)]
+    targets = [subject.tgt_in(1, 4), subject.tgt_in(1, 4)]
+    first, _ = _read(subject, targets[0], cached.start(sources[0]))
+    for which in (1, 0):
+        src, tgt_in = sources[which], targets[which]
+        shown = (
+            f"src {src[0].tolist()}, tgt_in {tgt_in[0].tolist()}, decoded after "
+            f"src {sources[1 - which][0].tolist()}"
+        )
+        wanted = subject.logits(src, tgt_in) if which else first
+        try:
+            found, _ = _read(subject, tgt_in, cached.start(src))
+        except (RuntimeError, IndexError) as error:
+            return broken(f"{shown}: it raises {str(error)[:100]}")
+        moved = subject.differ(found, wanted)
+        if moved:
+            return broken(f"{shown}: logits {moved:.2g} away from those it has by itself")
+    return kept("a sentence after another has the logits it has alone")
+
+
+@torch.no_grad()
+def _in_two(subject: Subject) -> Finding:
+    """Encode, then decode."""
+    adapter = subject.adapter
+    assert adapter.encode is not None
+    assert adapter.decode is not None
+    for batch in BATCHES:
+        src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
+        found = adapter.decode(tgt_in, adapter.encode(src), src)
+        moved = subject.differ(found, subject.logits(src, tgt_in))
+        if moved:
+            return broken(
+                f"src {src[-1].tolist()}, tgt_in {tgt_in[-1].tolist()}, in a batch of {batch}: "
+                f"decode(encode(src)) is {moved:.2g} away from forward"
+            )
+    return kept(f"decode(encode(src)) is forward in batches of {BATCHES}")
+
+
+LAWS = (
+    Law(
+        name="encode_then_decode",
+        says="encode and decode, one after the other, give what forward gives.",
+        means="translation takes another road than training: another mask, no final norm, "
+        "positions that only one of them adds",
+        look="at what forward does that encode and decode do not",
+        check=rounding_aside(_in_two),
+        needs=("encode", "decode"),
+    ),
+    Law(
+        name="cache",
+        says="Decoding a token at a time with a cache gives the logits of one pass, at every step.",
+        means="positions begin at 0 in every step, keys and values are appended over the wrong "
+        "axis, a mask has the length of the newest token alone, or padding of the source is "
+        "seen again",
+        look="at the position that is given to the newest token, then at the mask's k_len",
+        check=rounding_aside(_steps),
+        needs=("cached",),
+    ),
+    Law(
+        name="cache_reordered",
+        says="A cache whose rows are exchanged or repeated goes on as those rows would.",
+        means="keys are reordered and values are not, one layer is left out, or the memory and its "
+        "mask stay where they were",
+        look="at everything that has a batch axis and outlives a step",
+        check=rounding_aside(_reordered),
+        needs=("cached",),
+    ),
+    Law(
+        name="cache_begins_empty",
+        says="A sentence decoded after another has the logits it has by itself.",
+        means="the cache is kept on the layers and not emptied, or cross-attention keeps the keys "
+        "of the sentence before",
+        look="at where the cache is made: once for the model, or once for each sentence?",
+        check=rounding_aside(_begins_empty),
+        needs=("cached",),
+    ),
+)

@@ -1,0 +1,275 @@
+"""The loss counts each real token once, and no padding (§5.4)."""
+
+import torch
+from torch import Tensor
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+
+ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
+CONFIDENT = 100.0  # nats
+LENGTHS = (2, 5)  # real tokens of the two sentences
+
+
+class _Scores:
+    """What a loss is given: scores as this model gives them, drawn at random.
+
+    Args:
+        subject: The model.
+
+    Attributes:
+        form: "logits", "log-probabilities" or "probabilities", whichever the model's output is.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.form = output_form(subject)
+
+    def draw(self, batch: int, length: int, size: float = 1.0) -> Tensor:
+        """Draw scores before the softmax, (batch, length, tgt_vocab_size)."""
+        shape = (batch, length, self.subject.adapter.tgt_vocab_size)
+        return size * torch.randn(shape, generator=self.subject.generator)
+
+    def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """Give the loss of scores.
+
+        They are normalised: log-probabilities are logits too, and right for a loss that wants
+        either. A loss that wants probabilities gets them.
+        """
+        assert self.subject.adapter.loss is not None
+        given = scores.log_softmax(dim=-1)
+        return self.subject.adapter.loss(given.exp() if self._wants_exp else given, targets)
+
+    @property
+    def _wants_exp(self) -> bool:
+        return self.form == "probabilities" and not shift_changes_nothing(self.subject)
+
+
+def output_form(subject: Subject) -> str:
+    """Tell whether the model gives logits, log-probabilities or probabilities."""
+    found = subject.logits(subject.src(2, 5), subject.tgt_in(2, 4))
+    if bool((found >= 0).all()) and bool((found.sum(dim=-1) - 1).abs().max() < 1e-3):
+        return "probabilities"
+    if bool((found <= 0).all()) and bool((found.exp().sum(dim=-1) - 1).abs().max() < 1e-3):
+        return "log-probabilities"
+    return "logits"
+
+
+def shift_changes_nothing(subject: Subject) -> bool:
+    """Add a constant to the logits of each place; a softmax does not see it."""
+    assert subject.adapter.loss is not None
+    scores = torch.randn((2, 4, subject.adapter.tgt_vocab_size), generator=subject.generator)
+    targets = subject.ids(subject.adapter.tgt_vocab_size, 2, 4)
+    shifts = torch.tensor([0.5, 1.0, 1.5, 2.0])[:, None]
+    losses = [float(subject.adapter.loss(each, targets)) for each in (scores, scores + shifts)]
+    return _near(*losses)
+
+
+def _near(one: float, other: float) -> bool:
+    return abs(one - other) <= ROUNDING * max(abs(one), abs(other), 1e-3)
+
+
+def _takes_logits(subject: Subject) -> Finding:
+    """Compare what the model gives with what the loss takes."""
+    form = output_form(subject)
+    softmax_inside = shift_changes_nothing(subject)
+    if form == "probabilities" and softmax_inside:
+        return broken(
+            "the model gives probabilities (each place sums to 1), and the loss takes a softmax "
+            "of them again"
+        )
+    if form == "logits" and not softmax_inside:
+        return broken(
+            "a constant added to all logits of a place changes the loss, and the model gives "
+            "logits that are not normalised"
+        )
+    even, wrong = _even_and_wrong(_Scores(subject))
+    if wrong < 4 * even:
+        return broken(
+            f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
+            f"distribution {even:.3g}: the softmax is taken twice, or the loss has a ceiling"
+        )
+    inside = "takes a softmax itself" if softmax_inside else "takes none"
+    return kept(f"the model gives {form}, and the loss {inside}")
+
+
+def _even_and_wrong(scores: _Scores) -> tuple[float, float]:
+    """Give the loss of a token where all are alike, and where another is sure."""
+    vocab_size = scores.subject.adapter.tgt_vocab_size
+    true = scores.subject.other_id(-1, vocab_size)
+    even = torch.zeros(1, 1, vocab_size)
+    wrong = even.clone()
+    wrong[..., scores.subject.other_id(true, vocab_size)] = CONFIDENT
+    target = torch.tensor([[true]])
+    return float(scores.loss(even, target)), float(scores.loss(wrong, target))
+
+
+def _padding(subject: Subject) -> Finding:
+    """Change logits at padding, and add padded places."""
+    pad_id = subject.adapter.pad_id
+    if pad_id is None:
+        return not_tried("the model has no padding (pad_id=None)")
+    scores = _Scores(subject)
+    drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
+    before = float(scores.loss(drawn, targets))
+    other = torch.where((targets == pad_id)[..., None], scores.draw(2, max(LENGTHS)), drawn)
+    changed = float(scores.loss(other, targets))
+    if not _near(before, changed):
+        return broken(
+            f"tgt_out {targets[0].tolist()}: other logits at its padding move the loss from "
+            f"{before:.4g} to {changed:.4g}"
+        )
+    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1)
+    added = float(scores.loss(longer, subject.padded(targets, 3)))
+    if not _near(before, added):
+        return broken(
+            f"tgt_out {targets[0].tolist()}: 3 more places of padding move the loss from "
+            f"{before:.4g} to {added:.4g}"
+        )
+    return kept("neither logits at padding nor more padding moves the loss")
+
+
+def _targets(subject: Subject) -> Tensor:
+    """Draw two targets of unequal lengths, (2, 5), eos at each end."""
+    targets = subject.ids(subject.adapter.tgt_vocab_size, 2, max(LENGTHS))
+    for row, length in enumerate(LENGTHS):
+        targets[row, length - 1] = subject.adapter.eos_id
+        if subject.adapter.pad_id is not None:
+            targets[row, length:] = subject.adapter.pad_id
+    return targets
+
+
+def _each_once(subject: Subject) -> Finding:
+    """Compare the loss of two sentences together with theirs alone."""
+    if subject.adapter.pad_id is None:
+        return not_tried("without padding sentences of unequal lengths cannot stand together")
+    scores = _Scores(subject)
+    drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
+    both = float(scores.loss(drawn, targets))
+    one, other = (
+        float(scores.loss(drawn[i : i + 1, :n], targets[i : i + 1, :n]))
+        for i, n in enumerate(LENGTHS)
+    )
+    # One sentence said twice over: a sum doubles, a mean does not.
+    twice = float(scores.loss(drawn[1:].repeat(1, 2, 1), targets[1:].repeat(1, 2)))
+    tokens = sum(LENGTHS)
+    seen = f"sentences of {LENGTHS[0]} and {LENGTHS[1]} tokens cost {one:.4g} and {other:.4g} alone"
+    seen += f", together {both:.4g}"
+    if _near(twice, 2 * other):
+        if _near(both, one + other):
+            return kept(f"a sum over tokens: {seen}")
+        if _near(both, (one + other) / 2):
+            return kept(f"a sum over tokens for each sentence: {seen}")
+    elif _near(twice, other):
+        if _near(both, (LENGTHS[0] * one + LENGTHS[1] * other) / tokens):
+            return kept(f"a mean over tokens: {seen}")
+        if _near(both, (one + other) / 2):
+            return broken(f"a mean of sentence means, not of tokens: {seen}")
+    return broken(
+        f"neither a sum nor a mean over tokens: {seen}; one of them twice over costs {twice:.4g}"
+    )
+
+
+def _every_token(subject: Subject) -> Finding:
+    """Look at each place for the token whose logit the loss would raise."""
+    scores = _Scores(subject)
+    targets = _targets(subject)
+    slopes = _slopes(scores, torch.zeros_like(scores.draw(2, max(LENGTHS))), targets)
+    pad_id = subject.adapter.pad_id
+    real = torch.ones_like(targets) if pad_id is None else targets.ne(pad_id)
+    for row, place in real.nonzero().tolist():
+        true, wanted = int(targets[row, place]), int(slopes[row, place].argmin())
+        where = f"tgt_out {targets[row].tolist()}, position {place}"
+        if not bool(slopes[row, place].any()):
+            return broken(f"{where}: the loss does not depend on the logits there")
+        if wanted != true:
+            return broken(f"{where}: the loss would have token {wanted}, not {true}")
+    return kept(f"at each of {int(real.sum())} tokens, eos among them, the true one is wanted most")
+
+
+def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
+    """Give the gradient of the loss at scores."""
+    at = at.clone().requires_grad_()
+    (found,) = torch.autograd.grad(scores.loss(at, targets), at)
+    return found
+
+
+def _mass(subject: Subject) -> Finding:
+    """Recover from gradients what distribution the loss trains towards.
+
+    With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
+    m p - q. Between two sets of logits q falls out, and m is left; then q.
+    """
+    scores = _Scores(subject)
+    target = torch.tensor([[subject.other_id(-1, subject.adapter.tgt_vocab_size)]])
+    first, second = scores.draw(1, 1), scores.draw(1, 1)
+    slopes = [_slopes(scores, each, target)[0, 0].double() for each in (first, second)]
+    p = [each[0, 0].double().softmax(dim=-1) for each in (first, second)]
+    change = p[0] - p[1]
+    mass = float((slopes[0] - slopes[1]) @ change / (change @ change))
+    left = (slopes[0] - slopes[1] - mass * change).abs().max()
+    if left > ROUNDING * abs(mass):
+        return not_tried("a token's loss is no cross-entropy to a fixed distribution")
+    wanted = mass * p[0] - slopes[0]
+    true = float(wanted[target[0, 0]])
+    others = torch.cat((wanted[: target[0, 0]], wanted[target[0, 0] + 1 :]))
+    plain = float(others.abs().max()) <= 1e-5 * abs(mass)
+    least, most = float(others.min()), float(others.max())
+    if abs(mass - 1) > 1e-5 and plain:
+        return warned(f"one token costs {mass:.4g} times its nats: no sum or mean over tokens")
+    if abs(mass - 1) > 1e-5 or least < -1e-5:
+        return broken(
+            f"the target is {true:.4g} on the true token and {least:.4g} to {most:.4g} on the "
+            f"others, {mass:.6g} in all"
+        )
+    if plain:
+        return kept("no smoothing: the target is 1 on the true token")
+    return kept(f"{true:.4g} on the true token and up to {most:.2g} on others, {mass:.5g} in all")
+
+
+LAWS = (
+    Law(
+        name="loss_takes_what_it_is_given",
+        says="The loss takes a softmax of logits, once.",
+        means="the model ends in a softmax and the loss takes another, which flattens every "
+        "gradient; or the loss wants probabilities and is given logits",
+        look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
+        "NLLLoss and KLDivLoss take log-probabilities",
+        check=_takes_logits,
+        needs=("loss",),
+    ),
+    Law(
+        name="padding_costs_nothing",
+        says="Padding is out of the loss, and out of what it is divided by.",
+        means="ignore_index is missing, or the sum is divided by all places",
+        look="at ignore_index, and at what the sum is divided by",
+        check=_padding,
+        needs=("loss",),
+    ),
+    Law(
+        name="each_token_counts_once",
+        says="The loss is a sum over tokens, or a mean over tokens.",
+        means="a mean is divided again, or means of sentences or batches are averaged, so that "
+        "tokens of short sentences weigh more",
+        look="at each mean() and each division after the loss",
+        check=_each_once,
+        needs=("loss",),
+    ),
+    Law(
+        name="wants_the_true_token",
+        says="At every real token the loss is lowered most by the true token's logit.",
+        means="targets are shifted against the logits, once too often, or eos is left out",
+        look="at what is shifted where: by the batch, by the model or by the loss, but once",
+        check=_every_token,
+        needs=("loss",),
+    ),
+    Law(
+        name="smoothing_sums_to_one",
+        says="The smoothed target is a distribution: it sums to one.",
+        means="what the true token gives up is shared among more tokens, or fewer, than are there",
+        look="at what the smoothing is divided by, and whether the true token and padding get a "
+        "share",
+        check=_mass,
+        needs=("loss",),
+    ),
+)

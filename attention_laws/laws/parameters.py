@@ -1,0 +1,281 @@
+"""Every parameter is trained, and by this optimizer (§5.3)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+
+NAMED = 4  # parameters that a finding names
+
+
+def _gradients_reach(subject: Subject) -> Finding:
+    """Ask a loss over a batch for gradients at all parameters.
+
+    Some right models begin with matrices of zeros, behind which nothing has a gradient. So all
+    are shaken a little before one is called cut off.
+    """
+    names = trainable(subject)
+    if not names:
+        return not_tried("no parameter requires a gradient")
+    found = _gradients(subject, names)
+    odd = [name for name, grad in found.items() if grad is not None and not grad.isfinite().all()]
+    if odd:
+        return broken(f"the gradient of the loss is no number at {listed(odd)}")
+    silent = [name for name, grad in found.items() if _is_silent(grad)]
+    if silent:
+        with torch.no_grad():
+            for weight in names.values():
+                size = float(weight.abs().mean()) or 0.01
+                weight.add_(
+                    torch.randn(weight.shape, generator=subject.generator).to(weight) * size / 5
+                )
+        found = _gradients(subject, {name: names[name] for name in silent})
+        silent = [name for name, grad in found.items() if _is_silent(grad)]
+    if silent:
+        return broken(f"no gradient of the loss reaches {listed(silent)}")
+    return kept(f"the loss of a batch has a gradient at each of {len(names)} parameters")
+
+
+def trainable(subject: Subject) -> dict[str, Tensor]:
+    """Give the parameters that require a gradient, by their names."""
+    assert subject.adapter.module is not None
+    return {n: p for n, p in subject.adapter.module.named_parameters() if p.requires_grad}
+
+
+def listed(names: list[str]) -> str:
+    """Name a few parameters, and count the rest."""
+    shown = ", ".join(names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+
+
+def _gradients(subject: Subject, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
+    """Give the gradient of the loss at each of them, None where it has none."""
+    found = torch.autograd.grad(_loss(subject), list(parameters.values()), allow_unused=True)
+    return dict(zip(parameters, found, strict=True))
+
+
+def _is_silent(grad: Tensor | None) -> bool:
+    """Tell that there is no gradient; a vector of zeros may be right (the bias of keys is)."""
+    return grad is None or (grad.dim() > 1 and not bool(grad.any()))
+
+
+def _loss(subject: Subject) -> Tensor:
+    """Give the loss of a batch of random sentences, the adapter's own if it has one."""
+    adapter = subject.adapter
+    src, tgt_in, tgt_out = batch(subject)
+    logits = adapter.forward(src, tgt_in)
+    if adapter.loss is not None:
+        return adapter.loss(logits, tgt_out)
+    return F.cross_entropy(logits.flatten(end_dim=1).float(), tgt_out.flatten())
+
+
+def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw src (sentences, 9), tgt_in and tgt_out (sentences, 8): a target and its successor."""
+    src, tgt_in = subject.src(sentences, 9), subject.tgt_in(sentences, 8)
+    eos = torch.full((sentences, 1), subject.adapter.eos_id)
+    return src, tgt_in, torch.cat((tgt_in[:, 1:], eos), dim=1)
+
+
+def _optimizer_holds(subject: Subject) -> Finding:
+    """Compare what the optimizer holds with what the model has."""
+    names = trainable(subject)
+    assert subject.adapter.optimizer is not None and subject.adapter.module is not None
+    held = [p for group in subject.adapter.optimizer.param_groups for p in group["params"]]
+    ids = {id(each) for each in held}
+    missing = [name for name, weight in names.items() if id(weight) not in ids]
+    own = {id(each) for each in subject.adapter.module.parameters()}
+    foreign = sum(id(each) not in own for each in held)
+    beside = f"; {foreign} of its {len(held)} are no parameters of this model" if foreign else ""
+    if missing:
+        return broken(f"the optimizer does not hold {listed(missing)}{beside}")
+    if foreign:
+        return warned(f"the optimizer holds {foreign} parameters that are not this model's")
+    return kept(f"the optimizer holds all {len(names)} parameters and no others")
+
+
+def _all_move(subject: Subject) -> Finding:
+    """Do a few steps, and look which parameters are what they were."""
+    names = trainable(subject)
+    assert subject.adapter.train_step is not None
+    before = {name: weight.detach().clone() for name, weight in names.items()}
+    for _ in range(3):
+        subject.adapter.train_step(*batch(subject))
+    moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in names.items()}
+    largest = max(moves.values(), default=0.0)
+    if largest == 0:
+        return broken(f"no parameter of {len(names)} moved in 3 steps{_rates(subject)}")
+    # A vector of zero gradient may be right; a move below the last digit of a large weight is lost.
+    still = [
+        name
+        for name, move in moves.items()
+        if move == 0 and names[name].dim() > 1 and largest > _last_digit(before[name])
+    ]
+    if still:
+        return broken(f"3 steps do not move {listed(still)}; others by up to {largest:.2g}")
+    return kept(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
+
+
+def _last_digit(weight: Tensor) -> float:
+    """Give what a weight must move by to be seen."""
+    return 4 * float(weight.abs().max()) * torch.finfo(weight.dtype).eps
+
+
+def _rates(subject: Subject) -> str:
+    """Say what rate the optimizer has been left with."""
+    if subject.adapter.optimizer is None:
+        return ""
+    rates = {float(group["lr"]) for group in subject.adapter.optimizer.param_groups}
+    return f"; the optimizer's rate is {max(rates):.2g}"
+
+
+def _cleared(subject: Subject) -> Finding:
+    """Do a step alone, and again after one on another batch, from the same weights."""
+    names = trainable(subject)
+    weights = {name: weight.detach().clone() for name, weight in names.items()}
+    other, own = batch(subject), batch(subject)
+
+    def again() -> dict[str, Tensor]:
+        with torch.no_grad():
+            for name, weight in names.items():
+                weight.copy_(weights[name])
+        return _gradients_of_step(subject, names, own)
+
+    _forget(names)
+    alone = again()
+    if not alone:
+        return not_tried("after a step no parameter has a gradient, and no optimizer is known")
+    _forget(names)
+    repeated = again()
+    if _apart(alone, repeated) > 1e-3:
+        return not_tried("the same step twice has other gradients: it draws of its own")
+    _forget(names)
+    _gradients_of_step(subject, names, other)
+    apart = _apart(alone, again())
+    if apart > 1e-2:
+        return broken(
+            f"a step's gradient differs by {apart:.0%} when another batch was trained before it, "
+            "from the same weights"
+        )
+    return kept("a step has the same gradient alone and after one on another batch")
+
+
+def _forget(names: dict[str, Tensor]) -> None:
+    for weight in names.values():
+        weight.grad = None
+
+
+def _gradients_of_step(
+    subject: Subject, names: dict[str, Tensor], given: tuple[Tensor, Tensor, Tensor]
+) -> dict[str, Tensor]:
+    """Do one step; give the gradients that the optimizer found, or those that are left."""
+    assert subject.adapter.train_step is not None
+    found: dict[str, Tensor] = {}
+
+    def note(*_: object) -> None:
+        found.update({n: w.grad.clone() for n, w in names.items() if w.grad is not None})
+
+    optimizer = subject.adapter.optimizer
+    handle = None if optimizer is None else optimizer.register_step_pre_hook(note)
+    torch.manual_seed(0)
+    try:
+        subject.adapter.train_step(*given)
+    finally:
+        if handle is not None:
+            handle.remove()
+    if not found:
+        note()
+    return found
+
+
+def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
+    """Give how far gradients are apart, as a share of their size."""
+    size = sum(float(each.float().square().sum()) for each in one.values())
+    gaps = [(one[n] - other[n] if n in other else one[n]).float().square().sum() for n in one]
+    return float(sum(map(float, gaps)) / max(size, 1e-30)) ** 0.5
+
+
+def _training_mode(subject: Subject) -> Finding:
+    """Note the mode of each nn.Dropout as it is called in steps that follow each other."""
+    module, step = subject.adapter.module, subject.adapter.train_step
+    assert module is not None and step is not None
+    layers = [each for each in module.modules() if isinstance(each, nn.Dropout) and each.p > 0]
+    if not layers:
+        return not_tried("it has no nn.Dropout with a probability above 0")
+    calls: list[bool] = []
+
+    def note(layer: nn.Module, _: object) -> None:
+        if torch.is_grad_enabled():
+            calls.append(layer.training)
+
+    def share(start_training: bool) -> float:
+        calls.clear()
+        module.train(start_training)
+        for _ in range(2):
+            step(*batch(subject))
+        return sum(calls) / max(len(calls), 1)
+
+    handles = [each.register_forward_pre_hook(note) for each in layers]
+    try:
+        training, evaluating = share(True), share(False)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not calls:
+        return not_tried("no nn.Dropout is called in a step")
+    if training < 1:
+        return broken(f"of an update's calls of dropout {1 - training:.0%} are in evaluation mode")
+    if evaluating < 1:
+        return warned("a step after eval() has no dropout: who calls train_step must call train()")
+    return kept("dropout is on in every step, after eval() too")
+
+
+LAWS = (
+    Law(
+        name="gradients_reach",
+        says="The loss has a gradient at every parameter.",
+        means="a layer is made and never used, its result is thrown away, or it is cut off by "
+        "detach, no_grad, argmax or a new tensor",
+        look="in forward, at the layer that is named",
+        check=_gradients_reach,
+        needs=("module",),
+        compares=False,
+    ),
+    Law(
+        name="optimizer_holds",
+        says="The optimizer holds every parameter of this model.",
+        means="it was made for another model, before a layer was added or replaced, or the layers "
+        "stand in a plain list that parameters() does not see",
+        look="at where the optimizer is made, and of what",
+        check=_optimizer_holds,
+        needs=("module", "optimizer"),
+        compares=False,
+    ),
+    Law(
+        name="all_move",
+        says="A few steps move every matrix.",
+        means="the step is another optimizer's, the rate is 0, or a matrix gets no gradient",
+        look="at which optimizer is stepped, and at its rate",
+        check=_all_move,
+        needs=("module", "train_step"),
+        compares=False,
+    ),
+    Law(
+        name="gradient_cleared",
+        says="A step's gradient comes from its own batch alone.",
+        means="gradients are not cleared between steps, and add up",
+        look="for zero_grad() before backward(), of the optimizer or of the model",
+        check=_cleared,
+        needs=("module", "train_step"),
+    ),
+    Law(
+        name="trains_in_training_mode",
+        says="Dropout is on in every step of training.",
+        means="eval() was called to translate or to validate, and train() was not called again",
+        look="at what is called before each epoch and after each validation",
+        check=_training_mode,
+        needs=("module", "train_step"),
+        compares=False,
+    ),
+)

@@ -1,0 +1,105 @@
+"""Everything that may be seen is seen, and in its place (§3.5, §4)."""
+
+import torch
+from torch import Tensor
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept
+
+LENGTH = 6
+SILENT = 1e-4  # share of the typical effect below which a place is said to have none
+
+
+def _source(subject: Subject) -> Finding:
+    """Change each source token in turn; the logits at every position must move."""
+    src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH - 1)
+    effects = _effects(subject, src, tgt_in, src, range(LENGTH - 1))
+    return _judged(effects, torch.ones_like(effects, dtype=torch.bool), src, "source")
+
+
+def _prefix(subject: Subject) -> Finding:
+    """Change each target token in turn; the logits at it and after it must move."""
+    src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
+    effects = _effects(subject, src, tgt_in, tgt_in, range(1, LENGTH))
+    places = torch.arange(1, LENGTH)[:, None]
+    return _judged(effects, torch.arange(LENGTH) >= places, tgt_in[:, 1:], "target")
+
+
+def _effects(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor, places: range) -> Tensor:
+    """Give how far the logits at each position move, (changed places, tgt_len)."""
+    logits = subject.logits(src, tgt_in)
+    adapter = subject.adapter
+    vocab_size = adapter.src_vocab_size if ids is src else adapter.tgt_vocab_size
+    effects = []
+    for place in places:
+        other = ids.clone()
+        other[0, place] = subject.other_id(int(ids[0, place]), vocab_size)
+        given = (other, tgt_in) if ids is src else (src, other)
+        effects.append((subject.logits(*given) - logits)[0].abs().amax(dim=-1))
+    return torch.stack(effects)
+
+
+def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
+    """Find a place that does not reach a position it should."""
+    silent = wanted & (effects <= SILENT * effects[wanted].median())
+    if not effects[wanted].any():
+        return broken(f"{side} {ids[0].tolist()}: no token of it changes any logits")
+    if silent.any():
+        place, at = silent.nonzero()[0].tolist()
+        return broken(
+            f"{side} {ids[0].tolist()}: another token in place of {int(ids[0, place])} does not "
+            f"change the logits at target position {at}"
+        )
+    return kept(
+        f"each {side} token changes the logits wherever it may, by "
+        f"{float(effects[wanted].min()):.2g} to {float(effects.max()):.2g}"
+    )
+
+
+def _order(subject: Subject) -> Finding:
+    """Exchange two source tokens, and two target tokens."""
+    with subject.finely():  # fresh positions may be faint
+        return _exchanged(subject)
+
+
+def _exchanged(subject: Subject) -> Finding:
+    src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
+    logits = subject.logits(src, tgt_in)
+    exchanged = src[:, [1, 0, *range(2, LENGTH)]]
+    if not subject.differ(subject.logits(exchanged, tgt_in), logits):
+        return broken(f"src {src[0].tolist()} and {exchanged[0].tolist()} give equal logits")
+    exchanged = tgt_in[:, [0, 2, 1, *range(3, LENGTH)]]
+    if not subject.differ(subject.logits(src, exchanged)[:, 3:], logits[:, 3:]):
+        return broken(
+            f"tgt_in {tgt_in[0].tolist()} and {exchanged[0].tolist()} give equal logits after "
+            "what was exchanged"
+        )
+    return kept("two tokens exchanged, of the source and of the target: the logits move")
+
+
+LAWS = (
+    Law(
+        name="source_reaches",
+        says="Each source token changes the logits at every target position.",
+        means="cross-attention hides places that it should not (a mask inverted or of the wrong "
+        "shape), reads another layer's or no memory, or its result is thrown away",
+        look="at what cross-attention is given as memory and mask, and what is done with its "
+        "result",
+        check=_source,
+    ),
+    Law(
+        name="target_reaches",
+        says="Each target token changes the logits at its own position and at all after it.",
+        means="the causal mask hides too much, or the decoder's self-attention is thrown away or "
+        "gives its own input back",
+        look="at the decoder's mask, and at what each residual connection adds",
+        check=_prefix,
+    ),
+    Law(
+        name="order_matters",
+        says="Tokens in another order give other logits.",
+        means="positions are missing, or the same for all: never added, or indexed by the batch",
+        look="where positions are added to the embeddings, on both sides",
+        check=_order,
+    ),
+)

@@ -1,0 +1,146 @@
+"""The learning rate is the one that was asked for, from the first step on (§5.3)."""
+
+import math
+
+from attention_laws.errors import UserError
+from attention_laws.law import Law, Subject
+from attention_laws.laws.parameters import batch
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+
+STEPS = 5
+LATEST = 10_000  # a step that is past every start
+
+
+def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
+    """Compute the paper's rate of one step (§5.3, Eq. 3), the measure of every other."""
+    return float(d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
+
+
+def _positive(subject: Subject) -> Finding:
+    """Ask for the rates of the first steps."""
+    schedule = subject.adapter.schedule
+    assert schedule is not None
+    rates = {step: float(schedule(step)) for step in (1, 2, 3, 10, 100)}
+    for step, rate in rates.items():
+        if not math.isfinite(rate) or rate < 0 or (rate == 0 and step > 1):
+            return broken(f"the rate of step {step} is {rate}")
+    if rates[1] == 0:
+        return warned(
+            f"the rate of step 1 is 0, of step 2 {rates[2]:.2g}: the first changes nothing"
+        )
+    return kept(f"from {rates[1]:.2g} at step 1 to {rates[100]:.2g} at step 100")
+
+
+def _paper(subject: Subject) -> Finding:
+    """Compare with Eq. 3; the whole of it may be multiplied."""
+    schedule, d_model = subject.adapter.schedule, subject.adapter.d_model
+    warmup = subject.adapter.warmup_steps
+    assert schedule is not None and d_model is not None and warmup is not None
+    steps = sorted(
+        {1, 2, 3, max(warmup // 2, 1), max(warmup - 1, 1), warmup, warmup + 1, 4 * warmup}
+    )
+    factors = {step: schedule(step) / learning_rate(step, d_model, warmup) for step in steps}
+    factor = factors[4 * warmup]
+    for step in steps:
+        if not math.isclose(factors[step], factor, rel_tol=1e-6):
+            wanted = factor * learning_rate(step, d_model, warmup)
+            return broken(
+                f"the rate of step {step} is {schedule(step):.4g}, where Eq. 3 with d_model "
+                f"{d_model} and {warmup} steps of warm-up gives {wanted:.4g}"
+            )
+    times = "" if math.isclose(factor, 1, rel_tol=1e-6) else f", times {factor:.4g}"
+    return kept(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
+
+
+def _used(subject: Subject) -> Finding:
+    """Note the rate that each update is made with."""
+    adapter = subject.adapter
+    assert adapter.optimizer and adapter.schedule and adapter.train_step
+    done = _updates_done(subject)
+    rates: list[list[float]] = []
+
+    def note(optimizer: object, *_: object) -> None:
+        assert adapter.optimizer is not None
+        rates[-1].append(float(adapter.optimizer.param_groups[0]["lr"]))
+
+    handle = adapter.optimizer.register_step_pre_hook(note)
+    try:
+        for _ in range(STEPS):
+            rates.append([])
+            adapter.train_step(*batch(subject))
+    finally:
+        handle.remove()
+    if not all(rates):
+        return not_tried("a train_step does not step this optimizer: see `all_move`")
+    used = [each[0] for each in rates]
+    if _agree(subject, used, done):
+        return kept(f"{STEPS} steps are made at the rates of steps {done + 1} to {done + STEPS}")
+    seen = (
+        f"steps {done + 1}, {done + 2}, ... are made at {_written(used)}, where the schedule "
+        f"says {_written(_asked(subject, done))}"
+    )
+    # A count of steps that cannot be seen may have begun before; but it goes on by ones.
+    later = next((n for n in range(done + 1, done + LATEST) if _agree(subject, used, n)), None)
+    if later is not None and not adapter.stateful:
+        return warned(f"{seen}: right if {later} steps were made before (see `stateful`)")
+    return broken(seen)
+
+
+def _updates_done(subject: Subject) -> int:
+    """Give how many updates the optimizer remembers, as Adam does."""
+    assert subject.adapter.optimizer is not None
+    states = subject.adapter.optimizer.state.values()
+    return max((int(each["step"]) for each in states if "step" in each), default=0)
+
+
+def _asked(subject: Subject, done: int) -> list[float]:
+    """Give the schedule's rates after `done` steps; NaN where it refuses."""
+    assert subject.adapter.schedule is not None
+    rates = []
+    for step in range(done + 1, done + STEPS + 1):
+        try:
+            rates.append(float(subject.adapter.schedule(step)))
+        except (UserError, ValueError, ZeroDivisionError):
+            rates.append(math.nan)
+    return rates
+
+
+def _agree(subject: Subject, used: list[float], done: int) -> bool:
+    asked = _asked(subject, done)
+    return all(math.isclose(*pair, rel_tol=1e-5) for pair in zip(used, asked, strict=True))
+
+
+def _written(rates: list[float]) -> str:
+    return ", ".join(f"{rate:.3g}" for rate in rates)
+
+
+LAWS = (
+    Law(
+        name="rate_above_zero",
+        says="The schedule gives a rate above 0 from step 1 on.",
+        means="steps are counted from 0, and the rate rises from nothing",
+        look="at which number the first step has",
+        check=_positive,
+        needs=("schedule",),
+        compares=False,
+    ),
+    Law(
+        name="schedule_of_paper",
+        says="The schedule is the paper's (§5.3, Eq. 3), for this width and warm-up.",
+        means="a power is wrong, steps are counted from 0, or min has become max",
+        look="at the formula: d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)",
+        check=_paper,
+        needs=("schedule", "d_model", "warmup_steps"),
+        compares=False,
+    ),
+    Law(
+        name="rates_used",
+        says="Step k is made at the rate that the schedule has for step k.",
+        means="the scheduler is stepped twice, once an epoch, before the first update, or never; "
+        "or it counts from 0",
+        look="at where the rate is set, and how often",
+        check=_used,
+        needs=("schedule", "optimizer", "train_step"),
+        compares=False,
+    ),
+)

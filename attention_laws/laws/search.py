@@ -1,0 +1,289 @@
+"""A search finds what the model says (§6.1)."""
+
+import torch
+from torch import Tensor
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+
+SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
+BEAM_SIZE = 4
+
+
+def _sources(subject: Subject) -> list[Tensor]:
+    """Draw sources of several lengths, (1, src_len) each; of one where there is no padding."""
+    grows = subject.adapter.pad_id is not None
+    return [subject.src(1, LENGTH + grows * (3 * row % 5)) for row in range(SENTENCES)]
+
+
+def _batch(subject: Subject, sources: list[Tensor]) -> Tensor:
+    longest = max(each.shape[1] for each in sources)
+    if all(each.shape[1] == longest for each in sources):
+        return torch.cat(sources)
+    return torch.cat([subject.padded(each, longest - each.shape[1]) for each in sources])
+
+
+def _next(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
+    """Give the logits after bos and after each of `ids`, (len(ids) + 1, vocab), for one source."""
+    return subject.logits(src, torch.tensor([[subject.adapter.bos_id, *ids]]))[0]
+
+
+def _barred(subject: Subject, logits: Tensor) -> Tensor:
+    """Bar padding and bos, as a careful search does."""
+    barred = [subject.adapter.pad_id, subject.adapter.bos_id]
+    logits = logits.clone()
+    logits[..., [each for each in barred if each is not None]] = -torch.inf
+    return logits
+
+
+def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
+    """Give how far a choice is below the best; 0 if it is the best, all counted or the barred not.
+
+    Args:
+        subject: Says what counts as a difference.
+        logits: (vocab,)
+        chosen: An id.
+    """
+    short = min(float(each.max() - logits[chosen]) for each in (logits, _barred(subject, logits)))
+    return short if short > 2 * subject.tolerance else 0.0
+
+
+@torch.no_grad()
+def _greedy(subject: Subject) -> Finding:
+    """Read each translation with forward: every token must be the best after those before it."""
+    adapter = subject.adapter
+    assert adapter.greedy is not None
+    sources = _sources(subject)
+    ended = 0
+    found = adapter.greedy(_batch(subject, sources), LENGTH)
+    for src, ids in zip(sources, found, strict=True):
+        if adapter.eos_id in ids:
+            continue  # `search_ends` says so
+        said = [*ids, adapter.eos_id] if len(ids) < LENGTH else ids
+        ended += len(said) > len(ids)
+        logits = _next(subject, src, ids)
+        for place, token in enumerate(said):
+            short = _short_of_best(subject, logits[place], token)
+            if short:
+                what = "it ends" if place == len(ids) else f"it says {token}"
+                return broken(
+                    f"src {src[0].tolist()}: after {ids[:place]} {what}, and forward scores "
+                    f"{int(logits[place].argmax())} by {short:.2g} more"
+                )
+    return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
+
+
+@torch.no_grad()
+def _ends(subject: Subject) -> Finding:
+    """Look for special ids in what the searches give."""
+    adapter = subject.adapter
+    sources = _sources(subject)
+    src = _batch(subject, sources)
+    searched: list[tuple[int, list[int]]] = []
+    if adapter.greedy is not None:
+        searched += enumerate(adapter.greedy(src, LENGTH))
+    if adapter.beam is not None:
+        for row, candidates in enumerate(adapter.beam(src, BEAM_SIZE, LENGTH)):
+            searched += [(row, each.ids) for each in candidates]
+    if not searched:
+        return not_tried("the adapter has no greedy and no beam")
+    for row, ids in searched:
+        shown = f"src {sources[row][0].tolist()} gives {ids}"
+        if len(ids) > LENGTH:
+            return broken(f"{shown}: {len(ids)} tokens where {LENGTH} were allowed")
+        if adapter.eos_id in ids[:-1]:
+            return broken(f"{shown}: it goes on after eos, {adapter.eos_id}")
+    for row, ids in searched:
+        if adapter.eos_id in ids:
+            shown = f"src {sources[row][0].tolist()} gives {ids}"
+            return not_tried(f"{shown}: the adapter is to leave eos, {adapter.eos_id}, out")
+    for row, ids in searched:
+        marks = [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]
+        if marks:
+            seen = f"src {sources[row][0].tolist()} gives {ids}: nothing bars {marks[0]}, no word"
+            return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
+    return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
+
+
+@torch.no_grad()
+def _company(subject: Subject) -> Finding:
+    """Search each sentence alone and in a batch."""
+    adapter = subject.adapter
+    assert adapter.greedy is not None
+    sources = _sources(subject)
+    together = adapter.greedy(_batch(subject, sources), LENGTH)
+    for row, (src, ids) in enumerate(zip(sources, together, strict=True)):
+        alone = adapter.greedy(src, LENGTH)[0]
+        if ids != alone and not _tie(subject, src, ids, alone):
+            return broken(
+                f"src {src[0].tolist()}: {alone} alone, {ids} as sentence {row + 1} of {SENTENCES}"
+            )
+    return kept(f"{SENTENCES} sentences have the translations they have alone")
+
+
+def _tie(subject: Subject, src: Tensor, one: list[int], other: list[int]) -> bool:
+    """Tell whether forward finds both equally good where they part."""
+    ends = [[*ids, subject.adapter.eos_id] for ids in (one, other)]
+    place = next(i for i, (a, b) in enumerate(zip(*ends, strict=False)) if a != b)
+    logits = _next(subject, src, one[:place])[-1]
+    return abs(float(logits[ends[0][place]] - logits[ends[1][place]])) <= 4 * subject.tolerance
+
+
+def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) -> list[float]:
+    """Add up log probabilities of ids by forward: over all types, and without the barred ones."""
+    logits = _next(subject, src, ids).double()
+    said = torch.tensor([*ids, subject.adapter.eos_id] if finished else ids, dtype=torch.long)
+    sums = []
+    for each in (logits, _barred(subject, logits)):
+        picked = each.log_softmax(dim=-1)[: len(said)].gather(1, said[:, None])
+        sums.append(float(picked.sum()))
+    return sums
+
+
+@torch.no_grad()
+def _beam(subject: Subject) -> Finding:
+    """Add up what forward says of each candidate, in a batch of sentences."""
+    adapter = subject.adapter
+    assert adapter.beam is not None
+    sources = _sources(subject)
+    number = 0
+    for size in (1, BEAM_SIZE):
+        found = adapter.beam(_batch(subject, sources), size, LENGTH)
+        for row, (src, candidates) in enumerate(zip(sources, found, strict=True)):
+            for ids, log_prob, finished in candidates:
+                number += 1
+                sums = _log_probs(subject, src, ids, finished)
+                allowed = (len(ids) + 1) * (2 * subject.tolerance + 1e-5)
+                apart = min(abs(each - log_prob) for each in sums)
+                if not apart <= allowed:
+                    return broken(
+                        f"src {src[0].tolist()}, sentence {row + 1} of {SENTENCES}, beam {size}: "
+                        f"{ids}{' and eos' if finished else ''} is said to have {log_prob:.4f} "
+                        f"nats, and has {sums[0]:.4f} by forward"
+                    )
+    return kept(f"{number} candidates of {SENTENCES} sentences have the sums that forward gives")
+
+
+@torch.no_grad()
+def _sorted(subject: Subject) -> Finding:
+    """Compare candidates of one length, which any length penalty orders alike."""
+    adapter = subject.adapter
+    assert adapter.beam is not None
+    sources = _sources(subject)
+    found = adapter.beam(_batch(subject, sources), BEAM_SIZE, LENGTH)
+    for src, candidates in zip(sources, found, strict=True):
+        shown = f"src {src[0].tolist()}, beam {BEAM_SIZE}"
+        for place, one in enumerate(candidates):
+            for other in candidates[place + 1 :]:
+                if one.ids == other.ids and one.finished == other.finished:
+                    return broken(f"{shown}: {one.ids} stands there twice")
+                alike = len(one.ids) == len(other.ids) and one.finished == other.finished
+                if alike and other.log_prob > one.log_prob + 1e-5:
+                    return broken(
+                        f"{shown}: {one.ids} with {one.log_prob:.4f} nats stands before "
+                        f"{other.ids} with {other.log_prob:.4f}"
+                    )
+    counts = sorted({len(each) for each in found})
+    return kept(f"{counts} candidates a sentence, none twice, the best of a length first")
+
+
+@torch.no_grad()
+def _not_below_greedy(subject: Subject) -> Finding:
+    """Compare the best candidate with greedy's translation."""
+    adapter = subject.adapter
+    assert adapter.beam is not None
+    assert adapter.greedy is not None
+    sources = _sources(subject)
+    src = _batch(subject, sources)
+    below = []
+    greedy, beams = adapter.greedy(src, LENGTH), adapter.beam(src, BEAM_SIZE, LENGTH)
+    for each, ids, candidates in zip(sources, greedy, beams, strict=True):
+        alone = _log_probs(subject, each, ids, finished=len(ids) < LENGTH)[0]
+        best = max((candidate.log_prob for candidate in candidates), default=-torch.inf)
+        if best < alone - 1e-3:
+            below.append(f"src {each[0].tolist()}: {best:.3f} and {alone:.3f} nats")
+    if 2 * len(below) > SENTENCES:
+        return warned(f"in {len(below)} of {SENTENCES} sentences, as {below[0]}")
+    return kept(f"it finds less in {len(below)} of {SENTENCES} sentences; pruning may do that")
+
+
+def _penalty(subject: Subject) -> Finding:
+    """Rank candidates by hand."""
+    rank = subject.adapter.rank
+    assert rank is not None
+    for log_prob in (-2.0, -12.0):
+        shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
+        if longer < shorter - 1e-9:
+            return broken(
+                f"{log_prob} nats over 12 tokens is ranked {longer:.3f}, below the same over 4 "
+                f"tokens, {shorter:.3f}"
+            )
+    for length in (4, 12):
+        if not rank(-2.0, length) > rank(-12.0, length):
+            return broken(f"of two candidates of {length} tokens the less probable is ranked first")
+    return kept("of equally probable candidates the longer is not ranked below the shorter")
+
+
+LAWS = (
+    Law(
+        name="greedy_is_forward",
+        says="Greedy search says what forward scores highest after each of its prefixes.",
+        means="translation takes another road than training: a mask or positions differ, the "
+        "model is in training mode, bos is another id, or the argmax is taken at the wrong "
+        "position",
+        look="at the first token that differs: what did the model read at that step?",
+        check=_greedy,
+        needs=("greedy",),
+    ),
+    Law(
+        name="search_ends",
+        says="A translation holds no bos and no padding, and nothing after eos.",
+        means="the search does not look for eos, or looks for another id; padding or bos that "
+        "nothing bars is said by a model that has not learnt yet, seldom by one that has",
+        look="at the condition that ends a sentence, in a batch above all",
+        check=_ends,
+    ),
+    Law(
+        name="search_in_company",
+        says="A sentence is translated alike alone and in a batch.",
+        means="padding is seen in the search, or the first sentence to end ends them all",
+        look="at the source's mask in the search, and at its loop's condition",
+        check=_company,
+        needs=("greedy",),
+    ),
+    Law(
+        name="beam_is_forward",
+        says="Each candidate's log probability is what forward gives for its ids.",
+        means="the cache is not reordered with the beams, sentences of a batch are mixed, logits "
+        "are added in place of log probabilities, or scores are gathered by the wrong index",
+        look="where prefixes are reordered: is everything else that has a row reordered too?",
+        check=_beam,
+        needs=("beam",),
+    ),
+    Law(
+        name="candidates_in_order",
+        says="No candidate stands twice, and of equally long ones the more probable comes first.",
+        means="all beams begin with the same prefix and a score of 0, or the order is ascending",
+        look="at the first step's scores: all but one must be minus infinity",
+        check=_sorted,
+        needs=("beam",),
+    ),
+    Law(
+        name="length_penalty",
+        says="Of two equally probable candidates the longer is not ranked below the shorter.",
+        means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
+        "of log probabilities are negative",
+        look="at the formula of the score, with -2.0 in it",
+        check=_penalty,
+        needs=("rank",),
+        compares=False,
+    ),
+    Law(
+        name="beam_not_below_greedy",
+        says="Beam search mostly finds what is at least as probable as greedy's translation.",
+        means="a beam drops its best prefix; but a sound beam may lose it by pruning now and then",
+        look="at how many continuations are kept, and what happens to those that end",
+        check=_not_below_greedy,
+        needs=("beam", "greedy"),
+    ),
+)

@@ -1,0 +1,224 @@
+"""How a model begins, before it has learned anything (not in the paper)."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.law import Law, Subject
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+
+SURE = 2.0  # nats above ln V
+LARGE_SCORES = 2.5
+WORDS_TO_POSITIONS = (0.5, 300.0)  # of squares
+SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
+
+
+def _trained(subject: Subject) -> Finding | None:
+    """Say why it is no beginning; None where it is one.
+
+    Scales of layer norms begin as one number, and the first step makes them unequal.
+    """
+    adapter = subject.adapter
+    if adapter.fresh is not None:
+        return None if adapter.fresh else not_tried("the adapter says that it is trained")
+    scales = [] if adapter.module is None else list(_norm_scales(adapter.module))
+    if not scales:
+        return not_tried("it has no norms to tell whether it is trained: say fresh=True if not")
+    if all(bool((each == each[0]).all()) for each in scales):
+        return None
+    return not_tried("it is about a fresh model, and this one's norms have learned")
+
+
+def _norm_scales(module: nn.Module) -> Iterator[Tensor]:
+    for each in module.modules():
+        if "norm" in type(each).__name__.lower():
+            yield from (p for p in each.parameters(recurse=False) if p.dim() == 1 and len(p) > 1)
+
+
+def _unsure(subject: Subject) -> Finding:
+    """Compare the loss of a token drawn evenly with that of an even distribution.
+
+    The sentence's own tokens are left out of it: a model whose output weights are its
+    embeddings begins by repeating what it reads.
+    """
+    trained = _trained(subject)
+    if trained:
+        return trained
+    src, tgt_in = subject.src(8, 3), subject.tgt_in(8, 3)
+    logits = subject.logits(src, tgt_in)  # (8, 3, vocab_size)
+    others = torch.ones(8, logits.shape[-1], dtype=torch.bool)
+    others.scatter_(1, tgt_in, False)
+    if subject.adapter.src_vocab_size == subject.adapter.tgt_vocab_size:
+        others.scatter_(1, src, False)
+    hidden = ~others[:, None, :]
+    log_probs = logits.masked_fill(hidden, -torch.inf).log_softmax(dim=-1)
+    even = others.sum(dim=-1, keepdim=True)  # (8, 1): tokens left
+    losses = -log_probs.masked_fill(hidden, 0).sum(dim=-1) / even
+    loss, target = float(losses.mean()), float(even.log().mean())
+    seen = f"over {int(even.min())} tokens the loss is {loss:.2f}, ln of their number {target:.2f}"
+    return warned(seen) if loss > target + SURE else kept(seen)
+
+
+def _scores(subject: Subject) -> Finding:
+    """Recover how far scores spread: logs of weights differ as their scores do."""
+    trained = _trained(subject)
+    if trained:
+        return trained
+    assert subject.adapter.attention is not None
+    with torch.no_grad():
+        maps = subject.adapter.attention(subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN))
+    spreads = {name: _spread(weights) for name, weights in maps.items()}
+    name = max(spreads, key=spreads.__getitem__)
+    if spreads[name] > LARGE_SCORES:
+        return warned(
+            f"{name}: scores of one query have a standard deviation of {spreads[name]:.1f}"
+        )
+    return kept(
+        f"scores of one query have a standard deviation of {min(spreads.values()):.2f} to "
+        f"{spreads[name]:.2f}"
+    )
+
+
+def _spread(weights: Tensor) -> float:
+    """Give the typical standard deviation of the scores behind weights (..., q_len, k_len)."""
+    scores = weights.float().clamp(min=1e-30).log().flatten(end_dim=-3)
+    queries, keys = scores.shape[-2:]
+    causal = queries == keys == TGT_LEN
+    rows = [scores[:, q, : q + 1 if causal else keys].std(dim=-1) for q in range(2, queries)]
+    return float(torch.stack(rows).median())
+
+
+def _words_and_positions(subject: Subject) -> Finding:
+    """See how far another word moves what the first layer reads, and how far another place."""
+    trained = _trained(subject)
+    if trained:
+        return trained
+    module = subject.adapter.module
+    assert module is not None
+    src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
+    hidden = first_read(subject, module, src)
+    if hidden is None:
+        return not_tried("no nn.Linear, norm or nn.MultiheadAttention reads the embedded source")
+    words = 2 * float(hidden.var(dim=0).mean())
+    positions = 2 * float(hidden.var(dim=1).mean())
+    if positions == 0 or words == 0:
+        return not_tried("the first layer reads words alone: no positions are added to them")
+    seen = (
+        f"what the first layer reads moves by {math.sqrt(words):.2g} a component with another "
+        f"word, by {math.sqrt(positions):.2g} in another position"
+    )
+    few, many = WORDS_TO_POSITIONS
+    return kept(seen) if few <= words / positions <= many else warned(seen)
+
+
+def first_read(subject: Subject, module: nn.Module, src: Tensor) -> Tensor | None:
+    """Give what the first layer after the embeddings is given, (batch, src_len, width).
+
+    Args:
+        subject: The model.
+        module: What holds its layers.
+        src: Source ids, (batch, src_len).
+    """
+    seen: list[Tensor] = []
+
+    def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        hidden = inputs[0] if inputs else None
+        if not seen and hidden is not None and hidden.dim() == 3 and hidden.is_floating_point():
+            if hidden.shape[:2] == src.shape:
+                seen.append(hidden.detach())
+            elif hidden.shape[:2] == src.T.shape:
+                seen.append(hidden.detach().transpose(0, 1))
+
+    layers = [
+        each
+        for each in module.modules()
+        if isinstance(each, nn.Linear | nn.MultiheadAttention)
+        or "norm" in type(each).__name__.lower()
+    ]
+    handles = [each.register_forward_pre_hook(note) for each in layers]
+    try:
+        # With gradients, since torch's own layers else run without calling their parts.
+        subject.adapter.forward(src, subject.tgt_in(len(src), TGT_LEN))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return seen[0] if seen else None
+
+
+def _layers_apart(subject: Subject) -> Finding:
+    """Compare the matrices of layers of one kind, number for number."""
+    trained = _trained(subject)
+    if trained:
+        return trained
+    module = subject.adapter.module
+    assert module is not None
+    stacks = 0
+    for prefix, stack in module.named_modules():
+        if not isinstance(stack, nn.ModuleList | nn.Sequential):
+            continue
+        alike: dict[tuple[str, torch.Size], dict[str, Tensor]] = defaultdict(dict)
+        for index, layer in stack.named_children():
+            for name, weight in layer.named_parameters():
+                if weight.dim() > 1 and not bool((weight == weight.flatten()[0]).all()):
+                    alike[name, weight.shape][index] = weight
+        stacks += any(len(each) > 1 for each in alike.values())
+        for (name, _), weights in alike.items():
+            pair = _equal_pair(weights)
+            if pair:
+                return broken(f"{prefix}: {name} is number for number the same in {pair}")
+    if not stacks:
+        return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
+    return kept(f"in {stacks} stacks no two layers begin with the same matrix")
+
+
+def _equal_pair(weights: dict[str, Tensor]) -> str:
+    """Name two layers whose weights are equal and yet not the same tensor."""
+    places = list(weights)
+    for i, one in enumerate(places):
+        for other in places[i + 1 :]:
+            same = weights[one] is weights[other]
+            if not same and torch.equal(weights[one], weights[other]):
+                return f"layers {one} and {other}"
+    return ""
+
+
+LAWS = (
+    Law(
+        name="starts_unsure",
+        says="A fresh model's loss is near ln V: it prefers no token.",
+        means="logits are too large at the start: embeddings that serve as output weights too and "
+        "are drawn too large, a final norm that is missing, or a softmax taken twice",
+        look="at how the embeddings and the output layer are drawn",
+        check=_unsure,
+    ),
+    Law(
+        name="scores_near_one",
+        says="A fresh model's attention scores spread by about 1.",
+        means="scores are not divided by the square root of d_k, or what attention reads is too "
+        "large: the softmax begins saturated, and passes little gradient",
+        look="at the line that divides the scores, and at how embeddings are drawn and scaled",
+        check=_scores,
+        needs=("attention",),
+    ),
+    Law(
+        name="words_and_positions",
+        says="At the start words and positions are of like size.",
+        means="embeddings are not multiplied by the square root of d_model, or drawn so small "
+        "that the positions drown them; or so large that they drown the positions",
+        look="at how embeddings are drawn, and at what is added to them",
+        check=_words_and_positions,
+        needs=("module",),
+    ),
+    Law(
+        name="layers_start_apart",
+        says="Layers of one kind begin with weights of their own.",
+        means="a layer was copied after its weights were drawn, and they were not drawn again",
+        look="at copy.deepcopy, and at what initialises the whole model",
+        check=_layers_apart,
+        needs=("module",),
+        compares=False,
+    ),
+)

@@ -1,0 +1,163 @@
+"""Text is treated alike everywhere, comes back whole, and is not learnt by heart."""
+
+import unicodedata
+from collections import Counter
+
+from attention_laws.laws.scores import folded
+from attention_laws.leaks import measure_leak
+from attention_laws.pipeline import Pipeline, PipelineLaw
+from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
+
+SENTENCES = 200
+SOME, NEARLY_ALL = 0.5, 0.98  # of the words
+LEAK = 0.01  # of the test pairs
+
+
+def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
+    """Give training targets (or sources) with their ids, none with an unknown word."""
+    encode = pipeline.encode_tgt if side == "target" else pipeline.encode_src
+    assert encode is not None
+    texts = [pair[side == "target"] for pair in pipeline.train[:SENTENCES]]
+    encoded = [(text, encode(text)) for text in texts]
+    return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
+
+
+def _round_trip(pipeline: Pipeline) -> Finding:
+    """Encode training targets and decode them; sources too, where their ids are the same."""
+    found = [_come_back(pipeline, "target")]
+    if pipeline.joint_vocabulary and pipeline.encode_src is not None:
+        found.append(_come_back(pipeline, "source"))
+    worst = next(verdict for verdict in Verdict if verdict in [each.verdict for each in found])
+    return Finding(worst, "; ".join(each.seen for each in found if each.verdict == worst))
+
+
+def _come_back(pipeline: Pipeline, side: str) -> Finding:
+    """Encode the training texts of a side, and decode them."""
+    assert pipeline.decode is not None
+    came = total = 0
+    worst, worst_share = "", 1.0
+    for text, ids in _encoded(pipeline, side):
+        try:
+            given = pipeline.decode(ids)
+        except (LookupError, ValueError) as error:  # an id that decode does not have
+            return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
+        words, back = _words(text), _words(given)
+        shared = (words & back).total()
+        came, total = came + shared, total + words.total()
+        share = shared / max(words.total(), 1)
+        if share < worst_share:
+            worst, worst_share = f"{text!r} comes back as {given!r}", share
+    if not total:
+        return not_tried(f"no training {side} is without an unknown word")
+    share = came / total
+    of = f"of the words of training {side}s come back"
+    if share < SOME:
+        return broken(f"{100 * share:.0f}% {of}: {worst}")
+    if share < NEARLY_ALL:
+        return warned(f"{100 * share:.1f}% {of}: {worst}")
+    return kept(f"{100 * share:.1f}% {of}")
+
+
+def _words(text: str) -> Counter[str]:
+    """Count words, without what stands between them."""
+    return Counter("".join(c if c.isalnum() else " " for c in folded(text)).split())
+
+
+def _no_marks(pipeline: Pipeline) -> Finding:
+    """Put the special ids around a target's, as a search may."""
+    assert pipeline.decode is not None
+    targets = _encoded(pipeline, "target")
+    if not targets:
+        return not_tried("no training target is without an unknown word")
+    text, ids = targets[0]
+    plain = pipeline.without_marks(ids)
+    wanted = pipeline.decode(plain)
+    marks = {"bos": [pipeline.bos_id, *plain], "eos": [*plain, pipeline.eos_id]}
+    if pipeline.pad_id is not None:
+        marks["padding"] = [*plain, pipeline.eos_id, pipeline.pad_id, pipeline.pad_id]
+    for name, marked in marks.items():
+        given = pipeline.decode(marked)
+        if " ".join(given.split()) != " ".join(wanted.split()):
+            return broken(f"with {name} the ids of {text!r} are decoded to {given!r}")
+    return kept(f"{', '.join(marks)} around a sentence leave no trace in its text")
+
+
+def _treated_alike(pipeline: Pipeline) -> Finding:
+    """Encode test sources, and odd ways to write them, as training and as translation do."""
+    assert pipeline.encode_src is not None
+    assert pipeline.encode_to_translate is not None
+    number = 0
+    for source, _ in [*pipeline.test[:SENTENCES], *pipeline.train[:20]]:
+        for text in _written(source):
+            number += 1
+            ids = [
+                pipeline.without_marks(encode(text))
+                for encode in (pipeline.encode_src, pipeline.encode_to_translate)
+            ]
+            if ids[0] != ids[1]:
+                return broken(
+                    f"{text!r} has the ids {ids[0][:12]} in training and {ids[1][:12]} in "
+                    "translation"
+                )
+    return kept(f"{number} texts have the same ids in training and in translation")
+
+
+def _written(text: str) -> list[str]:
+    """Give a text as the corpus has it, and as people type it."""
+    return [
+        text,
+        unicodedata.normalize("NFD", text),
+        text.replace("'", "\u2019"),
+        text.upper(),
+        f" {text}".replace(" ", "  "),
+    ]
+
+
+def _nothing_shared(pipeline: Pipeline) -> Finding:
+    """Look for test sentences among the training sentences."""
+    leak = measure_leak(pipeline.train, pipeline.test)
+    shown = (
+        f"of {len(pipeline.test)} test pairs {100 * leak.first:.1f}% have a source, "
+        f"{100 * leak.second:.1f}% a target that is learnt from"
+    )
+    if leak.first > LEAK:
+        return broken(shown)
+    return warned(shown) if leak.either else kept(shown)  # trees and labels are shared by right
+
+
+LAWS = (
+    PipelineLaw(
+        name="round_trip",
+        says="Text comes back from its ids, but for blanks, case, accents and punctuation.",
+        means="decode has another vocabulary than encode, or most words are unknown",
+        look="at which tokenizer was saved, and which is loaded",
+        check=_round_trip,
+        needs=("train", "encode_tgt", "decode"),
+    ),
+    PipelineLaw(
+        name="no_marks_scored",
+        says="No bos, eos or padding is in the text that is scored.",
+        means="ids are turned into words with the special ones among them: one right token more "
+        "in each sentence",
+        look="at decode, before the tokens are joined",
+        check=_no_marks,
+        needs=("train", "encode_tgt", "decode"),
+    ),
+    PipelineLaw(
+        name="treated_alike",
+        says="A text has the same ids in training and in translation.",
+        means="lower-casing, normalising or cleaning happens while the corpus is read, and not "
+        "where a user's sentence is",
+        look="at what is done to a text before encode: put it into encode",
+        check=_treated_alike,
+        needs=("test", "encode_src", "encode_to_translate"),
+    ),
+    PipelineLaw(
+        name="nothing_shared",
+        says="No source of a test pair is learnt from, nor its target.",
+        means="a corpus with several translations of a sentence was split at random",
+        look="at the split: pairs that share a side belong on the same side of it",
+        check=_nothing_shared,
+        needs=("train", "test"),
+    ),
+)

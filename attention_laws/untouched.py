@@ -1,0 +1,88 @@
+"""A model is left as it was: weights, buffers, mode, gradients, optimizer, random numbers.
+
+Not in the paper.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.adapter import Stateful
+
+
+@contextmanager
+def untouched(
+    module: nn.Module | None,
+    optimizer: torch.optim.Optimizer | None = None,
+    stateful: Sequence[Stateful] = (),
+) -> Iterator[None]:
+    """Put everything back that was changed within.
+
+    Weights are put back into the same tensors, so that an optimizer still finds them.
+
+    Args:
+        module: Its parameters, buffers, gradients and modes are kept.
+        optimizer: Its state and settings are kept, and whatever it would change.
+        stateful: Schedulers and the like, kept too.
+    """
+    keepers = [*([] if optimizer is None else [optimizer]), *stateful]
+    states = [copy.deepcopy(each.state_dict()) for each in keepers]
+    modules = [] if module is None else list(module.modules())
+    modes = [(each, each.training, dict(each._buffers)) for each in modules]
+    kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            for tensor, values in kept:
+                values.put_back(tensor)
+            for each, training, buffers in modes:
+                each.training = training
+                each._buffers.update(buffers)  # one may have been assigned anew
+            for keeper, state in zip(keepers, states, strict=True):
+                keeper.load_state_dict(state)
+
+
+def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> list[Tensor]:
+    """Give parameters and buffers, and what the optimizer holds besides."""
+    found = [] if module is None else [*module.parameters(), *module.buffers()]
+    if optimizer is not None:
+        known = {id(each) for each in found}
+        held = [each for group in optimizer.param_groups for each in group["params"]]
+        found += [each for each in held if id(each) not in known]
+    return found
+
+
+class _Values:
+    """What a tensor held, to be put back into it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.value = tensor.detach().clone()
+        self.grad = None if tensor.grad is None else tensor.grad.clone()
+        self.requires_grad = tensor.requires_grad
+
+    def put_back(self, tensor: Tensor) -> None:
+        """Give the tensor its value, its gradient and its wish for one."""
+        with torch.no_grad():
+            tensor.data.copy_(self.value)
+        tensor.requires_grad_(self.requires_grad)
+        tensor.grad = self.grad
+
+
+@contextmanager
+def in_double(module: nn.Module) -> Iterator[None]:
+    """Let a model compute in 64 bits within, and put its own tensors back afterwards."""
+    tensors = [*module.parameters(), *module.buffers()]
+    own = [each.data for each in tensors]
+    names = [(each, dict(each.named_buffers(recurse=False))) for each in module.modules()]
+    try:
+        module.double()
+        yield
+    finally:
+        for tensor, data in zip(tensors, own, strict=True):
+            tensor.data = data
+        for each, buffers in names:
+            each._buffers.update(buffers)

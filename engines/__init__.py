@@ -1,0 +1,1 @@
+"""A trained model for other engines: CTranslate2 and ONNX."""

@@ -1,0 +1,164 @@
+"""A trained model in the form that another engine serves: weights, tokenizers, how to use them.
+
+Not in the paper. What is written needs nothing of the course:
+
+    model.bin, config.json, *_vocabulary.json  of CTranslate2; of ONNX:
+    encoder.onnx, decoder.onnx                 (see `to_onnx`)
+    src_tokenizer.json, tgt_tokenizer.json     for the library `tokenizers`, with treatments
+    translate.py                               uses them: to run, to import or to rewrite
+    README.md                                  what to install, and whose terms hold
+"""
+
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from engines.tokenizer_json import (
+    check_exportable,
+    vocabulary,
+    write_tokenizer,
+)
+from transformer.config import Recipe
+from transformer.data.registry import CORPORA
+from transformer.data.tokenizers import BPETokenizer
+from transformer.model import Transformer
+from transformer.models.folder import read_model
+from transformer.models.manifest import SRC_TOKENIZER, TGT_TOKENIZER
+from transformer.models.shipped import find_model
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import check_folder, write_atomically
+
+
+class Engine(NamedTuple):
+    """What a model can be exported to.
+
+    Attributes:
+        title: Its name for people.
+        writer: The package that writes for it.
+        packages: What serving needs, for pip.
+        search: What translate.py does, in a few lines.
+    """
+
+    title: str
+    writer: str
+    packages: str
+    search: str
+
+
+ENGINES = {
+    "ctranslate2": Engine(
+        "CTranslate2",
+        "ctranslate2",
+        "ctranslate2 tokenizers",
+        "It searches as the paper does, with 4 beams and a length penalty of 0.6;\n"
+        "`translate(sentences, beam_size=1)` is greedy. A translation that does not end is cut\n"
+        "off at the model's limit, not 50 tokens past its source's length.",
+    ),
+    "onnx": Engine(
+        "ONNX Runtime",
+        "onnx",
+        "onnxruntime tokenizers",
+        "It searches greedily, with keys and values cached: `search` is the loop around the two\n"
+        "graphs, whose caches can be reordered along their second axis for a search with beams.",
+    ),
+}
+
+PAGE = """# {name} for {title}: {src_lang} to {tgt_lang}
+
+    pip install {packages}
+    python translate.py < sentences.txt > translations.txt
+
+`translate.py` is short, and made to be read or imported; nothing of the course is needed.
+{search}
+
+The tokenizers write a text as the training text was written, cut it off at {max_len} tokens,
+and add the end mark.
+
+Made with `python -m transformer export {model} --to {engine}`, and trained on the corpus
+`{corpus}` ({licence}). The weights are learnt from that data: use them under its terms.
+"""
+
+
+def export_model(model: str | Path, engine: str, out: Path) -> Path:
+    """Write a trained model for another engine.
+
+    Args:
+        model: A model folder, or the name of a shipped model.
+        engine: A name in `ENGINES`.
+        out: The folder to make.
+
+    Returns:
+        `out`, whole.
+
+    Raises:
+        UserError: `out` is there or cannot be made, the engine's package is not installed, the
+            model cannot be read, or the engine has no form for it; nothing is made.
+    """
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if os.path.lexists(out):
+        raise UserError(f"{out} exists: remove it first, or give another folder")
+    check_folder(out)
+    _require(ENGINES[engine].writer)
+    description, network = read_model(find_model(model))
+    if not isinstance(network, Transformer):
+        raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
+    source = check_exportable(description.src_tokenizer)
+    target = check_exportable(description.tgt_tokenizer)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
+        made = Path(temporary) / "model"
+        made.mkdir()
+        _write(made, engine, network, source, target)
+        page = _page(str(model), engine, description.recipe)
+        write_atomically(made / "README.md", page.encode())
+        made.rename(out)  # whole or not at all
+    return out
+
+
+def _require(package: str) -> None:
+    """Refuse to begin without the package that writes for the engine.
+
+    Raises:
+        UserError: it is not installed.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise UserError(
+            f"{package} is not installed: python -m pip install {package}, or install the course "
+            "with its extra [export]"
+        )
+
+
+def _write(
+    folder: Path, engine: str, network: Transformer, source: BPETokenizer, target: BPETokenizer
+) -> None:
+    """Write weights, tokenizers and translate.py."""
+    if engine == "ctranslate2":
+        from engines import to_ctranslate2
+
+        to_ctranslate2.write_ctranslate2(network, vocabulary(source), vocabulary(target), folder)
+    else:
+        from engines import to_onnx
+
+        to_onnx.write_onnx(network, folder)
+    write_tokenizer(source, network.config.max_len, folder / SRC_TOKENIZER)
+    write_tokenizer(target, network.config.max_len, folder / TGT_TOKENIZER)
+    script = Path(__file__).with_name(f"serve_{engine}.py")
+    write_atomically(folder / "translate.py", script.read_bytes())
+
+
+def _page(model: str, engine: str, recipe: Recipe) -> str:
+    """Write what a person needs to serve the model."""
+    return PAGE.format(
+        name=Path(model).name,
+        model=model,
+        engine=engine,
+        **ENGINES[engine]._asdict(),
+        src_lang=recipe.data.src_lang,
+        tgt_lang=recipe.data.tgt_lang,
+        max_len=recipe.model.max_len,
+        corpus=recipe.data.corpus,
+        licence=CORPORA[recipe.data.corpus].licence.rstrip("."),
+    )

@@ -1,0 +1,142 @@
+"""A Transformer for CTranslate2, an engine in C++ for CPUs and GPUs.
+
+Not in the paper. The engine knows this network: it is told the sizes, and given every weight.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from ctranslate2.specs.attention_spec import MultiHeadAttentionSpec
+from ctranslate2.specs.common_spec import EmbeddingsSpec, LayerNormSpec, LinearSpec
+from ctranslate2.specs.transformer_spec import (
+    FeedForwardSpec,
+    TransformerDecoderSpec,
+    TransformerEncoderSpec,
+    TransformerSpec,
+)
+from torch import nn
+
+from engines.arrays import array, embedding_tables
+from transformer.attention import MultiHeadAttention
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
+from transformer.embeddings import Embedding
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+
+LOWEST = np.finfo(np.float32).min  # added to the logits of what no sentence holds
+
+
+def write_ctranslate2(
+    model: Transformer, src_vocabulary: list[str], tgt_vocabulary: list[str], folder: Path
+) -> None:
+    """Write model.bin, config.json and the vocabularies.
+
+    Args:
+        model: In evaluation mode, on the CPU.
+        src_vocabulary: The name of each source id.
+        tgt_vocabulary: The name of each target id.
+        folder: Where to; it exists.
+
+    Raises:
+        UserError: keys and values differ in width.
+    """
+    config = model.config
+    if config.key_size != config.value_size:
+        raise UserError(
+            f"d_k is {config.key_size} and d_v {config.value_size}, and CTranslate2 has one width "
+            "for both: export it --to onnx"
+        )
+    sizes = config.num_layers, config.num_heads, config.pre_norm
+    encoder = TransformerEncoderSpec(*sizes, head_dim=config.key_size)
+    decoder = TransformerDecoderSpec(*sizes, head_dim=config.key_size)
+    _set_encoder(encoder, model)
+    _set_decoder(decoder, model)
+    spec = TransformerSpec(encoder, decoder)
+    spec.register_source_vocabulary(src_vocabulary)
+    spec.register_target_vocabulary(tgt_vocabulary)
+    spec.config.unk_token = SPECIAL_TOKENS[UNK_ID]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_TOKENS[BOS_ID]
+    spec.config.eos_token = SPECIAL_TOKENS[EOS_ID]
+    spec.validate()
+    spec.optimize()
+    spec.save(str(folder))
+
+
+def _set_encoder(spec: TransformerEncoderSpec, model: Transformer) -> None:
+    _set_embedding(spec, spec.embeddings[0], model.src_embedding)
+    for target, layer in zip(spec.layer, model.encoder.layers, strict=True):
+        assert isinstance(layer, EncoderLayer)
+        _set_self_attention(target.self_attention, layer.self_attention)
+        _set_norm(target.self_attention.layer_norm, layer.self_attention_residual.norm)
+        _set_feed_forward(target.ffn, layer.feed_forward)
+        _set_norm(target.ffn.layer_norm, layer.feed_forward_residual.norm)
+    if isinstance(model.encoder.norm, nn.LayerNorm):
+        _set_norm(spec.layer_norm, model.encoder.norm)
+
+
+def _set_decoder(spec: TransformerDecoderSpec, model: Transformer) -> None:
+    _set_embedding(spec, spec.embeddings, model.tgt_embedding)
+    for target, layer in zip(spec.layer, model.decoder.layers, strict=True):
+        assert isinstance(layer, DecoderLayer)
+        _set_self_attention(target.self_attention, layer.self_attention)
+        _set_norm(target.self_attention.layer_norm, layer.self_attention_residual.norm)
+        _set_cross_attention(target.attention, layer.cross_attention)
+        _set_norm(target.attention.layer_norm, layer.cross_attention_residual.norm)
+        _set_feed_forward(target.ffn, layer.feed_forward)
+        _set_norm(target.ffn.layer_norm, layer.feed_forward_residual.norm)
+    if isinstance(model.decoder.norm, nn.LayerNorm):
+        _set_norm(spec.layer_norm, model.decoder.norm)
+    bias = np.zeros(model.output.out_features, np.float32)
+    if model.output.bias is not None:
+        bias += array(model.output.bias)
+    bias[[PAD_ID, BOS_ID]] = LOWEST
+    spec.projection.weight, spec.projection.bias = array(model.output.weight), bias
+
+
+def _set_embedding(
+    spec: TransformerEncoderSpec | TransformerDecoderSpec,
+    words: EmbeddingsSpec,
+    embedding: Embedding,
+) -> None:
+    """Give a side its words and positions; the engine scales by sqrt(d_model) or not at all."""
+    words.weight, spec.position_encodings.encodings = embedding_tables(embedding)
+    spec.scale_embeddings = not embedding.concatenated
+    if embedding.concatenated:
+        words.weight = words.weight * np.float32(embedding.scale)
+
+
+def _set_self_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
+    """Give the projections as the engine has them: one for queries, keys and values."""
+    joined, output = spec.linear
+    _set_linear(
+        joined,
+        attention.query_projection,
+        attention.key_projection,
+        attention.value_projection,
+    )
+    _set_linear(output, attention.output_projection)
+
+
+def _set_cross_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
+    """Give the projections as the engine has them: queries from one side, the rest from another."""
+    queries, joined, output = spec.linear
+    _set_linear(queries, attention.query_projection)
+    _set_linear(joined, attention.key_projection, attention.value_projection)
+    _set_linear(output, attention.output_projection)
+
+
+def _set_feed_forward(spec: FeedForwardSpec, feed_forward: FeedForward) -> None:
+    _set_linear(spec.linear_0, feed_forward.inner)
+    _set_linear(spec.linear_1, feed_forward.outer)
+
+
+def _set_linear(spec: LinearSpec, *maps: nn.Linear) -> None:
+    """Give the weights of linear maps of one input, one below the other."""
+    spec.weight = np.concatenate([array(each.weight) for each in maps])
+    if maps[0].bias is not None:
+        spec.bias = np.concatenate([array(each.bias) for each in maps])
+
+
+def _set_norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)

@@ -1,0 +1,230 @@
+"""Who makes the training steps: ours, and two peers of the same shape that do the same work.
+
+Not in the paper. Peers get the recipe's dropout in the same places, its tying, its biases, its
+Adam (fused), its loss, and on a CPU in bfloat16 the same kernel of attention as ours; and no mask
+that the loss makes superfluous. What still differs is in `Contender.differs`.
+"""
+
+import dataclasses
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.optim import AdamW
+from torch.utils.flop_counter import FlopCounterMode
+
+from experiments.bench.names import MARIAN, OURS, TORCH
+from experiments.bench.workload import Workload
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, Positions, TrainingConfig
+from transformer.data.batches import Batch
+from transformer.embeddings import Embedding
+from transformer.training.distributed import ALONE
+from transformer.training.updates import Updates
+
+CPU = torch.device("cpu")
+
+
+class Contender(NamedTuple):
+    """One that makes training steps.
+
+    Attributes:
+        model: Gives logits `(batch, tgt_len, types)` from src and tgt_in.
+        step: Makes the update of a number, from 1, on a batch.
+        differs: What is not as in our model; "" where nothing is.
+    """
+
+    model: nn.Module
+    step: Callable[[int, Batch], object]
+    differs: str = ""
+
+
+class TorchModel(nn.Module):
+    """`torch.nn.Transformer` with our embeddings and its own output layer, of a recipe's shape."""
+
+    def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        super().__init__()
+        self.src_embedding = Embedding(config, src_vocab_size)
+        tied = config.tie_source_target
+        self.tgt_embedding = self.src_embedding if tied else Embedding(config, tgt_vocab_size)
+        self.stacks = _torch_stacks(config)
+        self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
+        if config.tie_softmax:
+            self.output.weight = self.tgt_embedding.token.weight
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Score every next token, (batch, tgt_len, tgt_vocab_size)."""
+        padding = src == PAD_ID
+        hidden = self.stacks(
+            self.src_embedding(src),
+            self.tgt_embedding(tgt_in),
+            tgt_mask=torch.ones(2 * [tgt_in.shape[1]], dtype=torch.bool).triu(diagonal=1),
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+            tgt_is_causal=True,
+        )
+        return self.output(hidden)
+
+
+def _torch_stacks(config: ModelConfig) -> nn.Transformer:
+    """Make PyTorch's stacks with a recipe's dropouts, biases and norms."""
+    with warnings.catch_warnings():  # of what it cannot do in evaluation
+        warnings.filterwarnings("ignore", "enable_nested_tensor is True")
+        stacks = nn.Transformer(
+            config.d_model,
+            config.num_heads,
+            config.num_layers,
+            config.num_layers,
+            config.d_ff,
+            config.dropout,
+            batch_first=True,
+            norm_first=config.pre_norm,
+        )
+    if not config.pre_norm:  # no norm after the last layer's own
+        stacks.encoder.norm = stacks.decoder.norm = None
+    for module in stacks.modules():
+        if isinstance(module, nn.MultiheadAttention):
+            module.dropout = config.attention_dropout
+            if not config.attention_bias:
+                module.register_parameter("in_proj_bias", None)
+                module.out_proj.register_parameter("bias", None)
+        if isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+            module.dropout.p = config.feed_forward_dropout
+    return stacks
+
+
+class MarianModel(nn.Module):
+    """Hugging Face's `MarianMTModel` of a recipe's shape, from the extra [foreign]."""
+
+    def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        super().__init__()
+        library: Any = importlib.import_module("transformers")
+        stacks = ("encoder", "decoder")
+        sizes = {f"{stack}_layers": config.num_layers for stack in stacks}
+        sizes |= {f"{stack}_attention_heads": config.num_heads for stack in stacks}
+        sizes |= {f"{stack}_ffn_dim": config.d_ff for stack in stacks}
+        settings = library.MarianConfig(
+            **sizes,
+            d_model=config.d_model,
+            vocab_size=src_vocab_size,
+            decoder_vocab_size=tgt_vocab_size,
+            max_position_embeddings=config.max_len,
+            dropout=config.dropout,
+            attention_dropout=config.attention_dropout,
+            activation_dropout=config.feed_forward_dropout,
+            activation_function="relu",
+            scale_embedding=True,
+            share_encoder_decoder_embeddings=config.tie_source_target,
+            tie_word_embeddings=config.tie_softmax,
+            pad_token_id=PAD_ID,
+            bos_token_id=BOS_ID,
+            eos_token_id=EOS_ID,
+            decoder_start_token_id=BOS_ID,
+            forced_eos_token_id=None,
+            use_cache=False,
+            attn_implementation="sdpa",
+        )
+        self.marian = library.MarianMTModel(settings)
+        if not config.attention_bias:
+            for name, module in self.marian.named_modules():
+                if name.endswith((".q_proj", ".k_proj", ".v_proj", ".out_proj")):
+                    module.bias = None
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Score every next token, (batch, tgt_len, tgt_vocab_size)."""
+        mask = (src != PAD_ID).long()
+        logits: Tensor = self.marian(
+            input_ids=src, attention_mask=mask, decoder_input_ids=tgt_in
+        ).logits
+        return logits
+
+
+def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
+    """Build ours and the peers that can be had here, in training mode, by name.
+
+    Args:
+        workload: Its sizes and training settings.
+        bf16: Autocast matrix products to bfloat16; else float32.
+    """
+    training = dataclasses.replace(workload.recipe.training, bf16=bf16)
+    sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
+    torch.manual_seed(training.seed)
+    found = {OURS: _ours(workload, training), TORCH: _peer(TorchModel(*sizes), training)}
+    if has_marian():
+        found[MARIAN] = _peer(MarianModel(*sizes), training, _marian_differs(workload.network))
+    return found
+
+
+def has_marian() -> bool:
+    """Tell whether Hugging Face's library is installed: the extra [foreign]."""
+    return importlib.util.find_spec("transformers") is not None
+
+
+def _marian_differs(config: ModelConfig) -> str:
+    differs = ["a bias before the softmax that is not learned"]
+    if config.pre_norm:
+        differs.append("each norm after its sub-layer, and none after the stacks")
+    if config.positions == Positions.LEARNED:
+        differs.append("sinusoidal positions")
+    return "; ".join(differs)
+
+
+def _ours(workload: Workload, training: TrainingConfig) -> Contender:
+    """Make updates as `train` does."""
+    model = workload.build()
+    updates = Updates(model, training, workload.network.d_model, CPU, ALONE)
+    return Contender(model, lambda number, batch: updates.make(number, [batch]))
+
+
+def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Contender:
+    """Make updates as most tutorials do, with the settings of ours."""
+    loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
+    betas = training.beta1, training.beta2
+    rate = training.learning_rate or 1e-3  # a schedule costs nothing worth measuring
+    optimizer = AdamW(
+        model.train().parameters(),
+        lr=rate,
+        betas=betas,
+        eps=training.epsilon,
+        weight_decay=training.weight_decay,
+        fused=True,
+    )
+
+    def step(number: int, batch: Batch) -> None:
+        optimizer.zero_grad()
+        with _precision(training.bf16):
+            logits = model(batch.src, batch.tgt_in)
+            mean = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
+        mean.backward()
+        if training.clip_norm:
+            nn.utils.clip_grad_norm_(model.parameters(), training.clip_norm)
+        optimizer.step()
+
+    return Contender(model, step, differs)
+
+
+@contextmanager
+def _precision(bf16: bool) -> Iterator[None]:
+    """Autocast as our training does, with the faster of the kernels of attention."""
+    if not bf16:
+        yield
+        return
+    with torch.autocast("cpu", dtype=torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
+        yield
+
+
+def multiply_adds(contender: Contender, batch: Batch) -> int:
+    """Count the multiplications of a step's matrix products, forward and backward.
+
+    PyTorch's counter counts two operations for each; attention takes the plain kernel for it.
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+        logits = contender.model(batch.src, batch.tgt_in)
+        nn.functional.cross_entropy(logits.transpose(1, 2), batch.tgt_out).backward()
+    contender.model.zero_grad()
+    return int(counted.get_total_flops() // 2)

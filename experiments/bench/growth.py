@@ -1,0 +1,143 @@
+"""How a training step grows with length, batch, vocabulary and depth, beside what theory says.
+
+Not in the paper. Ours, in float32 on one thread, on random sentences without padding.
+"""
+
+import dataclasses
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lessonkit.analysis.step_flops import step_flops
+from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
+from transformer.data.batches import Batch
+from transformer.model import Transformer
+from transformer.support.clock import seconds_of
+from transformer.training.distributed import ALONE
+from transformer.training.loss import batch_loss
+from transformer.training.updates import Updates
+
+ROUNDS = 3
+MIDDLE = {"length": 32, "batch": 16, "vocabulary": 4000, "depth": 2}
+AXES = {
+    "length": (16, 32, 64, 128, 256, 512),
+    "batch": (2, 4, 8, 16, 32, 64),
+    "vocabulary": (1000, 2000, 4000, 8000, 16_000, 32_000),
+    "depth": (1, 2, 4, 8),
+}
+NETWORK = ModelConfig(d_model=128, d_ff=256, num_heads=4, max_len=1024, pre_norm=True)
+TRAINING = TrainingConfig(learning_rate=1e-3)
+
+Advance = Callable[[str], object]
+
+
+def parts() -> int:
+    """Give how many times `measure` calls `advance`."""
+    return sum(map(len, AXES.values())) * (1 + ROUNDS)
+
+
+def measure(advance: Advance) -> dict[str, Any]:
+    """Measure along every axis, the other sizes in the middle.
+
+    Args:
+        advance: Called with what was just done, `parts` times.
+
+    Returns:
+        The middle, and for each axis its rows from `along`.
+    """
+    rows = {
+        axis: along([(value, MIDDLE | {axis: value}) for value in values], advance, axis)
+        for axis, values in AXES.items()
+    }
+    network = {"d_model": NETWORK.d_model, "d_ff": NETWORK.d_ff, "heads": NETWORK.num_heads}
+    return {"rounds": ROUNDS, "middle": MIDDLE | network, "axes": rows}
+
+
+def along(points: list[tuple[int, dict[str, int]]], advance: Advance, axis: str) -> list[Any]:
+    """Measure points of an axis by turns.
+
+    Args:
+        points: A value and all four sizes, from the smallest; two at least.
+        advance: Called after each measurement.
+        axis: Its name, for `advance`.
+
+    Returns:
+        For each point the value; seconds (the median), times those of the first, and what the
+        multiplications are times those of the first; bytes that the forward pass keeps for the
+        backward pass, and what a straight line through the first two points gives.
+    """
+    subjects, kept = [], []
+    for value, sizes in points:
+        subjects.append(_Subject(sizes))
+        kept.append(subjects[-1].kept_bytes())
+        advance(f"{axis} {value}, memory")
+    seconds: list[list[float]] = [[] for _ in points]
+    for number in range(ROUNDS):
+        for (value, _), subject, took in zip(points, subjects, seconds, strict=True):
+            took.append(seconds_of(subject.step))
+            advance(f"{axis} {value}, round {number + 1}")
+    medians = [statistics.median(took) for took in seconds]
+    values = [value for value, _ in points]
+    slope = (kept[1] - kept[0]) / (values[1] - values[0])
+    return [
+        {
+            "value": value,
+            "seconds": round(median, 4),
+            "lowest_and_highest": [round(min(took), 4), round(max(took), 4)],
+            "times_the_first": round(median / medians[0], 2),
+            "multiplications_times_the_first": round(
+                subject.multiplications / subjects[0].multiplications, 2
+            ),
+            "kept_bytes": size,
+            "straight_line_bytes": round(kept[0] + slope * (value - values[0])),
+        }
+        for value, median, took, subject, size in zip(
+            values, medians, seconds, subjects, kept, strict=True
+        )
+    ]
+
+
+class _Subject:
+    """A model of some sizes with a batch to learn from."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        config = dataclasses.replace(NETWORK, num_layers=sizes["depth"])
+        types = sizes["vocabulary"]
+        torch.manual_seed(1)
+        self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
+        sentences, length = shape = sizes["batch"], sizes["length"]
+        self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
+        self.updates = Updates(self.model, TRAINING, config.d_model, torch.device("cpu"), ALONE)
+        lengths = {"src_len": length, "tgt_len": length}
+        self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
+
+    def step(self) -> None:
+        """Make an update."""
+        self.updates.make(1, [self.batch])
+
+    def kept_bytes(self) -> int:
+        """Count what a forward pass keeps for the backward pass, each tensor's storage once.
+
+        Weights are there anyway and do not count.
+        """
+        return bytes_kept(self.model, lambda: batch_loss(self.model, self.batch, TRAINING))
+
+
+def bytes_kept(model: nn.Module, forward: Callable[[], object]) -> int:
+    """Count the bytes that autograd keeps in a forward pass, without the model's own."""
+    own = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
+    seen: dict[int, Tensor] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        seen.setdefault(tensor.untyped_storage().data_ptr(), tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        kept = forward()
+    del kept
+    return sum(
+        tensor.untyped_storage().nbytes() for place, tensor in seen.items() if place not in own
+    )

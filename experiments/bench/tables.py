@@ -1,0 +1,179 @@
+"""The benchmarks' records as tables in Markdown, and the pages that show them.
+
+Not in the paper. `record bench` puts them into docs/benchmarks.md and the short one into README.md.
+"""
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.bench.names import MARIAN, OURS, TORCH
+from transformer.support.files import read_json, write_atomically
+from transformer.support.paths import results_folder
+
+FOLDER = "bench"
+PAGE = "docs/benchmarks.md"
+
+
+def readme_table() -> str:
+    """Give the table of training steps that stands in README.md.
+
+    Raises:
+        UserError: the folder of records is not there.
+    """
+    return _recorded("training", _short)
+
+
+def page_tables() -> dict[str, str]:
+    """Give the table of each section that stands in docs/benchmarks.md, by the section's name.
+
+    Raises:
+        UserError: the folder of records is not there.
+    """
+    return {name: _recorded(name, table) for name, table in _TABLES.items()}
+
+
+def write_tables(root: Path) -> None:
+    """Put the tables of what is recorded into README.md and docs/benchmarks.md.
+
+    Args:
+        root: The checkout's; in either file a table stands between `<!-- NAME -->` and
+            `<!-- /NAME -->`, README's under the name "bench".
+    """
+    for file, tables in (("README.md", {"bench": readme_table()}), (PAGE, page_tables())):
+        text = (root / file).read_text(encoding="utf-8")
+        for mark, table in tables.items():
+            before, begun, rest = text.partition(f"<!-- {mark} -->\n")
+            _, ended, after = rest.partition(f"\n<!-- /{mark} -->")
+            assert begun and ended, f"{file} has no place for {mark}"
+            text = f"{before}{begun}{table}{ended}{after}"
+        write_atomically(root / file, text.encode())
+
+
+def _recorded(name: str, table: Callable[[dict[str, Any]], str]) -> str:
+    file = results_folder() / FOLDER / f"{name}.json"
+    return table(read_json(file)) if file.exists() else "Not measured yet."
+
+
+def _short(figures: dict[str, Any]) -> str:
+    """Give a row for each recipe and precision, and a column for each peer."""
+    rows = []
+    for recipe, precision, found in _measured(figures):
+        rows.append(
+            [
+                f"`{recipe}`",
+                precision,
+                f"{found[OURS]['tokens_per_second']:,}",
+                *(_times(found.get(peer)) for peer in (TORCH, MARIAN)),
+                f"{found[OURS]['share_of_ceiling']:.0%}",
+            ]
+        )
+    heading = ["recipe", "precision", "tokens/s", f"times `{TORCH}`", f"times `{MARIAN}`"]
+    return markdown([*heading, "of the largest product's rate"], rows, words=2)
+
+
+def section_table(name: str, figures: dict[str, Any]) -> str:
+    """Give what was measured in a section.
+
+    Args:
+        name: "training", "growth" or "startup".
+        figures: Of its record.
+    """
+    return _TABLES[name](figures)
+
+
+def _training(figures: dict[str, Any]) -> str:
+    rows = [
+        [
+            recipe,
+            precision,
+            name,
+            f"{each['parameters']:,}",
+            f"{each['tokens_per_second']:,}",
+            _times(each),
+            f"{each['share_of_ceiling']:.0%}",
+        ]
+        for recipe, precision, found in _measured(figures)
+        for name, each in found.items()
+    ]
+    heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
+    steps = markdown([*heading, "of the largest product's rate"], rows, words=3)
+    return f"{steps}\n\n{_profiles(figures)}"
+
+
+def _profiles(figures: dict[str, Any]) -> str:
+    """Give each kind of work's share of a step, and what making the batch takes besides."""
+    columns, besides = {}, []
+    for recipe, one in figures["recipes"].items():
+        for precision, found in one["precisions"].items():
+            columns[f"{recipe}, {precision}"] = found["profile"]
+            step = statistics.median(found["contenders"][OURS]["seconds"])
+            besides.append(f"{one['pipeline_seconds_a_batch'] / step:.1%}")
+    kinds = next(iter(columns.values()))
+    rows = [[kind, *(f"{shares[kind]:.0%}" for shares in columns.values())] for kind in kinds]
+    rows.append(["making the batch, beside the step", *besides])
+    return markdown(["a step's time", *columns], rows, words=1)
+
+
+def _growth(figures: dict[str, Any]) -> str:
+    rows = [
+        [
+            axis,
+            f"{row['value']:,}",
+            f"{row['seconds']:.3f}",
+            f"{row['times_the_first']:.2f}",
+            f"{row['multiplications_times_the_first']:.2f}",
+            f"{row['kept_bytes'] / 1e6:.1f}",
+            f"{row['straight_line_bytes'] / 1e6:.1f}",
+        ]
+        for axis, points in figures["axes"].items()
+        for row in points
+    ]
+    heading = ["axis", "value", "seconds a step", "times the first", "multiplications, times"]
+    return markdown([*heading, "kept (MB)", "in a straight line (MB)"], rows, words=1)
+
+
+def _startup(figures: dict[str, Any]) -> str:
+    rows = [
+        [name, f"{each['seconds']:.2f}", " to ".join(f"{end:.2f}" for end in _ends(each))]
+        for name, each in figures["commands"].items()
+    ]
+    return markdown(["started", "seconds of computing", "lowest to highest"], rows, words=1)
+
+
+def _measured(figures: dict[str, Any]) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    """Give each recipe, each precision and its contenders."""
+    for recipe, one in figures["recipes"].items():
+        for precision, found in one["precisions"].items():
+            yield recipe, precision, found["contenders"]
+
+
+def _times(found: dict[str, Any] | None) -> str:
+    """Write how many times a peer's speed ours is."""
+    if found is None:
+        return "not installed"
+    return f"{found['ours_is_times']:.2f} ({' to '.join(f'{end:.2f}' for end in _ends(found))})"
+
+
+def _ends(found: dict[str, Any]) -> list[float]:
+    return list(found["lowest_and_highest"])
+
+
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:
+    """Write a table.
+
+    Args:
+        heading: Of each column.
+        rows: Their cells.
+        words: How many columns, from the left, hold words; the others are set to the right.
+    """
+    rule = ["---" if place < words else "---:" for place in range(len(heading))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heading, rule, *rows))
+
+
+_TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "training": _training,
+    "growth": _growth,
+    "startup": _startup,
+}

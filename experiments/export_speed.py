@@ -1,0 +1,125 @@
+"""How fast a model is once it is exported, beside ours: on one thread of the CPU.
+
+Not in the paper. Seconds are those in which the processor worked for this process, in all its
+threads, so that what else runs on the machine does not count; and the rounds of all engines are
+interleaved, so that what it costs besides (the caches are shared) is shared too.
+"""
+
+import functools
+import importlib
+import statistics
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engines.folder import ENGINES, export_model
+from transformer.config import BEAM_SIZE
+from transformer.data import corpora
+from transformer.evaluation.evaluate import default_split
+from transformer.models.translator import Translator
+from transformer.support.allocator import keep_freed_memory
+from transformer.support.clock import one_thread, seconds_of
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
+
+RECORD = "bench/export.json"
+ROUNDS = 5
+TOGETHER = 1000  # sentences given at once
+ALONE = 100  # sentences given one by one, as a service gets them
+
+Translate = Callable[[list[str]], list[str]]
+
+
+@one_thread()
+def record_speed(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model's speed in every engine on its test set, and write the record.
+
+    Args:
+        model: A model folder, or the name of a shipped model.
+        file: JSON to write.
+    """
+    keep_freed_memory()  # as `translate` does; the other engines have it too
+    ours = Translator.load(model)
+    data = ours.recipe.data
+    split = default_split(data.corpus)
+    text = list(corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src[:TOGETHER])
+    about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
+    origin = provenance(torch.device("cpu"))
+    with tempfile.TemporaryDirectory() as folder:
+        engines = {name: _engine(model, name, Path(folder) / name) for name in ENGINES}
+        greedy = {name: engine[1] for name, engine in engines.items()}
+        beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
+        figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)
+        with_beams = compare(lambda some: ours.translate(some), beams, text)
+    record = origin | about | {"figures": figures, "with_beams": with_beams}
+    write_json(file, record)
+    return record
+
+
+def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> dict[str, Any]:
+    """Translate a text in every engine, round by round.
+
+    Args:
+        ours: Translates sentences.
+        engines: Others that do, by name.
+        text: The sentences.
+
+    Returns:
+        For each engine, how many translations are equal to ours and of how many; for the
+        sentences given together and for some of them given one by one, how many times our
+        speed it has (the median of the rounds, and the smallest and the largest), and its
+        seconds of computing and ours in each round.
+    """
+    expected = ours(text)  # and what is slow the first time is over
+    equal = {
+        name: sum(a == b for a, b in zip(translate(text), expected, strict=True))
+        for name, translate in engines.items()
+    }
+    everyone = {"ours": ours} | engines
+    ways = {"together": [text], "one_by_one": [[sentence] for sentence in text[:ALONE]]}
+    seconds: dict[str, dict[str, list[float]]] = {
+        way: {name: [] for name in everyone} for way in ways
+    }
+    for _ in range(ROUNDS):
+        for way, calls in ways.items():
+            for name, translate in everyone.items():
+                seconds[way][name].append(_seconds(translate, calls))
+    return {
+        name: {"equal": equal[name], "sentences": len(text)}
+        | {way: _speed(took["ours"], took[name]) for way, took in seconds.items()}
+        for name in engines
+    }
+
+
+def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
+    """Export a model and load it as translate.py does.
+
+    Returns:
+        What translates, by beam size: 1 is greedy, and all that the ONNX graphs' script does.
+    """
+    export_model(model, name, folder)
+    module = importlib.import_module(f"engines.serve_{name}")
+    translator = module.Translator(folder, threads=1)
+    if name == "onnx":
+        return {1: translator.translate}
+    return {
+        size: functools.partial(translator.translate, beam_size=size) for size in (1, BEAM_SIZE)
+    }
+
+
+def _seconds(translate: Translate, calls: list[list[str]]) -> float:
+    return seconds_of(lambda: [translate(sentences) for sentences in calls])
+
+
+def _speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:
+    """Say how many times our speed another has, round by round."""
+    times = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return {
+        "times_our_speed": round(statistics.median(times), 2),
+        "lowest_and_highest": [round(min(times), 2), round(max(times), 2)],
+        "seconds": [round(each, 3) for each in theirs],
+        "our_seconds": [round(each, 3) for each in ours],
+    }

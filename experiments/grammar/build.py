@@ -1,0 +1,133 @@
+"""Draws the sentences of the embedded corpus from its word lists, and writes them to a file.
+
+Not in the paper. `python -m experiments corpus` writes `data/corpus/sentences.tsv.gz` again:
+do so after a change of the word lists or of the grammar. Drawing takes some 5 s, reading 0.3 s.
+"""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from zlib import crc32
+
+from experiments.grammar.english import english
+from experiments.grammar.french import french
+from experiments.grammar.german import german
+from experiments.grammar.parse import parse
+from experiments.grammar.periods import PeriodSampler
+from experiments.grammar.phenomena import combinations, phenomena
+from experiments.grammar.tree import Tree, Word
+from lessonkit.analysis.lexicon_tables import lexicon
+from transformer.data.embedded import LANGUAGES, SIZES, SUM, Sentence, sum_line
+from transformer.support.files import write_atomically
+
+SEED = 2017
+LENGTHS = ((4, 16), (17, 25))  # fewest and most tokens: ordinary, long
+HELD_OUT = 12  # one combination of two words in so many is kept out of training
+
+
+def _capital(words: list[Word]) -> list[str]:
+    first, *rest = (each.text for each in words)
+    return [first[0].upper() + first[1:], *rest]
+
+
+def _links(src: list[Word], tgt: list[Word]) -> str:
+    """Link the words that share a meaning: "0-0 1-2"."""
+    where: dict[int, list[int]] = {}
+    for index, each in enumerate(tgt):
+        for key in each.keys:
+            where.setdefault(key, []).append(index)
+    links = {
+        (index, other)
+        for index, each in enumerate(src)
+        for key in each.keys
+        for other in where.get(key, ())
+    }
+    return " ".join(f"{a}-{b}" for a, b in sorted(links))
+
+
+def sentence_of(tree: Tree) -> Sentence:
+    """Say a sentence in its three languages, with the links between them.
+
+    Not in the paper: the course's own corpus.
+    """
+    en, fr, de = english(tree), french(tree), german(tree)
+    return Sentence(
+        en=" ".join(_capital(en)),
+        fr=" ".join(_capital(fr)),
+        de=" ".join(_capital(de)),
+        links={"en-fr": _links(en, fr), "en-de": _links(en, de), "fr-de": _links(fr, de)},
+        phenomena=phenomena(tree),
+        parse=parse(tree, en),
+    )
+
+
+def _held_out(tree: Tree) -> bool:
+    """Whether a sentence combines two words that training must not see together."""
+    return any(crc32(f"{a} {b}".encode()) % HELD_OUT == 0 for a, b in combinations(tree))
+
+
+def _length(sentence: Sentence) -> tuple[int, int]:
+    """Count the tokens of its shortest and of its longest language."""
+    lengths = [sentence.text(lang).count(" ") + 1 for lang in LANGUAGES]
+    return min(lengths), max(lengths)
+
+
+def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[str, Sentence]]:
+    """Draw sentences that fit a split which still takes some, the tests first."""
+    while taken["test_long"] < SIZES["test_long"]:
+        tree = sampler.long()
+        if tree is not None and not _held_out(tree):
+            yield "test_long", sentence_of(tree)
+    while any(taken[split] < size for split, size in SIZES.items()):
+        tree = sampler.ordinary()
+        if tree is not None:
+            splits = ("test_combinations",) if _held_out(tree) else ("test", "validation", "train")
+            still = [split for split in splits if taken[split] < SIZES[split]]
+            if still:
+                yield still[0], sentence_of(tree)
+
+
+def build() -> Iterator[tuple[str, Sentence]]:
+    """Draw every sentence with its split; no text of any language comes twice.
+
+    Not in the paper: the course's own corpus.
+    """
+    taken: Counter[str] = Counter()
+    said: set[str] = set()
+    for split, sentence in _candidates(PeriodSampler(lexicon(), Random(SEED)), taken):
+        texts = {sentence.en, sentence.fr, sentence.de}
+        low, high = LENGTHS[split == "test_long"]
+        shortest, longest = _length(sentence)
+        if low <= shortest and longest <= high and said.isdisjoint(texts):
+            said |= texts
+            taken[split] += 1
+            yield split, sentence
+
+
+def line(split: str, said: Sentence) -> str:
+    """Write a sentence as the corpus file has it: split, texts, alignments, phenomena, tree.
+
+    Not in the paper: the course's own corpus.
+    """
+    shown = " ".join(sorted(phenomenon.name for phenomenon in said.phenomena))
+    texts = (said.en, said.fr, said.de)
+    return "\t".join((split, *texts, *said.links.values(), shown, said.parse)) + "\n"
+
+
+def write(file: Path) -> None:
+    """Draw the corpus, and write its file whole or not at all, then its check sum beside it.
+
+    Not in the paper: the course's own corpus.
+
+    Args:
+        file: Gzip; the same sentences give the same bytes.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    content = "".join(line(split, sentence) for split, sentence in build()).encode()
+    compressed = gzip.compress(content, mtime=0)
+    write_atomically(file, compressed)
+    write_atomically(file.with_name(SUM), sum_line(compressed))

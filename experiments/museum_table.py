@@ -1,0 +1,167 @@
+"""The table of faults and laws: what catches what, and what is sound and still called broken.
+
+Not in the paper. `python -m experiments museum` makes the record and the page of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from attention_laws.laws import LAWS
+from attention_laws.report import Report, Verdict
+from attention_laws.run import diagnose
+from attention_laws.run_pipeline import PIPELINE_LAWS, diagnose_pipeline
+from lessonkit.museum import SPECIMENS, trained_table
+from lessonkit.museum.sound import drawn_config, sound
+from lessonkit.museum.specimen import RECORD, Specimen
+from lessonkit.museum.text import sound_pipeline
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.paths import results_folder
+from transformer.support.provenance import provenance
+
+SHOWN = 3  # laws of a specimen that the page names
+CLEAN = 10  # configurations of the sound model that are diagnosed
+PAGE = "museum.md"  # in docs/
+TITLES = {
+    "masks": "Masks: who may look at whom",
+    "attention": "Attention",
+    "positions": "Positions",
+    "embeddings": "Embeddings and softmax",
+    "layers": "Layers: norms, residual sums, dropout",
+    "training": "Batches, loss, optimizer, schedule",
+    "decoding": "Search and cache",
+    "text": "Text, data, scores",
+}
+
+
+def found(report: Report) -> dict[str, list[str]]:
+    """Give the names of the laws that a report calls broken, and of those that it warns of."""
+    return {
+        "broken": report.broken,
+        "warned": [line.law for line in report.of(Verdict.WARNED)],
+    }
+
+
+def make_record(
+    specimens: Iterable[Specimen] = SPECIMENS, on_line: Callable[[str], None] = print
+) -> dict[str, Any]:
+    """Diagnose every specimen, and ten sound configurations.
+
+    Args:
+        specimens: Which.
+        on_line: Called with each line of progress.
+
+    Returns:
+        provenance; laws; specimens by name and clean by configuration, each with what `found`
+        gives.
+    """
+    origin = provenance(torch.device("cpu"))
+    clean: list[dict[str, Any]] = []
+    for seed in range(CLEAN):
+        seen = found(diagnose(sound(seed, **drawn_config(seed))))
+        on_line(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
+        clean.append({"config": drawn_config(seed)} | seen)
+    clean.append({"config": "pipeline"} | found(diagnose_pipeline(sound_pipeline())))
+    figures = {}
+    for specimen in specimens:
+        figures[specimen.name] = seen = found(specimen.diagnose())
+        on_line(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
+    names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
+    return {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+
+
+def write_record(on_line: Callable[[str], None] = print) -> None:
+    """Make the record, and write it."""
+    file = results_folder() / RECORD
+    check_file(file)
+    write_json(file, make_record(on_line=on_line))
+
+
+def write_page(docs: Path) -> None:
+    """Write the page of what is recorded."""
+    (docs / PAGE).write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """Write the record as a page."""
+    record = read_json(results_folder() / RECORD)
+    caught = [name for name, seen in record["specimens"].items() if seen["broken"]]
+    alarms = sum(bool(seen["broken"]) for seen in record["clean"])
+    lines = [
+        "# The museum of faults",
+        "",
+        "Each specimen is the course's own code with one thing changed, in "
+        "`lessonkit/museum/`. The laws of `attention_laws` that need no "
+        "training were tried on each of them, fresh from its random weights. This page is written "
+        "by `python -m experiments museum`.",
+        "",
+        f"- **Caught**: {len(caught)} of {len(record['specimens'])} specimens break a law.",
+        f"- **False alarms**: {alarms} of {len(record['clean'])} sound ones break one "
+        f"({CLEAN} configurations drawn at random, and the sound pipeline).",
+        f"- **Laws tried**: {len(record['laws'])}.",
+        "",
+        "A warning is a rule of thumb that is not met; right code may do that. *Reported* links "
+        "what somebody found in public code, or names one of the five systems that the course "
+        "rebuilds (lesson 10); the rest are classics.",
+    ]
+    for group, title in TITLES.items():
+        lines += ["", f"## {title}", "", *_table(group, record["specimens"])]
+    missed = [name for name in record["specimens"] if name not in caught]
+    lines += ["", "## What no law sees", "", *_missed(missed, record["specimens"])]
+    lines += ["", "## What each law catches", "", *_by_law(record)]
+    broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
+    lines += ["", *trained_table.section(trained_table.read_runs(), broken)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(group: str, seen: Mapping[str, Any]) -> list[str]:
+    """Write the specimens of a file."""
+    specimens = [each for each in SPECIMENS if each.group == group and each.name in seen]
+    head = ["specimen", "what the code does", "breaks", "reported"]
+    rows = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
+    for each in specimens:
+        row = [f"`{each.name}`", each.about, _laws(seen[each.name])]
+        rows.append("| " + " | ".join([*row, _linked(each.source)]) + " |")
+    return rows
+
+
+def _linked(source: str) -> str:
+    """Make links of addresses: "keras-team/keras-io 1046"."""
+    address = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
+    return address.sub(lambda found: f"[{found[1]} {found[2]}]({found[0]})", source)
+
+
+def _laws(seen: Mapping[str, list[str]]) -> str:
+    """Name the first laws, the cheapest, and count the others."""
+    text = ", ".join(f"`{name}`" for name in seen["broken"][:SHOWN]) or "no law sees this"
+    if len(seen["broken"]) > SHOWN:
+        text += f" and {len(seen['broken']) - SHOWN} more"
+    warned = ", ".join(f"`{name}`" for name in seen["warned"])
+    return text + (f"; warned: {warned}" if warned else "")
+
+
+def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> list[str]:
+    """List the specimens that break no law, those with a warning first."""
+    known = {each.name: each for each in SPECIMENS}
+    order = sorted(names, key=lambda name: not seen[name]["warned"])
+    return [
+        f"- `{name}`: {known[name].about}"
+        + ("; a warning: " + ", ".join(f"`{law}`" for law in seen[name]["warned"]))
+        * bool(seen[name]["warned"])
+        for name in order
+        if name in known
+    ]
+
+
+def _by_law(record: Mapping[str, Any]) -> list[str]:
+    """Count for each law how many specimens break it, and how many no other law sees."""
+    rows = ["| law | specimens | alone |", "| --- | --- | --- |"]
+    for law in record["laws"]:
+        seen = [each["broken"] for each in record["specimens"].values() if law in each["broken"]]
+        warned = sum(law in each["warned"] for each in record["specimens"].values())
+        count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
+        rows.append(f"| `{law}` | {count} | {sum(len(each) == 1 for each in seen)} |")
+    return rows

@@ -1,0 +1,218 @@
+"""Experiments: one recipe, one thing changed at a time, over some seeds (as in §6.2, Table 3).
+
+`python -m experiments experiment captions` trains what is missing and writes the record
+after each run. Stopped at any point, the same command goes on. What a change does is told by
+the *validation* text; the test text is for the recipe that is chosen in the end.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.plans import Experiment
+from lessonkit.museum.faults import build_with
+from transformer.data import corpora
+from transformer.evaluation.evaluate import evaluate_translator
+from transformer.models.folder import RUN, Description, Network, RunFolder, holds_run, read_recipe
+from transformer.models.log import read_log
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.machine import pick_device
+from transformer.support.precision import bfloat16_is_faster
+from transformer.training.runner import train_recipe
+
+# In a run's folder, beside what training leaves.
+FIGURES = "figures.json"
+SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
+
+# What a run can be judged by, the paper's search first, and its name in a record (see `measure`).
+READINGS = {
+    "beam 4, mean of checkpoints": "beam",
+    "greedy, mean of checkpoints": "greedy",
+    "greedy, last checkpoint": "last",
+}
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: Path,
+    record: Path,
+    *,
+    seeds: Sequence[int] = (1,),
+    only: Sequence[str] = (),
+    on_line: Callable[[str], None] = print,
+) -> bool:
+    """Train and measure each variant with each seed, and add each to the record.
+
+    Runs that have ended are not made again, and those that were stopped go on.
+
+    Args:
+        experiment: What to do.
+        out: Folder of the runs.
+        record: A JSON file of every run that has ended (see `ended_run`), here or earlier.
+        seeds: Of weights, dropout and the order of batches.
+        only: Names of variants; none means all.
+        on_line: Called with each line of progress.
+
+    Returns:
+        Whether all was done; False after Ctrl-C.
+
+    Raises:
+        UserError: a variant is unknown, or a folder or the record is of something else, all
+            before any training; or a run fails.
+    """
+    for name in only:
+        if name not in experiment.variants:
+            raise unknown_name("variant", name, experiment.variants)
+    plan = [(name, seed) for seed in seeds for name in only or experiment.variants]
+    folders = [out / f"{list(experiment.variants).index(name)}-{seed}" for name, seed in plan]
+    recipes = [experiment.run_recipe(name, seed) for name, seed in plan]
+    if any(each.training.bf16 for each in recipes) and not bfloat16_is_faster(pick_device()):
+        raise UserError(
+            f"{experiment.name!r} computes in bfloat16, for which this processor has no "
+            "instructions: run it on one that has them"
+        )
+    check_record(record, experiment)
+    for (name, seed), folder in zip(plan, folders, strict=True):
+        check_run(folder, experiment, name, seed)
+    for number, ((name, seed), folder) in enumerate(zip(plan, folders, strict=True), start=1):
+        on_line(f"run {number} of {len(plan)}: {name}, seed {seed}")
+        build = build_with(*experiment.switched_on(name))
+        if not (folder / RUN).exists():
+            begun = holds_run(folder)
+            if not begun:
+                write_json(folder / SWITCHED_ON, experiment.switched_on(name))
+            result = train_recipe(
+                experiment.run_recipe(name, seed),
+                folder,
+                resume=begun,
+                on_begin=on_line,
+                on_report=lambda report: on_line(str(report)),
+                build=build,
+            )
+            if result.interrupted:
+                return False
+        if not (folder / FIGURES).exists():
+            write_json(folder / FIGURES, measure(folder, build))
+        add_run(record, experiment, ended_run(experiment, name, folder))
+    return True
+
+
+def check_record(record: Path, experiment: Experiment) -> None:
+    """Refuse a record that the runs of an experiment cannot be added to.
+
+    Raises:
+        UserError: it cannot be written; it is of another experiment, recipe or budget, or has
+            a variant that the experiment has not.
+    """
+    check_file(record)
+    if not record.exists():
+        return
+    held, wanted = read_json(record), _about(experiment)
+    if not isinstance(held, dict) or {key: held.get(key) for key in wanted} != wanted:
+        raise UserError(
+            f"{record} is no record of {experiment.name!r} with its recipe and budget of today: "
+            "give another --record, or remove the file"
+        )
+    for run in held["runs"]:
+        if run["variant"] not in experiment.variants:
+            raise UserError(
+                f"{record} has a run of {run['variant']!r}, which is no variant of "
+                f"{experiment.name!r}: rename it there, or give another --record"
+            )
+
+
+def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
+    """Refuse a folder that holds another run than the one that belongs there.
+
+    Raises:
+        UserError: the run's settings or faults are not the variant's of today.
+    """
+    if not holds_run(folder):
+        return
+    same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
+    file = folder / SWITCHED_ON
+    faults = read_json(file) if file.exists() else []  # earlier versions wrote no such file
+    if not same or faults != experiment.switched_on(variant):
+        raise UserError(
+            f"{folder} holds another run than {variant!r} with seed {seed}: "
+            "choose another --out, or remove the folder"
+        )
+
+
+def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
+    """Measure a run on its corpus's validation text.
+
+    Args:
+        folder: Of the run.
+        build: What made its network.
+
+    Returns:
+        What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
+        ("greedy"), and, where checkpoints are averaged, greedily with the last one ("last").
+    """
+    final = Translator.load(folder, pick_device(), build=build)
+    data = final.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    figures = {
+        "beam": evaluate_translator(final, text),
+        "greedy": evaluate_translator(final, text, beam_size=1),
+    }
+    if steps := RunFolder(folder).step_files():
+        last = Translator.load(folder, pick_device(), weights=steps[-1], build=build)
+        figures["last"] = evaluate_translator(last, text, beam_size=1)
+    return figures
+
+
+def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
+    """Gather what a record holds of a run.
+
+    Returns:
+        variant, seed, changes, faults, training, figures (see `measure`), and validation:
+        steps with the loss after them (nats per token).
+    """
+    training = read_json(folder / RUN)
+    log = read_log(RunFolder(folder).log)
+    return {
+        "variant": variant,
+        "seed": training["seed"],
+        "changes": dict(experiment.variants[variant]),
+        "faults": experiment.switched_on(variant),
+        "training": training,
+        "figures": read_json(folder / FIGURES),
+        "validation": [
+            [line["step"], round(line["loss"], 4)] for line in log if line["kind"] == "validation"
+        ],
+    }
+
+
+def add_run(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
+    """Put a run into a record, in place of an earlier one of its variant and seed."""
+    runs = read_json(record)["runs"] if record.exists() else []
+    order = list(experiment.variants)
+    runs = [old for old in runs if (old["variant"], old["seed"]) != (run["variant"], run["seed"])]
+    runs = sorted([*runs, run], key=lambda one: (order.index(one["variant"]), one["seed"]))
+    write_json(record, _about(experiment) | {"runs": runs})
+
+
+def _about(experiment: Experiment) -> dict[str, Any]:
+    """Give what all runs of a record have in common."""
+    return {
+        "experiment": experiment.name,
+        "recipe": experiment.recipe,
+        "budget": dict(experiment.budget),
+    }
+
+
+def scores(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
+    """Give the BLEU of each variant's runs, in the order of their seeds.
+
+    Args:
+        record: Of an experiment.
+        reading: One of `READINGS`' values; the default is the paper's search.
+    """
+    found: dict[str, list[float]] = {}
+    for run in record["runs"]:
+        found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
+    return found

@@ -1,0 +1,200 @@
+"""Time to BLEU: how long the fast recipe takes, from the command to a published figure.
+
+Not in the paper. The rules and the table of records are in docs/records.md.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+
+from transformer.config import Recipe
+from transformer.data import corpora
+from transformer.evaluation.evaluate import evaluate_translator
+from transformer.evaluation.significance import chance_of
+from transformer.models.folder import read_recipe
+from transformer.models.translator import Translator
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.paths import results_folder
+from transformer.support.provenance import provenance
+
+RECIPE = "multi30k-de-en-fast"
+GOAL = 35.53  # a public notebook's, as its own cell prints it: recipes.reported, `multi30k`
+LEVEL = 0.05  # largest probability of a mean this far above the goal by chance
+SPLIT = "test_2016_flickr"
+FOLDER = "records"  # in data/results
+PAGE = "records.md"  # in docs
+MARK = "records"
+HEADINGS = ("", "date", "what is new", "seconds", "seeds", "BLEU", "p", "on")
+
+Run = dict[str, Any]
+
+
+def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
+    """Train the fast recipe as a user would, in processes of its own.
+
+    Args:
+        settings: `KEY=VALUE` pairs that differ from the recipe.
+        seed: Of weights, dropout and the order of batches.
+        processes: That share each step.
+        out: The run's folder.
+
+    Returns:
+        Seconds from the start of the command to its end: starting Python, reading and tokenising
+        the text, training, validating and writing the model.
+
+    Raises:
+        UserError: the command failed; what it said is given.
+    """
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    words = [RECIPE, "--out", str(out)]
+    for each in (*settings, f"seed={seed}"):
+        words += ["--set", each]
+    start = launch if processes > 1 else []
+    command = [sys.executable, *start, "-m", "transformer", "train", *words]
+    began = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        said = done.stdout.strip().splitlines() or ["nothing"]
+        raise UserError(f"the training ended with {done.returncode} and said: {said[-1]}")
+    return seconds
+
+
+def measure(out: Path) -> dict[str, float]:
+    """Score a finished run's greedy translations of the test text.
+
+    Returns:
+        bleu (tokens, lower case: what the goal counts), bleu_13a and validation_loss.
+    """
+    translator = Translator.load(out)
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, SPLIT, data.src_lang, data.tgt_lang)
+    figures = evaluate_translator(translator, text, beam_size=1)
+    return {
+        "bleu": figures["bleu_tokenised_lowercased"],
+        "bleu_13a": figures["bleu"]["score"],
+        "validation_loss": read_json(out / "run.json")["validation_loss"],
+    }
+
+
+def record_runs(
+    change: str,
+    settings: Sequence[str] = (),
+    seeds: Sequence[int] = (1, 2, 3),
+    processes: int = 1,
+    on_line: Callable[[str], None] = print,
+) -> Path:
+    """Train with several seeds, one after the other, and write the next record.
+
+    Args:
+        change: What is new, in a line.
+        settings: `KEY=VALUE` pairs that differ from the recipe.
+        seeds: Three or more.
+        processes: That share each step.
+        on_line: Called with a line for each run.
+
+    Returns:
+        The record's file.
+
+    Raises:
+        UserError: there are too few seeds, a setting is wrong, or a run failed.
+    """
+    if not 3 <= len(set(seeds)) == len(seeds):
+        raise UserError(
+            f"seeds {', '.join(map(str, seeds))}: give three or more, each once, so that chance "
+            "can be told"
+        )
+    # A wrong setting is told before the first run.
+    find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
+    folder = results_folder() / FOLDER
+    file = folder / f"{len(load_records()) + 1:02}.json"
+    check_file(file)
+    origin = provenance(torch.device("cpu"))
+    runs = []
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as place:
+            out = Path(place) / "run"
+            seconds = train_for_time(settings, seed, processes, out)
+            runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
+            recipe = read_recipe(out)  # the precision is the machine's choice
+        on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
+    write_json(file, origin | _about(change, recipe, settings, processes) | {"runs": runs})
+    return file
+
+
+def _about(change: str, recipe: Recipe, settings: Sequence[str], processes: int) -> dict[str, Any]:
+    """Say what was run, ready for JSON."""
+    return {
+        "change": change,
+        "goal": GOAL,
+        "split": SPLIT,
+        "settings": list(settings),
+        "processes": processes,
+        "recipe": recipe.to_dict(),
+    }
+
+
+def load_records() -> list[dict[str, Any]]:
+    """Read every record, the first first."""
+    return [read_json(path) for path in sorted((results_folder() / FOLDER).glob("*.json"))]
+
+
+def standing(runs: Sequence[Run]) -> tuple[float, float, float, bool]:
+    """Sum up a record's runs.
+
+    Returns:
+        The mean of the seconds; the mean BLEU; the probability of a mean so far above the goal if
+        the recipe's own were the goal; whether the goal counts as reached.
+    """
+    scores = [run["bleu"] for run in runs]
+    chance = chance_of(scores, GOAL)
+    return mean(run["seconds"] for run in runs), mean(scores), chance, chance < LEVEL
+
+
+def machine_of(record: dict[str, Any]) -> str:
+    """Say what a record was made on: the processor, its threads or processes, the precision."""
+    on = record["hardware"]
+    if record["processes"] > 1:  # torchrun gives each of them one thread
+        on = f"{on.partition(', ')[0]}, {record['processes']} processes"
+    return f"{on}, {'bfloat16' if record['recipe']['training']['bf16'] else 'float32'}"
+
+
+def records_table(records: Sequence[dict[str, Any]]) -> str:
+    """Give the table of docs/records.md: a row for each record, the first first."""
+    lines = [
+        f"| {' | '.join(HEADINGS)} |",
+        "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |",
+    ]
+    for number, record in enumerate(records, start=1):
+        seconds, score, chance, reached = standing(record["runs"])
+        each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
+        row = (
+            str(number),
+            record["date"],
+            record["change"],
+            f"{seconds:.1f}" if reached else f"({seconds:.1f})",
+            each,
+            f"{score:.2f}",
+            f"{chance:.3f}",
+            machine_of(record),
+        )
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def write_table(page: Path) -> None:
+    """Put the table of today's records in its place on the page."""
+    text = page.read_text(encoding="utf-8")
+    table = f"<!-- {MARK} -->\n{records_table(load_records())}\n<!-- /{MARK} -->"
+    pattern = rf"<!-- {MARK} -->\n.*?<!-- /{MARK} -->"
+    page.write_text(re.sub(pattern, lambda _: table, text, flags=re.DOTALL), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What the lessons draw, ask and check: `charts`, `exercises`, `analysis`."""

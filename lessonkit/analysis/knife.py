@@ -1,0 +1,189 @@
+"""One cut at a time, and what comes of it: the new translation, the next token's probabilities.
+
+Not in the paper. A cut takes away a place of the source, an edge of attention or a head; what
+the model says then stands beside what it says with everything (all found greedily).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from lessonkit.analysis.edges import Edge, edges_cut, every_head
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.hooks import network_of, source_of
+from lessonkit.analysis.interventions import Hiding, heads_replaced
+from lessonkit.analysis.patching import Places, Run, patched, swapped_in
+from transformer.config import BOS_ID, EOS_ID
+from transformer.decoding import greedy_search
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+
+
+class Cut(NamedTuple):
+    """What is taken away; several things may be.
+
+    Attributes:
+        before, after: Places of the source hidden before or after the encoder (see `Hiding`).
+        edges: For each head its edges (see `edges_cut`).
+        constant: For each head a vector in the place of all its outputs (see `heads_replaced`).
+        swapped: For each head vectors of another run (see `patched`).
+    """
+
+    before: Collection[int] = ()
+    after: Collection[int] = ()
+    edges: Mapping[Head, Collection[Edge]] = {}
+    constant: Mapping[Head, Tensor] = {}
+    swapped: Mapping[Head, Places] = {}
+
+
+class Outcome(NamedTuple):
+    """What a model says with a cut.
+
+    Attributes:
+        said: Ids of its translation, `EOS_ID` last where it ended of itself.
+        chances: The probability of every type after each beginning of the *whole* model's
+            translation, (its tokens, tgt_vocab_size).
+    """
+
+    said: list[int]
+    chances: Tensor
+
+
+class Knife:
+    """A sentence, what a model makes of it, and what is left of that after a cut.
+
+    Args:
+        translator: A Transformer with its tokenizers.
+        sentence: Plain text.
+
+    Attributes:
+        whole: What the model says with nothing taken away.
+        src_tokens: The source's tokens, "<eos>" last.
+        tgt_tokens: Those of the whole model's translation.
+
+    Raises:
+        UserError: the sentence is blank, or the network is no Transformer.
+    """
+
+    def __init__(self, translator: Translator, sentence: str) -> None:
+        self.translator = translator
+        self.model = network_of(translator)
+        self._src = source_of(translator, sentence)
+        (best,) = greedy_search(self.model, self._src)
+        said = [*best.ids, EOS_ID] if best.finished else list(best.ids)
+        self._read = torch.tensor([[BOS_ID, *said[:-1]]], device=self._src.device)
+        self.whole = Outcome(said, self._chances(self.model))
+        self.src_tokens = translator.src_tokenizer.pieces(self._src[0].tolist())
+        self.tgt_tokens = translator.tgt_tokenizer.pieces(said)
+
+    def cut(self, cut: Cut) -> Outcome:
+        """Say what is left of the translation.
+
+        Raises:
+            UserError: the cut cannot be made: no such place or head, or nothing would be left.
+        """
+        model = Hiding(self.model, cut.before, cut.after)
+        with ExitStack() as cuts:
+            cuts.enter_context(heads_replaced(self.model, cut.constant))
+            cuts.enter_context(patched(self.model, heads=cut.swapped))
+            cuts.enter_context(edges_cut(self.model, cut.edges))
+            chances = self._chances(model)
+            if chances.argmax(-1).tolist() == self.whole.said:
+                return Outcome(self.whole.said, chances)  # each step of the search would be so
+            (best,) = greedy_search(model, self._src)
+        said = [*best.ids, EOS_ID] if best.finished else list(best.ids)
+        return Outcome(said, chances)
+
+    def text(self, outcome: Outcome) -> str:
+        """Give an outcome's translation as plain text."""
+        return self.translator.tgt_tokenizer.decode(
+            [token for token in outcome.said if token != EOS_ID]
+        )
+
+    @torch.inference_mode()
+    def _chances(self, model: Transformer | Hiding) -> Tensor:
+        src_mask = padding_mask(self._src)
+        memory = model.encode(self._src, src_mask)
+        return model.decode(self._read, memory, src_mask)[0].softmax(dim=-1)
+
+
+PLACE_BEFORE, PLACE_AFTER = "a place, before the encoder", "a place, after the encoder"
+EDGES = {
+    "encoder": "an edge of the encoder",
+    "cross": "an edge of cross-attention",
+    "decoder": "an edge of the decoder",
+}
+ZERO, MEAN, SWAP = "a head, by zero", "a head, by its mean", "a head, swapped"
+
+NamedCut = tuple[str, str, Cut]  # what is cut, which one of these, and the cut itself
+
+
+def places_hidden(knife: Knife) -> Iterator[NamedCut]:
+    """Give a cut for each place of the source, hidden before and hidden after the encoder."""
+    for place in range(len(knife.src_tokens)):
+        yield PLACE_BEFORE, str(place), Cut(before=[place])
+        yield PLACE_AFTER, str(place), Cut(after=[place])
+
+
+def edges_each(knife: Knife) -> Iterator[NamedCut]:
+    """Give a cut for each edge of each stack, in all heads of all its layers.
+
+    Which edge is "query-key". The decoder's first row sees nothing but "<bos>" and keeps it.
+    """
+    src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
+    shapes = {"encoder": (src_len, src_len), "cross": (tgt_len, src_len)}
+    for stack, what in EDGES.items():
+        heads = [head for head in all_heads(knife.model) if head.stack == stack]
+        queries, keys = shapes.get(stack, (tgt_len, tgt_len))
+        for query in range(queries):
+            for key in range(keys):
+                if stack == "decoder" and (key > query or query == 0):
+                    continue
+                yield what, f"{query}-{key}", Cut(edges=every_head(heads, [(query, key)]))
+
+
+def heads_each(
+    knife: Knife, means: Mapping[Head, Tensor], other: Run | None = None
+) -> Iterator[NamedCut]:
+    """Give the cuts of each head: by zero, by its mean, and swapped with another sentence's.
+
+    Args:
+        knife: Whose heads.
+        means: From `mean_outputs`.
+        other: From `run_of`, of the other sentence; None leaves the swaps out.
+    """
+    for head in all_heads(knife.model):
+        mean = means[head]
+        yield ZERO, str(head), Cut(constant={head: torch.zeros_like(mean)})
+        yield MEAN, str(head), Cut(constant={head: mean})
+        if other is not None:
+            swap = swapped_in(other, [head], len(knife.src_tokens))
+            yield SWAP, str(head), Cut(swapped=swap)
+
+
+def translations_without(
+    translator: Translator, sentence: str, means: Mapping[Head, Tensor]
+) -> dict[str, dict[Head, str]]:
+    """Translate a sentence without each head in turn, greedily.
+
+    Args:
+        translator: A Transformer with its tokenizers.
+        sentence: Plain text.
+        means: From `mean_outputs`.
+
+    Returns:
+        By way of removing, "by zero" and "by its mean", each head's translation.
+
+    Raises:
+        UserError: the sentence is blank, or the network is no Transformer.
+    """
+    knife, heads = Knife(translator, sentence), all_heads(network_of(translator))
+    ways = {"by zero": {h: torch.zeros_like(means[h]) for h in heads}, "by its mean": means}
+    return {
+        way: {h: knife.text(knife.cut(Cut(constant={h: outputs[h]}))) for h in heads}
+        for way, outputs in ways.items()
+    }

@@ -1,0 +1,96 @@
+"""Attention weights as a file: numbers (.json) or a picture (.png)."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from transformer.models.translator import Attention, Translator
+from transformer.support.errors import UserError
+from transformer.support.files import check_file, write_atomically, write_json
+
+
+def check_attention_file(path: Path) -> None:
+    """Refuse a file that `write_attention` could not write.
+
+    Raises:
+        UserError: the name ends in neither .json nor .png, or the file cannot be written.
+    """
+    if path.suffix not in (".json", ".png"):
+        raise UserError(f"--attention {path}: give a name that ends in .json or .png")
+    check_file(path)
+
+
+def write_attention(
+    path: Path, translator: Translator, sentences: Sequence[str], beam_size: int
+) -> None:
+    """Write the attention of translated sentences.
+
+    As .json every weight: a list with, for each sentence, translation, src_tokens,
+    tgt_tokens, and encoder, decoder and cross as nested lists (layer, head, query, key).
+    As .png the cross-attention of the last layer, of the first sentence that is not empty.
+
+    Args:
+        path: The file.
+        translator: The model.
+        sentences: Plain text; empty ones are left out.
+        beam_size: Of the search.
+
+    Raises:
+        UserError: the name ends in neither .json nor .png, or nothing is there to show; a
+            picture of a model without attention.
+    """
+    check_attention_file(path)
+    shown = [sentence for sentence in sentences if sentence.strip()]
+    if not shown:
+        raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")
+    if path.suffix == ".json":
+        write_json(path, [_numbers(translator.attention(text, beam_size)) for text in shown])
+    else:
+        _draw(path, translator.attention(shown[0], beam_size))
+
+
+def require_attention(attention: Attention) -> None:
+    """Refuse to draw the attention of a model that has none.
+
+    Raises:
+        UserError: the model has no layer with attention.
+    """
+    if not len(attention.maps.cross):
+        raise UserError(
+            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
+        )
+
+
+def _numbers(attention: Attention) -> dict[str, object]:
+    """Give plain values, weights to four decimals."""
+    texts = {
+        "translation": attention.translation,
+        "src_tokens": attention.src_tokens,
+        "tgt_tokens": attention.tgt_tokens,
+    }
+    maps = attention.maps._asdict().items()
+    return texts | {name: _rounded(weights[:, 0].tolist()) for name, weights in maps}
+
+
+def _rounded(values: Any) -> Any:
+    """Round every number in nested lists to four decimals."""
+    return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 4)
+
+
+def _draw(path: Path, attention: Attention) -> None:
+    require_attention(attention)
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
+    from lessonkit.charts.plots.attention import draw_heads
+
+    title = "Cross-attention of the last layer"
+    figure = draw_heads(
+        attention.maps.cross[-1, 0], attention.tgt_tokens, attention.src_tokens, title
+    )
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=150)
+    plt.close(figure)
+    write_atomically(path, picture.getvalue())

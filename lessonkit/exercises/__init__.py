@@ -1,0 +1,49 @@
+"""Exercises that judge themselves: one subpackage for each lesson.
+
+Not in the paper. In a lesson:
+
+    from lessonkit.exercises import start as ex
+
+    def my_perplexity(losses):
+        # your answer
+        ...
+
+    ex.perplexity.check(my_perplexity)   # passed, not attempted, or wrong and where
+    ex.perplexity.hint()                 # several, from gentle to plain
+    ex.perplexity.solution()
+
+To add exercises for a lesson:
+
+1. Make a subpackage here, named for the lesson in one word. Its files are named for what they
+   are about, and in them is one `Exercise` for each (see `check.Exercise`): a module-level name,
+   and a reference called `my_` and that name. Its `__init__` lists them in the lesson's order.
+   The reference needs only its arguments and modules that its file imports (`math`, `torch`),
+   for it is shown as the solution. Its parameters become the blank's.
+2. Give three *named* wrong answers or more, each a small function with the mistake that
+   people make, and its own hint. A learner's answer is recognised by what it does, so any two
+   of them must differ in some case, each must be wrong in one, and a hint must be true of
+   every answer that does the same. One that can be written around the reference (it calls
+   `my_...`) is recognised beside another mistake too.
+3. Judge by another way than the reference's: `worked` cases by hand, `expected` from another
+   library or another formula, `properties` alone where several values are right. Make
+   most `cases` small and many, all of them if that can be: the one that is shortest to
+   write is shown. Arguments are copied for each call, and must not be changed by it.
+   What the text forbids and no value shows is a rule (see `rules`), and checked as well.
+4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
+   into the heading above: "Perplexity (5 minutes, easy)").
+
+To ask before showing:
+
+1. A subpackage's `predictions.py` has a `predict.Choice` or `predict.Number` for each figure that
+   surprises, its `questions.py` three questions on the last lesson and the one before, called
+   `recall`. The `__init__` lists them after the exercises. No answer to a prediction is stored.
+2. The lesson imports `ex` in its first code cell and asks `recall.CELL`. For each prediction it has
+   a text cell that ends in `prediction.question`, a cell `prediction.blank`, and below them one
+   cell that ends in `ex.NAME.compare(what was just measured)`. That cell, and any with an
+   output between, has `"jupyter": {"outputs_hidden": true}` in its metadata: JupyterLab folds the
+   stored output until the cell is run. GitHub and the site show it all the same.
+
+`tests/lessonkit/exercises` finds every exercise and lesson by itself and holds them to this: it
+tries the reference, the blank and every wrong answer, runs the solutions with the lesson's
+imports, and changes the reference in every small way: what passes shows that a case is missing.
+"""

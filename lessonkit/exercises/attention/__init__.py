@@ -1,0 +1,28 @@
+"""The exercises of lesson 02, in its order. `Blocks` is its toy."""
+
+from lessonkit.exercises.attention.blocks import attention_in_blocks
+from lessonkit.exercises.attention.dot_products import scaled_attention
+from lessonkit.exercises.attention.heads import multi_head
+from lessonkit.exercises.attention.masks import decoder_mask, window_mask
+from lessonkit.exercises.attention.predictions import (
+    demain_hidden,
+    shut_query,
+    silent_query,
+    unscaled_gradient,
+)
+from lessonkit.exercises.attention.questions import recall
+from lessonkit.exercises.toys import Blocks
+
+__all__ = [
+    "scaled_attention",
+    "window_mask",
+    "decoder_mask",
+    "multi_head",
+    "attention_in_blocks",
+    "Blocks",
+    "recall",
+    "silent_query",
+    "unscaled_gradient",
+    "shut_query",
+    "demain_hidden",
+]

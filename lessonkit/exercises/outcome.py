@@ -1,0 +1,143 @@
+"""What an answer does with one case: its value, or its error and the line of it; what it prints.
+
+Not in the paper. Nothing that an answer raises gets past `run`, but for Ctrl-C.
+"""
+
+import contextlib
+import copy
+import inspect
+import io
+import linecache
+import re
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from lessonkit.exercises.compare import difference, same, show
+from lessonkit.exercises.rules import BrokenRuleError
+
+Answer = Callable[..., Any]
+Args = tuple[Any, ...]
+Rule = Callable[[], AbstractContextManager[Any]]
+
+MAX_SHOWN = 300  # characters of a value, an error or a line
+MAX_PRINTED = 10  # lines
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an answer did with one case.
+
+    Attributes:
+        value: What it gave; None where it raised something.
+        error: What it raised, in one line; "" where nothing.
+        line: Where in its own cell or file that was, with the line's text.
+        broken: The rule that it broke, a clause; "" where none.
+        printed: The text that it printed.
+        changed: Whether it changed an argument.
+    """
+
+    value: Any = None
+    error: str = ""
+    line: str = ""
+    broken: str = ""
+    printed: str = ""
+    changed: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Name what stopped the answer, without its details; "" where nothing did."""
+        return re.sub(r"\d+", "", self.broken) or self.error.split(":")[0]
+
+    def rows(self) -> list[str]:
+        """Write down what a learner wants to see, under "yours"."""
+        rows = [f"    yours     {self.error or ('stopped' if self.broken else shown(self.value))}"]
+        if self.line:
+            rows.append(f"    at        {self.line}")
+        return rows + self.printed_rows()
+
+    def printed_rows(self) -> list[str]:
+        """Write down what was printed, the first lines of it."""
+        lines = [cut(line) for line in self.printed.splitlines()]
+        if len(lines) > MAX_PRINTED:
+            lines[MAX_PRINTED:] = [f"... and {len(lines) - MAX_PRINTED} lines more"]
+        heads = ["printed", *[""] * len(lines)]
+        return [f"    {head:9} {line}" for head, line in zip(heads, lines, strict=False)]
+
+
+def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
+    """Call an answer with a copy of the arguments, and see what comes of it.
+
+    Args:
+        answer: The function.
+        args: Its arguments; they stay as they are.
+        rules: Each watches while the answer runs, and raises `BrokenRuleError`.
+    """
+    given = copy.deepcopy(args)
+    written = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(written), contextlib.ExitStack() as watching:
+            for rule in rules:
+                watching.enter_context(rule())
+            value = answer(*given)
+    except BrokenRuleError as error:
+        place = _line(answer, error)
+        return Outcome(broken=str(error), line=place, printed=written.getvalue())
+    except (Exception, SystemExit) as error:
+        place = _line(answer, error)
+        return Outcome(error=_one_line(error), line=place, printed=written.getvalue())
+    return Outcome(value, printed=written.getvalue(), changed=not same(given, args))
+
+
+def alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two answers did the same with a case, as far as a learner could see it."""
+    if one.kind or other.kind:
+        return one.kind == other.kind
+    return one.changed == other.changed and not try_difference(one.value, other.value)
+
+
+def try_difference(yours: Any, expected: Any) -> str:
+    """Say what is different, whatever `yours` is: it may be a value that fails when looked at."""
+    try:
+        return difference(yours, expected)
+    except Exception:
+        return f"it gives {article(yours)} that cannot be compared"
+
+
+def shown(value: Any) -> str:
+    """Write a value in one line, cut where it is long."""
+    try:
+        return cut(show(value))
+    except Exception:  # a list that holds itself, say
+        return f"<{type(value).__name__}>"
+
+
+def article(value: Any) -> str:
+    """Name a value's type in a clause."""
+    return f"a value of type {type(value).__name__}"
+
+
+def cut(text: str) -> str:
+    """Shorten a text to what a screen can hold."""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 4] + " ..."
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        words = " ".join(str(error).split())
+    except Exception:  # its __str__ is the learner's too
+        words = ""
+    return cut(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+
+
+def _line(answer: Answer, error: BaseException) -> str:
+    """Find the last line of the answer's own cell that ran: "line 3: best = scores[9]"."""
+    own = getattr(getattr(inspect.unwrap(answer), "__code__", None), "co_filename", None)
+    steps = [(frame.f_code.co_filename, at) for frame, at in traceback.walk_tb(error.__traceback__)]
+    places = [at for file, at in steps if file == own]
+    if not places:
+        return ""
+    text = linecache.getline(str(own), places[-1]).strip()
+    return cut(f"line {places[-1]}: {text}" if text else f"line {places[-1]}")

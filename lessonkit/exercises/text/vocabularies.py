@@ -1,0 +1,100 @@
+"""An exercise of lesson 01: which words a vocabulary keeps."""
+
+import collections
+import itertools
+
+from lessonkit.exercises.check import Exercise, Property, Wrong
+
+Tokens = list[str]
+
+
+def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
+    """List the types that are frequent enough; equals by alphabet."""
+    counts = collections.Counter(tokens)
+    kept = [word for word in counts if counts[word] >= min_frequency]
+    return sorted(kept, key=lambda word: (-counts[word], word))
+
+
+def keeps_all_types(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Have no use for the cut."""
+    return my_kept_types(tokens, 1)
+
+
+def cuts_one_too_many(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Ask for more than `min_frequency` where as many are enough."""
+    return my_kept_types(tokens, min_frequency + 1)
+
+
+def only_alphabetical(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Sort by the word alone."""
+    return sorted(my_kept_types(tokens, min_frequency))
+
+
+def first_seen_first(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Leave equals in the order of the text, as `Counter.most_common` does."""
+    counts = collections.Counter(tokens).most_common()
+    return [word for word, count in counts if count >= min_frequency]
+
+
+def equals_backwards(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Turn the whole order round, the alphabet with it."""
+    counts = collections.Counter(tokens)
+    kept = [word for word in counts if counts[word] >= min_frequency]
+    return sorted(kept, key=lambda word: (counts[word], word), reverse=True)
+
+
+def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Go down from the highest count, and through the alphabet in each round."""
+    kept = []
+    for count in range(len(tokens), min_frequency - 1, -1):
+        kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]
+    return kept
+
+
+def _texts(length: int) -> list[Tokens]:
+    return [list(letters) for letters in itertools.product("abc", repeat=length)]
+
+
+kept_types = Exercise(
+    my_kept_types,
+    minutes=5,
+    difficulty="easy",
+    hints=(
+        "Three steps: count, leave out what is too rare, sort.",
+        "collections.Counter counts. Keep a word when its count is at least min_frequency.",
+        "Sort by two things at once: key=lambda word: (-counts[word], word).",
+    ),
+    worked=[
+        ((["b", "a", "b"], 1), ["b", "a"]),
+        ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
+        ((["a"], 2), []),
+    ],
+    cases=[(tokens, cut) for n in (2, 3, 4) for tokens in _texts(n) for cut in (1, 2)]
+    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
+    expected=_by_rounds,
+    wrong=[
+        Wrong(
+            keeps_all_types,
+            "You keep every type, the rare ones too. What is min_frequency for?",
+        ),
+        Wrong(
+            cuts_one_too_many,
+            "A word seen exactly min_frequency times should stay: at least, not more than.",
+        ),
+        Wrong(
+            only_alphabetical,
+            "This is the order of the alphabet alone. The alphabet only decides between "
+            "words that are seen equally often.",
+        ),
+        Wrong(
+            first_seen_first,
+            "Words with the same count stand in the order of the text. Then two "
+            "shuffles of one text give two vocabularies: let the alphabet decide.",
+        ),
+        Wrong(
+            equals_backwards,
+            "reverse=True turns the alphabet round as well. Sort by the negative count instead.",
+        ),
+    ],
+    properties=[Property("each type stands once", lambda value, *_: len(set(value)) == len(value))],
+)

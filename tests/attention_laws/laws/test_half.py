@@ -1,0 +1,94 @@
+"""What does not fit into 16 bits, or comes of a row without a key, is told from what does."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from attention_laws import Adapter, Report, Verdict, diagnose
+from attention_laws.laws import half
+from lessonkit.museum.sound import sound
+
+NAMES = [law.name for law in half.LAWS]
+
+
+def tried(adapter: Adapter) -> Report:
+    return diagnose(adapter, laws=half.LAWS)
+
+
+@pytest.mark.parametrize("changes", [{}, {"pre_norm": True}, {"num_layers": 6}])
+def test_on_sound_code_every_law_is_kept(changes: dict[str, object]) -> None:
+    report = tried(sound(**changes))
+    assert [line.law for line in report.of(Verdict.KEPT)] == NAMES
+
+
+def masked_with(value: float, times: int = 1) -> Adapter:
+    """Scores of padding are filled with a number, once or added up, and averaged over."""
+    adapter = sound()
+    table = adapter.module.src_embedding.token  # type: ignore[union-attr]
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        hidden = table(src)  # type: ignore[operator]
+        scores = hidden @ hidden.transpose(1, 2)
+        hide = torch.zeros_like(scores).masked_fill((src == 0)[:, None], value)
+        weights = (scores + hide * times).softmax(dim=-1)
+        seen = (weights.float() @ hidden.float()).sum(dim=(1, 2))
+        return adapter.forward(src, tgt_in) + seen[:, None, None]
+
+    return adapter.replace(forward=forward)
+
+
+def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
+    report = tried(masked_with(-1e9))
+    assert report["bfloat16"].verdict == Verdict.KEPT
+    assert report["float16"].verdict == Verdict.WARNED
+    assert "65504" in report["float16"].seen
+    assert not report.broken
+
+
+def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
+    """32 bits hold 3.4028e38; of bfloat16, 3.3895e38 is the largest."""
+    adapter = sound()
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        largest = torch.full((1, 1), 3.4e38) @ torch.ones(1, 1)
+        return adapter.forward(src, tgt_in) + 0.0 * largest.float()
+
+    report = tried(adapter.replace(forward=forward))
+    assert "bfloat16" in report.broken
+    assert "those in torch.float32 are" in report["bfloat16"].seen
+
+
+def test_a_row_without_a_key_is_warned_of_where_it_is_not_finite() -> None:
+    report = tried(masked_with(-torch.inf))
+    line = report["empty_source"]
+    assert line.verdict == Verdict.WARNED
+    assert "[0, 0, 0, 0]" in line.seen
+    assert not report.broken
+
+
+def test_a_row_without_a_key_that_spoils_others_is_broken() -> None:
+    adapter = sound()
+
+    def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits = adapter.forward(src, tgt_in)
+        return logits + (src != 0).any(dim=1).float().mean()
+
+    assert tried(adapter.replace(forward=mixed)).broken == ["empty_source"]
+
+
+def test_a_model_that_refuses_such_a_row_is_left_alone() -> None:
+    adapter = sound()
+
+    def strict(src: Tensor, tgt_in: Tensor) -> Tensor:
+        if not bool((src != 0).any(dim=1).all()):
+            raise ValueError("a source without a token")
+        return adapter.forward(src, tgt_in)
+
+    line = tried(adapter.replace(forward=strict))["empty_source"]
+    assert line.verdict == Verdict.NOT_TRIED
+    assert "a source without a token" in line.seen
+
+
+def test_without_padding_it_is_not_tried() -> None:
+    line = tried(sound().replace(pad_id=None))["empty_source"]
+    assert line.verdict == Verdict.NOT_TRIED

@@ -1,0 +1,100 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import Adam
+from torch.optim.lr_scheduler import LambdaLR
+
+from attention_laws.untouched import in_double, untouched
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(3, 3)
+        self.norm = nn.BatchNorm1d(3)
+        self.tied = nn.Linear(3, 3, bias=False)
+        self.tied.weight = self.linear.weight
+        self.register_buffer("table", torch.ones(2), persistent=False)
+        self.norm.eval()
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.tied(self.norm(self.linear(hidden)))
+
+
+def trained(model: Model, optimizer: torch.optim.Optimizer) -> None:
+    model.train()
+    model(torch.randn(5, 3)).square().sum().backward()
+    optimizer.step()
+
+
+def test_a_step_of_training_leaves_no_trace() -> None:
+    model = Model()
+    foreign = torch.ones(2, requires_grad=True)
+    optimizer = Adam([*model.parameters(), foreign], lr=0.1)
+    scheduler = LambdaLR(optimizer, lambda count: 1 / (1 + count))
+    trained(model, optimizer)
+    model.norm.eval()
+    before = copy.deepcopy(
+        [model.state_dict(), optimizer.state_dict(), scheduler.state_dict(), model.table, foreign]
+    )
+    grads = [None if each.grad is None else each.grad.clone() for each in model.parameters()]
+    chance = torch.get_rng_state()
+    with untouched(model, optimizer, (scheduler,)):
+        foreign.sum().backward()
+        trained(model, optimizer)
+        scheduler.step()
+        model.table.zero_()
+        model.linear.weight.requires_grad_(False)
+        optimizer.param_groups[0]["lr"] = 7.0
+    after = [model.state_dict(), optimizer.state_dict(), scheduler.state_dict(), model.table]
+    after.append(foreign)
+    torch.testing.assert_close(after, before, rtol=0, atol=0)
+    torch.testing.assert_close([each.grad for each in model.parameters()], grads, rtol=0, atol=0)
+    assert foreign.grad is None
+    assert torch.equal(torch.get_rng_state(), chance)
+    assert model.training
+    assert not model.norm.training
+    assert model.tied.weight is model.linear.weight
+    assert model.linear.weight.requires_grad
+    assert optimizer.param_groups[0]["params"][0] is model.linear.weight
+
+
+def test_it_is_put_back_after_an_error_too() -> None:
+    model = Model()
+    weight = model.linear.weight.detach().clone()
+
+    def fail() -> None:
+        with untouched(model), torch.no_grad():
+            model.linear.weight.zero_()
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail()
+    assert torch.equal(model.linear.weight, weight)
+
+
+def test_an_optimizer_without_a_module_is_put_back() -> None:
+    weight = torch.ones(3, requires_grad=True)
+    optimizer = Adam([weight], lr=0.1)
+    with untouched(None, optimizer):
+        weight.sum().backward()
+        optimizer.step()
+    assert torch.equal(weight, torch.ones(3))
+    assert weight.grad is None
+    assert not optimizer.state
+
+
+def test_64_bits_are_there_for_a_while() -> None:
+    model = Model()
+    weight, values = model.linear.weight, model.linear.weight.detach().clone()
+    with in_double(model):
+        assert model(torch.randn(5, 3, dtype=torch.float64)).dtype == torch.float64
+        assert model.table.dtype == torch.float64
+    assert model.linear.weight is weight
+    assert weight.dtype == torch.float32
+    assert torch.equal(weight, values)
+    assert model.table.dtype == torch.float32
+    assert model.norm.num_batches_tracked.dtype == torch.int64

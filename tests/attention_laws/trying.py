@@ -1,0 +1,38 @@
+"""One law tried on one model, and small models whose loss and step a test may change."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from attention_laws import Adapter, Line, diagnose
+from attention_laws.laws import LAWS
+from lessonkit.museum.sound import Setup, sound_model
+
+
+def tried(adapter: Adapter, law: str, minute: bool = False) -> Line:
+    """What is found of the law of this name."""
+    return diagnose(adapter, laws=[each for each in LAWS if each.name == law], minute=minute)[law]
+
+
+def small(seed: int = 0, **changes: Any) -> Adapter:
+    """A sound model of one layer of each kind, and all that trains it."""
+    return setup(seed, **changes).adapter()
+
+
+def setup(seed: int = 0, **changes: Any) -> Setup:
+    """The same before it is an adapter."""
+    return Setup(sound_model(seed, **{"d_model": 16, "num_layers": 1} | changes))
+
+
+def state(adapter: Adapter) -> list[torch.Tensor]:
+    """Copies of weights and gradients, for a comparison."""
+    assert adapter.module is not None
+    weights = [each.detach().clone() for each in adapter.module.parameters()]
+    grads = [each.grad for each in adapter.module.parameters()]
+    return weights + [torch.zeros(()) if each is None else each.clone() for each in grads]
+
+
+def same(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    """Whether all are equal, number for number."""
+    return all(torch.equal(*pair) for pair in zip(one, other, strict=True))

@@ -1,0 +1,46 @@
+"""The demo model exported for each engine, once."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines.folder import ENGINES, export_model
+
+SERVING = {"ctranslate2": ["ctranslate2"], "onnx": ["onnx", "onnxruntime"]}
+
+
+def require(engine: str) -> None:
+    """Skip where the extra [export] is not installed."""
+    for package in SERVING[engine]:
+        pytest.importorskip(package, reason="needs the extra [export]")
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Give the folder of a shipped model for an engine."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def export(model: str, engine: str) -> Path:
+        require(engine)
+        if (model, engine) not in made:
+            out = tmp_path_factory.mktemp(engine) / model
+            made[model, engine] = export_model(model, engine, out)
+        return made[model, engine]
+
+    return export
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine whose packages are here."""
+    require(request.param)
+    return str(request.param)
+
+
+def served(folder: Path, engine: str) -> Any:
+    """Load what was exported as translate.py does, on one thread."""
+    module = importlib.import_module(f"engines.serve_{engine}")
+    return module.Translator(folder, threads=1)

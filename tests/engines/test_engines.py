@@ -1,0 +1,164 @@
+"""An exported model computes what ours does, whatever its settings, and says the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from engines.tokenizer_json import check_exportable, write_tokenizer
+from tests.engines.conftest import require, served
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, ModelConfig
+from transformer.data import corpora
+from transformer.data.batches import collate_sources
+from transformer.data.tokenizers import from_dict
+from transformer.decoding import greedy_search
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+Export = Callable[[str, str], Path]
+TYPES = 4 + 256 + 7  # of the target side; the source side has two fewer
+SOURCES = [[11, 5, 260], [4, 7, 9, 13, 8, 6, 5], [12]]
+TARGET = [17, 4, 266, 5, 30]
+# The paper's base is post-norm, sinusoidal, tied and without biases.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "paper": {"tie_source_target": True},
+    "pre-norm": {"pre_norm": True},
+    "learned positions": {"positions": "learned"},
+    "concatenated positions": {
+        "positions": "concatenated",
+        "position_dim": 5,
+        "tie_softmax": False,
+    },
+    "biases": {"attention_bias": True, "output_bias": True, "tie_softmax": False},
+    "narrow heads": {"d_k": 7, "d_v": 7},
+    "widths of their own": {"d_k": 5, "d_v": 7},
+}
+
+
+@pytest.fixture(params=SETTINGS)
+def model(request: pytest.FixtureRequest) -> Transformer:
+    """A small network whose every weight matters: norms and biases are drawn too."""
+    torch.manual_seed(1)
+    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 3, "max_len": 37}
+    settings = {"tie_source_target": False} | sizes | SETTINGS[request.param]
+    config = ModelConfig(**settings)
+    types = TYPES if config.tie_source_target else TYPES - 2
+    network = Transformer(config, src_vocab_size=types, tgt_vocab_size=TYPES)
+    for parameter in network.parameters():
+        if parameter.dim() == 1:
+            torch.nn.init.normal_(parameter, mean=0.5, std=0.5)
+    return network.eval()
+
+
+def expected_log_probs(model: Transformer, source: list[int]) -> Tensor:
+    """The log probability of every type after each prefix of TARGET: (positions, TYPES)."""
+    with torch.no_grad():
+        logits = model(collate_sources([source]), torch.tensor([[BOS_ID, *TARGET]]))
+    return logits[0].log_softmax(dim=-1)
+
+
+def test_onnx_gives_our_probabilities(model: Transformer, tmp_path: Path) -> None:
+    require("onnx")
+    from engines.to_onnx import write_onnx
+
+    write_onnx(model, tmp_path)
+    _write_tokenizers(model, tmp_path)
+    session = served(tmp_path, "onnx")
+    src = collate_sources(SOURCES)
+    mask, *memory = session.encoder.run(None, {"src": src.numpy()})
+    np.testing.assert_array_equal(mask, padding_mask(src).numpy())
+    given = dict(zip(("src_mask", "memory_keys", "memory_values"), (mask, *memory), strict=True))
+    past = [each[:, :, :, :0] for each in memory]
+    found = []
+    for token in [BOS_ID, *TARGET]:
+        steps = {"token": np.full((3, 1), token), "past_keys": past[0], "past_values": past[1]}
+        log_probs, *past = session.decoder.run(None, given | steps)
+        found.append(torch.from_numpy(log_probs))
+    expected = torch.stack([expected_log_probs(model, source) for source in SOURCES])
+    expected[:, :, [PAD_ID, BOS_ID]] = -torch.inf
+    torch.testing.assert_close(torch.stack(found, dim=1), expected, atol=1e-5, rtol=1e-4)
+    wanted = greedy_search(model, src, max_len=36)
+    assert session.search([[*ids, EOS_ID] for ids in SOURCES]) == [each.ids for each in wanted]
+
+
+def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path) -> None:
+    require("ctranslate2")
+    import ctranslate2
+
+    from engines.to_ctranslate2 import write_ctranslate2
+
+    sides = [
+        [*SPECIAL_TOKENS, *(f"{side}{number}" for number in range(4, types))]
+        for side, types in (("s", model.src_embedding.token.num_embeddings), ("t", TYPES))
+    ]
+    if model.config.key_size != model.config.value_size:
+        with pytest.raises(UserError, match=r"d_k is 5 and d_v 7.*export it --to onnx"):
+            write_ctranslate2(model, *sides, tmp_path)
+        assert not list(tmp_path.iterdir())
+        return
+    write_ctranslate2(model, *sides, tmp_path)
+    engine = ctranslate2.Translator(str(tmp_path), intra_threads=1)
+    sources = [[sides[0][number] for number in [*ids, EOS_ID]] for ids in SOURCES]
+    target = [sides[1][number] for number in TARGET]
+    found = [each.log_probs for each in engine.score_batch(sources, [target] * 3)]
+    said = [*TARGET, EOS_ID]
+    for log_probs, source in zip(found, SOURCES, strict=True):
+        expected = expected_log_probs(model, source)
+        expected[:, [PAD_ID, BOS_ID]] = -torch.inf
+        expected = expected.log_softmax(dim=-1)[range(len(said)), said]
+        torch.testing.assert_close(torch.tensor(log_probs), expected, atol=1e-5, rtol=1e-4)
+
+
+def _write_tokenizers(model: Transformer, folder: Path) -> None:
+    """Write byte tokenizers of the model's sizes."""
+    values = {"kind": "bpe", "lowercase": False, "treatment": "plain", "merges": []}
+    for side in ("src", "tgt"):
+        tokenizer = check_exportable(from_dict(values))
+        write_tokenizer(tokenizer, model.config.max_len, folder / f"{side}_tokenizer.json")
+
+
+def test_200_sentences_are_translated_as_by_us(exported: Export, engine: str) -> None:
+    sentences = corpora.load("embedded", "test", "en", "fr").src[:200]
+    ours = Translator.load("demo-en-fr").translate(sentences, beam_size=1)
+    options = {"beam_size": 1} if engine == "ctranslate2" else {}
+    theirs = served(exported("demo-en-fr", engine), engine).translate(sentences, **options)
+    assert len(set(ours)) > 150
+    assert theirs == ours
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_ctranslate2_searches_with_beams_as_we_do(exported: Export, alpha: float) -> None:
+    """Its own length penalty is another; translate.py ranks as the paper does."""
+    folder = exported("demo-en-fr", "ctranslate2")
+    sentences = corpora.load("embedded", "test_combinations", "en", "fr").src[:53]
+    ours = Translator.load("demo-en-fr").translate(sentences, beam_size=4, alpha=alpha)
+    assert served(folder, "ctranslate2").translate(sentences, beam_size=4, alpha=alpha) == ours
+
+
+def test_the_papers_score_by_hand() -> None:
+    require("ctranslate2")
+    from engines.serve_ctranslate2 import paper_score
+
+    assert paper_score(-0.5, 7, alpha=1.0) == pytest.approx(-0.5 * 7 / 2)
+    assert paper_score(-0.5, 7, alpha=0.0) == pytest.approx(-3.5)
+
+
+def test_1000_captions_are_translated_as_by_us(
+    shared_data: Path, exported: Export, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    sentences = corpora.load("multi30k", "test_2016_flickr", "de", "en").src
+    assert len(sentences) == 1000
+    ours, theirs = Translator.load("de-en"), served(exported("de-en", engine), engine)
+    if engine == "onnx":
+        assert theirs.translate(sentences) == ours.translate(sentences, beam_size=1)
+    else:
+        for beam_size in (1, 4):
+            expected = ours.translate(sentences, beam_size)
+            assert theirs.translate(sentences, beam_size) == expected

@@ -1,0 +1,93 @@
+"""A tokenizer.json gives the ids and the texts that our tokenizer gives."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Library
+
+from engines.tokenizer_json import (
+    check_exportable,
+    vocabulary,
+    write_tokenizer,
+)
+from transformer.config import EOS_ID, FIRST_ID
+from transformer.data import corpora
+from transformer.data.bpe import BPETokenizer
+from transformer.data.tokenizers import WordTokenizer, load
+from transformer.data.treatment import PLAIN, TREATMENTS
+from transformer.support.errors import UserError
+from transformer.support.paths import models_folder
+
+MERGES = check_exportable(load(models_folder() / "demo-en-fr" / "src_tokenizer.json")).merges
+# Letters of the corpora, every blank, and whatever a treatment rewrites; no letter whose
+# properties came with a version of Unicode that only one of the libraries knows.
+BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
+LETTERS = st.sampled_from(f"aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}")
+
+
+def written(tokenizer: BPETokenizer, folder: Path, max_len: int = 256) -> Library:
+    path = folder / "tokenizer.json"
+    write_tokenizer(tokenizer, max_len, path)
+    return Library.from_file(str(path))
+
+
+@pytest.fixture(scope="module", params=TREATMENTS)
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[BPETokenizer, Library]:
+    """A tokenizer of ours, and what is read from its file."""
+    ours = BPETokenizer(MERGES, lowercase=request.param == "german", treatment=request.param)
+    return ours, written(ours, tmp_path_factory.mktemp(request.param))
+
+
+@given(letters=st.lists(LETTERS, min_size=1))
+def test_any_text_has_the_same_ids(pair: tuple[BPETokenizer, Library], letters: list[str]) -> None:
+    ours, library = pair
+    text = "".join(letters)
+    if text.strip():  # a blank sentence is no sentence
+        assert library.encode(text).ids == [*ours.encode(text), EOS_ID]
+
+
+@given(ids=st.lists(st.integers(FIRST_ID, FIRST_ID + 700)))
+def test_any_ids_have_the_same_text(pair: tuple[BPETokenizer, Library], ids: list[int]) -> None:
+    ours, library = pair
+    assert library.decode(ids) == ours.decode(ids)
+
+
+def test_a_corpus_has_the_same_ids(pair: tuple[BPETokenizer, Library]) -> None:
+    ours, library = pair
+    sentences = corpora.load("embedded", "test", "fr", "en").src[:199]
+    found = [encoding.ids for encoding in library.encode_batch(sentences)]
+    assert found == [[*ids, EOS_ID] for ids in ours.encode_all(sentences)]
+
+
+def test_its_tokens_are_the_vocabulary(pair: tuple[BPETokenizer, Library]) -> None:
+    ours, library = pair
+    tokens = vocabulary(ours)
+    assert tokens[: FIRST_ID + 1] == ["<pad>", "<unk>", "<bos>", "<eos>", "Ā"]
+    assert len(tokens) == ours.vocab_size
+    assert library.get_vocab() == {token: number for number, token in enumerate(tokens)}
+
+
+def test_letters_that_spell_a_special_token_are_letters(tmp_path: Path) -> None:
+    library = written(BPETokenizer([]), tmp_path)
+    assert library.encode("<eos>").ids == [FIRST_ID + byte for byte in b" <eos>"] + [EOS_ID]
+
+
+def test_what_is_too_long_is_cut_and_still_ends(tmp_path: Path) -> None:
+    library = written(BPETokenizer([]), tmp_path, max_len=5)
+    assert library.encode("abcdef").ids == [FIRST_ID + byte for byte in b" abc"] + [EOS_ID]
+
+
+def test_words_are_refused() -> None:
+    with pytest.raises(UserError, match=r"spaCy's rules cut.*--set tokenizer=bpe"):
+        check_exportable(WordTokenizer("en", ["dog"], treatment=PLAIN))
+
+
+def test_a_piece_with_a_special_tokens_name_is_refused() -> None:
+    merges = [("<", "e"), ("<e", "o"), ("<eo", "s"), ("<eos", ">")]
+    check_exportable(BPETokenizer(merges[:3]))
+    with pytest.raises(UserError, match="learnt the piece '<eos>'"):
+        check_exportable(BPETokenizer(merges))

@@ -1,0 +1,56 @@
+"""`ship` from the command line; what it makes is held to its card in tests/models."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments import ship
+from transformer.__main__ import main
+from transformer.support import paths
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+def test_a_run_is_shipped_under_a_name(capsys: Capture, monkeypatch: Patch) -> None:
+    asked: list[tuple[Path, str]] = []
+
+    def made(run: Path, name: str) -> Path:
+        asked.append((run, name))
+        return Path("data/models") / name
+
+    monkeypatch.setattr(ship, "ship", made)
+    assert main(["ship", "runs/demo", "en-fr"]) == 0
+    assert asked == [(Path("runs/demo"), "en-fr")]
+    assert capsys.readouterr().out == f"{Path('data/models/en-fr')}\n"
+
+
+def test_what_is_no_model_folder_is_not_shipped(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
+    assert main(["ship", str(tmp_path), "en-fr"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "/tmp/x"])
+def test_a_name_is_no_path(
+    name: str, tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
+    assert main(["ship", str(tiny_folder), name]) == 2
+    assert "is no name of a model" in capsys.readouterr().err
+    assert not (tmp_path / "models").exists()
+
+
+def test_nothing_is_shipped_into_an_installed_package(
+    tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
+    assert main(["ship", str(tiny_folder), "en-fr"]) == 2
+    assert "clone the repository" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,117 @@
+"""The slow beam search of one sentence: the same search, with a record that adds up."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from lessonkit.analysis.beam_tree import BeamTree, Fate, grow_beam_tree
+from tests.helpers.scripted import VOCAB, Scripted, Sparse
+from transformer.config import BOS_ID, EOS_ID, ModelConfig
+from transformer.decoding import beam_search, length_penalty
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    torch.manual_seed(5)
+    config = ModelConfig(d_model=14, d_ff=29, num_heads=7, num_layers=2, max_len=120)
+    made = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB).eval()
+    with torch.no_grad():  # an untrained softmax is flat and ties are near: sharpen it
+        made.output.weight.mul_(3)
+    return made.double()
+
+
+def sources() -> list[Tensor]:
+    generator = torch.Generator().manual_seed(11)
+    rows = [torch.randint(4, VOCAB, (1, length), generator=generator) for length in (13, 2, 7, 5)]
+    return [torch.cat((row[:, :-1], torch.tensor([[EOS_ID]])), dim=1) for row in rows]
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_it_finds_what_the_beam_search_finds(
+    model: Transformer, beam_size: int, alpha: float
+) -> None:
+    for src in sources():
+        options = {"beam_size": beam_size, "alpha": alpha, "extra_length": 7}
+        tree = grow_beam_tree(model, src, **options)
+        (found,) = beam_search(model, src, **options)
+        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
+        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
+        scores = [h.score for h in tree.hypotheses]
+        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 7, 40])
+@pytest.mark.parametrize("dead", [(), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))])
+def test_with_probabilities_of_zero_too(beam_size: int, dead: tuple[int, ...]) -> None:
+    for seed in range(20):
+        options = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 3}
+        tree = grow_beam_tree(Sparse(seed, dead), sources()[1], **options)
+        (found,) = beam_search(Sparse(seed, dead), sources()[1], use_cache=False, **options)
+        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
+        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
+        scores = [h.score for h in tree.hypotheses]
+        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+        assert all(candidate.total > -math.inf for step in tree.steps for candidate in step)
+
+
+def hand_made() -> BeamTree:
+    src = torch.tensor([[4, EOS_ID]])
+    return grow_beam_tree(Scripted(), src, beam_size=2, alpha=0.0)
+
+
+def test_a_tree_worked_by_hand() -> None:
+    tree = hand_made()
+    a, b, end = 4, 5, EOS_ID
+    first, second, third = tree.steps
+    assert [(c.ids, c.fate) for c in first] == [((a,), Fate.KEPT), ((b,), Fate.KEPT)]
+    assert [(c.ids, c.fate) for c in second] == [
+        ((b, end), Fate.FINISHED),  # .4 x .9 = .36
+        ((a, a), Fate.KEPT),  # .6 x .45 = .27
+        ((a, b), Fate.KEPT),  # .27 too, and later among equals
+        ((a, end), Fate.DROPPED),  # .06 is not among the best two
+    ]
+    assert third[0].ids == (a, b, end)
+    assert third[0].fate is Fate.FINISHED
+    assert math.exp(third[0].total) == pytest.approx(0.243)
+    assert [h.ids for h in tree.hypotheses] == [[b], [a, b]]
+
+
+def test_the_record_adds_up(model: Transformer) -> None:
+    beam_size = 3
+    for src in sources():
+        tree = grow_beam_tree(model, src, beam_size=beam_size, extra_length=7)
+        parents = {(): 0.0}
+        for number, candidates in enumerate(tree.steps, start=1):
+            totals = [candidate.total for candidate in candidates]
+            assert totals == sorted(totals, reverse=True)
+            assert len(candidates) <= 2 * beam_size
+            for candidate in candidates:
+                assert len(candidate.ids) == number
+                total = parents[candidate.ids[:-1]] + candidate.log_prob
+                assert candidate.total == pytest.approx(total, abs=1e-5)
+                assert (candidate.fate is Fate.FINISHED) <= (candidate.ids[-1] == EOS_ID)
+            parents = {c.ids: c.total for c in candidates if c.fate is Fate.KEPT}
+            assert len(parents) <= beam_size
+        best = tree.hypotheses[0]
+        ids = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
+        (winner,) = (c for c in tree.steps[len(ids) - 1] if c.ids == ids)
+        assert best.score == pytest.approx(winner.total / length_penalty(len(ids)))
+
+
+def test_max_len_bounds_the_tree(model: Transformer) -> None:
+    tree = grow_beam_tree(model, sources()[0], beam_size=2, max_len=3)
+    assert len(tree.steps) == 3
+    assert {len(h.ids) for h in tree.hypotheses if not h.finished} <= {3}
+
+
+def test_mistakes_are_named(model: Transformer) -> None:
+    src = sources()[0]
+    with pytest.raises(UserError, match="beam size 0 is too small"):
+        grow_beam_tree(model, src, beam_size=0)
+    with pytest.raises(UserError, match=r"src has shape \(2, 13\): give one sentence"):
+        grow_beam_tree(model, src.expand(2, -1))

@@ -1,0 +1,139 @@
+"""The toys of exercises refuse what no right answer does."""
+
+import pytest
+import torch
+
+from lessonkit.exercises.networks import (
+    BLIND_SPOTS,
+    FAULTS,
+    MAX_PLACES,
+    Decoder,
+    Layer,
+    Parrot,
+    Trainer,
+    Writer,
+    drop,
+)
+from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.toys import MAX_CALLS, MAX_SEARCHED, Blocks, Script, Table
+from tests.helpers.exercise_walk import ALL
+from transformer.config import BOS_ID, EOS_ID
+
+
+def test_a_toy_ends_a_loop_that_has_no_end() -> None:
+    def endless(next_scores, limit):
+        while True:
+            next_scores([BOS_ID])
+
+    assert f"asked {MAX_CALLS} times" in repr(ALL["greedy"].check(endless))
+    assert f"asked {MAX_SEARCHED} times" in repr(ALL["most_probable"].check(endless))
+
+
+def test_a_script_refuses_a_prefix_that_it_did_not_write() -> None:
+    script = Script([4, EOS_ID])
+    assert script([BOS_ID, 4])[EOS_ID] == max(script([BOS_ID, 4]))
+    for prefix in ([4], [], [BOS_ID, 5]):
+        with pytest.raises(ValueError, match="give all tokens so far, bos first"):
+            script(prefix)
+    with pytest.raises(ValueError, match="bos first"):
+        Table({BOS_ID: {EOS_ID: 1.0}})([4])
+
+
+def test_blocks_are_read_as_a_list_is_but_once() -> None:
+    blocks = Blocks(3, 5)
+    assert repr(blocks) == "ex.Blocks(3, 5)"
+    assert len(blocks) == 3
+    assert blocks[0][1].shape == blocks[-1][1].shape == (5, 1)  # looks at a shape
+    assert [(key.shape, value.shape) for key, value in blocks] == [((5, 2), (5, 1))] * 3
+    with pytest.raises(BrokenRuleError, match="a second time"):
+        list(blocks)
+    other = Blocks(3, 5)
+    assert torch.equal(other[-1][0], Blocks(3, 5)[2][0]), "the same numbers each time"
+    assert len(other[1:]) == 2
+    with pytest.raises(BrokenRuleError, match="a second time"):
+        other[1:]
+
+
+def test_networks_are_written_as_a_lesson_would_make_them() -> None:
+    import lessonkit.exercises.networks as ex
+
+    for text in (
+        "ex.Layer(6, 3, 2, True)",
+        "ex.Layer(2, 1, None, False)",
+        "ex.Parrot(7, 5, 3)",
+        "ex.Writer(11, 3)",
+        "ex.Trainer('uphill', 1)",
+        "ex.Decoder('sees padding', 5)",
+    ):
+        assert repr(eval(text, {"ex": ex})) == text
+
+
+def test_networks_leave_chance_alone() -> None:
+    """A lesson's random numbers do not depend on its exercises."""
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    for name in (
+        "decoder_layer",
+        "train",
+        "cached_greedy",
+        "fault",
+        "sight",
+        "multi_head",
+        "lstm_step",
+    ):
+        ALL[name].check(ALL[name].reference)
+    Layer(2, 1, 5), Parrot(7, 2, 1), Writer(1, 2), Trainer("none", 1), Decoder("none", 1)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_what_is_dropped_is_a_third() -> None:
+    hidden = torch.ones(2, 5, 3)
+    assert drop(hidden).mean() == 1.0
+    assert sorted(set(drop(hidden).flatten().tolist())) == [0.0, 1.5]
+
+
+def test_a_parrot_drops_in_training_alone() -> None:
+    model, ids = Parrot(7, 3, seed=1), torch.tensor([[2, 4]])
+    assert not model.training
+    whole = model(ids, ids)
+    torch.testing.assert_close(
+        whole[0, 1], (model.embedding[4] + model.embedding[2]) @ model.output
+    )
+    assert not torch.allclose(model.train()(ids, ids), whole)
+    assert Parrot(7, 3)(ids, ids).eq(0).all()
+
+
+def test_a_writer_computes_each_place_once_and_ends() -> None:
+    writer = Writer(3, 2)
+    query, key, value = writer.project(BOS_ID, 0)
+    assert (query.shape, key.shape, value.shape) == ((2,), (2,), (4,))
+    with pytest.raises(BrokenRuleError, match="it computes place 0 a second time"):
+        writer.project(BOS_ID, 0)
+    with pytest.raises(RuntimeError, match="does your loop end"):
+        writer.project(4, MAX_PLACES)
+    assert set(writer.scores(value).topk(4).indices.tolist()) == {1, 3, 4, 5}, "no pad, no bos"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_trainer_has_its_fault(fault: str) -> None:
+    trainer = Trainer(fault, 2)
+    start = {name: weight.clone() for name, weight in trainer.state_dict().items()}
+    losses = [trainer.step() for _ in range(5)]
+    end = trainer.state_dict()
+    moved = sum(not torch.equal(start[name], end[name]) for name in start)
+    assert moved == {"nothing moves": 0, "some weights stay": 1}.get(fault, 2)
+    assert losses == sorted(losses, reverse=fault != "uphill")
+    plain = Trainer("none", 2)
+    assert [plain.step() for _ in range(2)][:1] == losses[:1], "the same before the first step"
+
+
+@pytest.mark.parametrize("spot", BLIND_SPOTS)
+def test_a_decoder_has_its_blind_spot(spot: str) -> None:
+    decode, src, tgt = Decoder(spot, 1), torch.tensor([4, 7]), torch.tensor([2, 5, 6])
+    logits = decode(src, tgt)
+    assert logits.shape == (3, 9)
+    later, padded = torch.tensor([2, 5, 8]), torch.tensor([4, 7, 0])
+    ahead = not torch.allclose(decode(src, later)[:2], logits[:2])
+    padding = not torch.allclose(decode(padded, tgt), logits)
+    deaf = torch.allclose(decode(torch.tensor([7, 4]), tgt), logits)
+    assert (ahead, padding, deaf) == tuple(spot == each for each in BLIND_SPOTS[1:])

@@ -1,0 +1,141 @@
+"""Each fault does what it says, and the model stays whole."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from experiments.plans import EXPERIMENTS
+from lessonkit.analysis.heads import all_heads, without_heads
+from lessonkit.museum.faults import FAULTS, build_with
+from transformer.config import ModelConfig, Positions
+from transformer.decoding import greedy_search
+from transformer.masks import padding_mask
+from transformer.model import Transformer, count_parameters
+from transformer.models.folder import Description, read_description
+from transformer.models.shipped import find_model
+from transformer.models.translator import Translator
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.training.runner import train_recipe
+
+OWN, LOST, SHARED, UNMASKED = FAULTS
+SRC = torch.tensor([[5, 7, 11, 3], [13, 3, 0, 0]])  # the second is padded
+TGT = torch.tensor([[2, 17, 19], [2, 23, 29]])
+
+
+def built(*names: str) -> Transformer:
+    torch.manual_seed(1)
+    config = ModelConfig(d_model=24, d_ff=31, num_heads=3, num_layers=2, d_k=8, d_v=8)
+    model = Transformer(config, src_vocab_size=37, tgt_vocab_size=37)
+    for name in names:
+        FAULTS[name](model)
+    return model.eval()
+
+
+def encoded(model: Transformer, src: Tensor) -> Tensor:
+    return model.encode(src, padding_mask(src))
+
+
+def test_own_input_lets_no_word_reach_another() -> None:
+    model = built(OWN)
+    changed = SRC.clone()
+    changed[0, 1] = 31
+    moved = (encoded(model, SRC)[0] - encoded(model, changed)[0]).abs().sum(-1) > 0
+    assert moved.tolist() == [False, True, False, False]
+    whole = (encoded(built(), SRC)[0] - encoded(built(), changed)[0]).abs().sum(-1) > 0
+    assert whole.all()
+
+
+def test_own_input_is_the_homeworks_product() -> None:
+    attention = built().encoder.layers[0].self_attention
+    broken = built(OWN).encoder.layers[0].self_attention
+    hidden = torch.randn(2, 5, 24)
+    values = attention.value_projection(hidden).unflatten(-1, (3, 8)).transpose(1, 2)
+    weights = torch.randn(2, 3, 5, 5).softmax(-1)
+    summed = torch.einsum("bhqk,bhqd->bhqd", weights, values)  # k is in the weights alone
+    expected = attention.output_projection(summed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(broken(hidden)[0], expected)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_heads_can_be_removed_from_a_faulted_model_too(fault: str) -> None:
+    model = built(fault)
+    encoder = [head for head in all_heads(model) if head.stack == "encoder"]
+    with without_heads(model, encoder), torch.no_grad():
+        layer = model.encoder.layers[0]
+        assert (layer.self_attention(torch.randn(2, 5, 24))[0] == 0).all()
+
+
+def test_a_lost_self_attention_leaves_one_word_of_the_target() -> None:
+    earlier = TGT.clone()
+    earlier[:, 1] = 31
+    mask = padding_mask(SRC)
+    for model, same in ((built(LOST), True), (built(), False)):
+        memory = encoded(model, SRC)
+        first, second = (model.decode(tgt, memory, mask)[:, 2] for tgt in (TGT, earlier))
+        assert torch.equal(first, second) == same
+
+
+def test_one_projection_serves_three_and_is_counted_once() -> None:
+    model = built(SHARED)
+    for attention in (
+        model.encoder.layers[0].self_attention,
+        model.decoder.layers[1].cross_attention,
+    ):
+        assert attention.query_projection is attention.key_projection is attention.value_projection
+    assert count_parameters(built()) - count_parameters(model) == 6 * 2 * 24 * 24
+
+
+def test_padding_is_attended_to() -> None:
+    for model, same in ((built(UNMASKED), False), (built(), True)):
+        with torch.no_grad():
+            padded = model(SRC, TGT)[1]
+            alone = model(SRC[1:, :2], TGT[1:])[0]
+        assert torch.allclose(padded, alone, atol=1e-5) == same
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_cached_search_finds_what_a_whole_forward_pass_does(name: str) -> None:
+    model = built(name)
+    with torch.no_grad():
+        found = greedy_search(model, SRC, max_len=6)[0].ids
+        tokens = torch.tensor([[2, *found]])
+        steps = model.decode(tokens, encoded(model, SRC[:1]), padding_mask(SRC[:1])).argmax(-1)
+    assert steps[0, : len(found)].tolist() == list(found)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_fault_looks_ahead(name: str) -> None:
+    later = TGT.clone()
+    later[:, 2] = 31
+    model = built(name)
+    assert torch.equal(model(SRC, TGT)[:, :2], model(SRC, later)[:, :2])
+
+
+@pytest.mark.slow
+def test_what_was_trained_with_a_fault_is_loaded_with_it(tmp_path: Path) -> None:
+    settings = {"steps": "2", "num_layers": "1", "validate_every": "2", "average_last": "1"}
+    recipe = find_recipe("demo").override(settings)
+    build = build_with(*FAULTS)
+    train_recipe(recipe, tmp_path / "run", build=build, on_report=lambda report: None)
+    assert Translator.load(tmp_path / "run", build=build).translate(["A cat."])
+    with pytest.raises(UserError):
+        Translator.load(tmp_path / "run")
+
+
+def test_concatenated_positions_have_the_faults_too() -> None:
+    recipe = EXPERIMENTS["homework"].run_recipe("all four", 1)
+    assert recipe.model.positions == Positions.CONCATENATED
+    assert list(EXPERIMENTS["homework"].faults["all four"]) == list(FAULTS)
+
+
+def test_errors() -> None:
+    with pytest.raises(UserError, match="unknown fault 'own'"):
+        build_with("own")
+    lstm = read_description(find_model("demo-lstm"))
+    assert isinstance(lstm, Description)
+    with pytest.raises(UserError, match="no Transformer"):
+        build_with(OWN)(lstm)
+    assert build_with()(lstm) is not None

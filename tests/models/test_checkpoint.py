@@ -1,0 +1,313 @@
+import errno
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from transformer.models.checkpoint import (
+    average,
+    load_tensors,
+    load_weights,
+    require_same,
+    save_tensors,
+    weights,
+)
+from transformer.support.errors import UserError
+
+
+class Tied(nn.Module):
+    """An embedding whose weight is the output's too, and a buffer."""
+
+    def __init__(self, vocab_size: int = 7, tie: bool = True) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, 5)
+        self.output = nn.Linear(5, vocab_size, bias=False)
+        if tie:
+            self.output.weight = self.embedding.weight
+        self.register_buffer("count", torch.tensor(3))
+
+
+def path_of(folder: Path, **tensors: Tensor) -> Path:
+    path = folder / "-".join(tensors) / f"{len(list(folder.rglob('*')))}.safetensors"
+    save_tensors(path, tensors)
+    return path
+
+
+def test_tensors_and_what_is_said_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.safetensors"
+    tensors = {
+        "float": torch.randn(2, 3).T,
+        "narrow": torch.randn(5).bfloat16(),
+        "bytes": torch.arange(7, dtype=torch.uint8),
+        "count": torch.tensor(11),
+        "empty": torch.zeros(0, 13),
+    }
+    about = {"step": 17, "loss": 0.1 + 0.2, "nothing": None, "deep": {"a": [1.5, "é"]}}
+    save_tensors(path, tensors, **about)
+    loaded, said = load_tensors(path)
+    assert said == about
+    assert loaded.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert loaded[name].dtype == tensor.dtype
+        assert torch.equal(loaded[name], tensor)
+
+
+def test_loaded_tensors_outlive_their_file(tmp_path: Path) -> None:
+    path = path_of(tmp_path, a=torch.ones(1000))
+    loaded, _ = load_tensors(path)
+    path.write_bytes(b"")
+    assert torch.equal(loaded["a"], torch.ones(1000))
+
+
+def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
+    model, other = Tied(), Tied()
+    assert set(weights(model)) == {"embedding.weight", "count"}
+    path = tmp_path / "tied.safetensors"
+    save_tensors(path, weights(model))
+    load_weights(other, load_tensors(path)[0], path)
+    assert torch.equal(other.output.weight, model.embedding.weight)
+    assert other.output.weight is other.embedding.weight
+
+
+def test_equal_weights_that_are_not_tied_are_both_saved() -> None:
+    model = Tied(tie=False)
+    nn.init.ones_(model.embedding.weight)
+    nn.init.ones_(model.output.weight)
+    assert set(weights(model)) == {"embedding.weight", "output.weight", "count"}
+
+
+def test_compiled_weights_have_their_plain_names() -> None:
+    plain, path = Tied(), Path("a.safetensors")
+    compiled = torch.compile(Tied(), backend="eager")
+    assert weights(compiled).keys() == weights(plain).keys()
+    load_weights(compiled, weights(plain), path)
+    assert torch.equal(compiled.output.weight, plain.embedding.weight)
+    other = Tied()
+    load_weights(other, weights(compiled), path)
+    assert torch.equal(other.output.weight, plain.embedding.weight)
+
+
+def test_a_compiled_part_has_its_plain_names_too() -> None:
+    whole = nn.Sequential(Tied(), nn.Linear(3, 2))
+    names = weights(whole).keys()
+    whole[0] = torch.compile(whole[0], backend="eager")
+    assert weights(whole).keys() == names
+    load_weights(whole, {n: t + 1 for n, t in weights(whole).items()}, Path("a.safetensors"))
+    assert whole[0].count == 4
+
+
+@pytest.mark.parametrize(
+    ("saved", "given", "problem"),
+    [
+        (Tied(7), Tied(7, tie=False), "output.weight is missing"),
+        (Tied(7, tie=False), Tied(7), "output.weight is unknown here"),
+        (Tied(7), Tied(11), r"embedding.weight has shape \(7, 5\) there and \(11, 5\) here"),
+    ],
+)
+def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> None:
+    before = {name: tensor.clone() for name, tensor in given.state_dict().items()}
+    with pytest.raises(UserError, match=f"a.safetensors does not fit this model: {problem}"):
+        load_weights(given, weights(saved), Path("a.safetensors"))
+    assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
+
+
+def test_a_runs_whole_state_is_not_its_weights() -> None:
+    state = {"model/embedding.weight": torch.ones(7, 5), "random/cpu": torch.ones(3)}
+    with pytest.raises(
+        UserError, match=r"last\.safetensors holds a run's state: give best\.safetensors or a step_"
+    ):
+        load_weights(Tied(), state, Path("last.safetensors"))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no file .*gone\.safetensors"):
+        load_tensors(tmp_path / "gone.safetensors")
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.999])
+def test_truncated_file(tmp_path: Path, share: float) -> None:
+    path = path_of(tmp_path, a=torch.randn(101), b=torch.randn(103))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(UserError, match="is cut short or not a safetensors file"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("content", [b"\x80\x04pickled", b"PK\x03\x04" * 50, b"{}", b"\xff" * 99])
+def test_foreign_file(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="not a safetensors file"):
+        load_tensors(path)
+
+
+def test_safetensors_of_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_file({"a": torch.ones(3)}, path, {"format": "pt"})
+    with pytest.raises(UserError, match="was not written by this version of the course"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("place", [0.03, 0.2, 0.4, 0.7, 0.999])
+def test_one_flipped_bit_is_seen_wherever_it_is(tmp_path: Path, place: float) -> None:
+    path = tmp_path / "a.safetensors"
+    save_tensors(path, {"weight": torch.randn(7, 11)}, step=17, loss=0.25)
+    content = bytearray(path.read_bytes())
+    for bit in range(8):
+        flipped = bytearray(content)
+        flipped[int(place * len(content))] ^= 1 << bit
+        path.write_bytes(flipped)
+        with pytest.raises(UserError, match=r"a\.safetensors (is|was|says)"):
+            load_tensors(path)
+
+
+def test_a_file_of_before_sums_were_kept_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, {"format": "attention-course-1", "step": "17"})
+    tensors, about = load_tensors(path)
+    assert torch.equal(tensors["a"], torch.ones(3))
+    assert about == {"step": 17}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"format": "attention-course-1", "by": "somebody else"},
+        {"format": "attention-course-1", "by": "[" * 100_000},
+        {"attention-course-2": "half"},
+    ],
+)
+def test_metadata_that_is_not_json(tmp_path: Path, metadata: dict[str, str]) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, metadata)
+    with pytest.raises(UserError, match=r"a\.safetensors says about itself what is not JSON"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("metadata", [{"attention-course-3": "{}"}, {"attention-course-2": "[]"}])
+def test_a_foreign_or_newer_format(tmp_path: Path, metadata: dict[str, str]) -> None:
+    path = tmp_path / "a.safetensors"
+    save_file({"a": torch.ones(3)}, path, metadata)
+    with pytest.raises(UserError, match="was not written by this version of the course"):
+        load_tensors(path)
+
+
+def test_equal_weights_make_equal_files(tmp_path: Path) -> None:
+    # The library writes the entries of the metadata in an order that chance decides.
+    files = [tmp_path / f"{number}.safetensors" for number in range(7)]
+    for path in files:
+        save_tensors(path, {"a": torch.ones(3)}, step=17, loss=0.25, kept="best", seed=1)
+    assert len({path.read_bytes() for path in files}) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("kind", [torch.float16, torch.float32])
+def test_weights_that_are_no_numbers(value: float, kind: torch.dtype) -> None:
+    model = Tied()
+    before = model.embedding.weight.detach().clone()
+    damaged = {name: tensor.clone() for name, tensor in weights(model).items()}
+    damaged["embedding.weight"] = damaged["embedding.weight"].detach().to(kind)
+    damaged["embedding.weight"][5, 3] = value
+    with pytest.raises(
+        UserError, match=r"a\.safetensors is damaged: embedding.weight holds a value"
+    ):
+        load_weights(model, damaged, Path("a.safetensors"))
+    assert torch.equal(model.embedding.weight, before)
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.float8_e4m3fn, torch.complex64])
+def test_weights_of_another_kind(kind: torch.dtype) -> None:
+    model = Tied()
+    foreign = weights(model) | {"embedding.weight": torch.zeros(7, 5, dtype=kind)}
+    with pytest.raises(UserError, match=f"embedding.weight is {kind} there and torch.float32 here"):
+        load_weights(model, foreign, Path("a.safetensors"))
+
+
+def test_half_precision_is_loaded() -> None:
+    model = Tied()
+    halves = {name: t.half() if t.is_floating_point() else t for name, t in weights(model).items()}
+    load_weights(model, halves, Path("a.safetensors"))
+    assert torch.equal(model.embedding.weight, halves["embedding.weight"].float())
+
+
+def test_average_by_hand(tmp_path: Path) -> None:
+    paths = [path_of(tmp_path, a=torch.tensor([x, 2 * x])) for x in (1.0, 2.0, 6.0)]
+    assert torch.equal(average(paths)["a"], torch.tensor([3.0, 6.0]))
+    assert torch.equal(average(paths[:1])["a"], torch.tensor([1.0, 2.0]))
+
+
+def test_average_keeps_small_differences(tmp_path: Path) -> None:
+    # In float32 each sum with 2 ** 24 would lose the ones.
+    paths = [path_of(tmp_path, a=torch.tensor([x])) for x in (2.0**24, 1.0, 1.0, 2.0)]
+    mean = average(paths)["a"]
+    assert mean.dtype == torch.float32
+    assert mean.item() == (2**24 + 4) / 4
+
+
+def test_average_of_tied_weights_fits_the_model(tmp_path: Path) -> None:
+    model, paths = Tied(), []
+    for value in (1.0, 3.0):
+        nn.init.constant_(model.embedding.weight, value)
+        paths.append(tmp_path / f"{value}.safetensors")
+        save_tensors(paths[-1], weights(model))
+    load_weights(model, average(paths), paths[0])
+    assert torch.equal(model.output.weight, torch.full((7, 5), 2.0))
+    assert model.count == 3
+
+
+@pytest.mark.parametrize("other", [{"b": torch.ones(3)}, {"a": torch.ones(5)}])
+def test_average_of_different_models(tmp_path: Path, other: dict[str, Tensor]) -> None:
+    paths = [path_of(tmp_path, a=torch.ones(3)), path_of(tmp_path, **other)]
+    with pytest.raises(UserError, match="are of different models"):
+        average(paths)
+
+
+def test_average_of_nothing() -> None:
+    with pytest.raises(UserError, match="no checkpoints to average"):
+        average([])
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_full_disk_harms_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path, old = tmp_path / "last.safetensors", torch.randn(7)
+    if exists:
+        save_tensors(path, {"a": old})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(
+            UserError, match=r"cannot save .*No space left on device.*0\.4 MB"
+        ) as caught:
+            save_tensors(path, {"a": torch.randn(101_000)})
+    assert ("the one saved before is unharmed" in str(caught.value)) == exists
+    assert os.listdir(tmp_path) == (["last.safetensors"] if exists else [])
+    if exists:
+        assert torch.equal(load_tensors(path)[0]["a"], old)
+    save_tensors(path, {"a": torch.ones(3)})  # there is room again
+    assert torch.equal(load_tensors(path)[0]["a"], torch.ones(3))
+
+
+def test_same_configuration_passes() -> None:
+    saved = {"name": "a", "model": {"d_model": 8, "d_k": None}, "steps": 5}
+    require_same(saved, saved | {"steps": 7}, free="steps")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "b", "model": {"d_model": 8}}, "begun with name=a and cannot go on with name=b"),
+        ({"name": "a", "model": {"d_model": 7}}, "d_model=8 and cannot go on with d_model=7"),
+        ({"name": "a", "model": {"d_model": 8}, "new": 1}, "new=None and cannot go on with new=1"),
+        ({"model": {"d_model": 8}}, "name=a and cannot go on with name=None"),
+    ],
+)
+def test_another_configuration(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        require_same({"name": "a", "model": {"d_model": 8}}, given, free="steps")

@@ -1,0 +1,210 @@
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from transformer.models.log import (
+    Progress,
+    Report,
+    TrainingResult,
+    append_log,
+    duration,
+    read_log,
+    read_progress,
+    truncate_log,
+)
+from transformer.support.errors import UserError
+
+REPORT = Report(
+    kind="training",
+    step=500,
+    steps=2500,
+    epoch=3,
+    loss=3.2109,
+    learning_rate=0.00211,
+    tokens_per_second=10_400.4,
+    seconds=181.0,
+    seconds_left=724.0,
+)
+VALIDATION = replace(
+    REPORT, kind="validation", loss=7.5, tokens_per_second=None, note="best so far"
+)
+
+
+def test_a_report_is_one_line() -> None:
+    assert str(REPORT) == (
+        "step 500/2500 · epoch 3 · loss 3.21 · ppl 24.8 · lr 0.0021 · 10,400 tokens/s · 12 min left"
+    )
+    assert str(VALIDATION) == (
+        "step 500/2500 · epoch 3 · validation loss 7.50 · ppl 1,808 · best so far"
+    )
+
+
+def test_perplexity_of_an_absurd_loss_is_a_number() -> None:
+    assert replace(REPORT, loss=1e9).perplexity > 1e300
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (724, "12 min"),
+        (5369, "89 min"),
+        (5400, "1 h 30 min"),
+        (3 * 3600, "3 h 0 min"),
+    ],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_a_log_has_one_object_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    append_log(path, REPORT)
+    append_log(path, VALIDATION)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines == read_log(path)
+    assert [line["kind"] for line in lines] == ["training", "validation"]
+    assert lines[0].keys() == {
+        "kind", "step", "epoch", "loss", "perplexity",
+        "learning_rate", "tokens_per_second", "seconds",
+    }  # fmt: skip
+    assert lines[0]["loss"] == 3.2109
+    assert lines[1]["tokens_per_second"] is None
+
+
+def test_truncating_drops_later_steps_and_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    for step in (2, 3, 5, 7):
+        append_log(path, replace(REPORT, step=step))
+    with path.open("a") as file:
+        file.write('{"kind": "trai')
+    assert [line["step"] for line in read_log(path)] == [2, 3, 5, 7]
+    truncate_log(path, 5, 5)
+    append_log(path, replace(REPORT, step=6))
+    assert [line["step"] for line in read_log(path)] == [2, 3, 5, 6]
+
+
+def test_truncating_drops_a_validation_that_was_not_saved(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    for step in (3, 5):
+        append_log(path, replace(REPORT, step=step))
+        append_log(path, replace(VALIDATION, step=step))
+    truncate_log(path, 5, 3)
+    left = [(line["kind"], line["step"]) for line in read_log(path)]
+    assert left == [("training", 3), ("validation", 3), ("training", 5)]
+
+
+def test_truncating_begins_a_log(tmp_path: Path) -> None:
+    truncate_log(tmp_path / "new" / "log.jsonl", 0, 0)
+    assert read_log(tmp_path / "new" / "log.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not json\n{}\n", "line 1 is not JSON"),
+        (json.dumps(REPORT.to_dict()).encode() + b"\n[1]\n", "line 2 is not a training report"),
+        (b"\xff\xfe", "cannot read the log"),
+        (b'{"step": 1}\n', "line 1 is not a training report"),
+        (b"[" * 100_000 + b"\n{}\n", "line 1 is not JSON: it is nested too deep"),
+    ],
+)
+def test_foreign_log(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "other"},
+        {"kind": []},
+        {"step": "7"},
+        {"step": True},
+        {"loss": None},
+        {"epoch": 1.5},
+        {"seconds": "1"},
+    ],
+)
+def test_a_report_of_another_kind(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(REPORT.to_dict() | change) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 1 is not a training report"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("name", REPORT.to_dict())
+def test_a_report_with_a_key_missing(tmp_path: Path, name: str) -> None:
+    path, values = tmp_path / "log.jsonl", REPORT.to_dict()
+    del values[name]
+    path.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 1 is not a training report"):
+        read_log(path)
+
+
+def test_missing_log(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot read the log"):
+        read_log(tmp_path / "log.jsonl")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_disk() -> None:
+    with pytest.raises(UserError, match=r"No space left on device.* is unharmed"):
+        append_log(Path("/dev/full"), REPORT)
+
+
+def test_a_result_says_what_is_where() -> None:
+    done = TrainingResult(
+        step=17,
+        epoch=2,
+        best_loss=1.5,
+        final_loss=1.25,
+        final_from="average",
+        seconds=125,
+        interrupted=False,
+        out=Path("runs/a"),
+    )
+    assert str(done) == (
+        f"done in 2 min, 17 steps: the average is kept as {Path('runs/a/model.safetensors')}, "
+        "validation loss 1.250"
+    )
+    stopped = replace(done, final_loss=None, final_from="", interrupted=True)
+    assert (
+        str(stopped) == f"stopped after step 17: all is kept in {Path('runs/a')}, resume to go on"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": -1},
+        {"step": 1.5},
+        {"step": True},
+        {"epoch": "2"},
+        {"best_loss": math.nan},
+        {"window_nll": math.inf},
+        {"seconds": None},
+        {"scale": 2},
+    ],
+)
+def test_progress_of_another_kind(change: dict[str, object]) -> None:
+    with pytest.raises(UserError, match=rf"last\.safetensors has .*{next(iter(change))}"):
+        read_progress(vars(Progress(step=3)) | change, Path("last.safetensors"))
+
+
+@pytest.mark.parametrize("values", [None, [1], {}, {"step": 3}])
+def test_progress_with_values_missing(values: object) -> None:
+    with pytest.raises(UserError, match=r"last\.safetensors has None for the progress's"):
+        read_progress(values, Path("last.safetensors"))
+
+
+def test_progress_comes_back() -> None:
+    progress = Progress(step=7, epoch=2, batch=3, best_loss=1.5, seconds=2.5, window_nll=11)
+    assert read_progress(vars(progress), Path("last.safetensors")) == progress

@@ -1,0 +1,262 @@
+"""Shipped models: found by name, whole, and as good as their cards say."""
+
+import re
+import shutil
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from experiments import ship
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
+from transformer.data.tokenizers import from_dict
+from transformer.data.treatment import find_treatment
+from transformer.models import shipped
+from transformer.models.folder import read_description, read_recipe, write_description
+from transformer.models.translator import Translator
+from transformer.recipes.named import RECIPES
+from transformer.support import paths
+from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
+from transformer.training.runner import train_recipe
+
+NAMES = shipped.names()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the smallest model that training leaves."""
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    recipe = RECIPES["demo"].override({"steps": "2", "d_model": "16", "d_ff": "32"})
+    train_recipe(recipe, out, on_begin=lambda _: None, on_report=lambda _: None)
+    return out
+
+
+@pytest.fixture(scope="module")
+def once_shipped(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run as it is shipped; shipping scores it, which takes its time."""
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ship, "models_folder", lambda: folder)
+        out = ship.ship(run, "en-fr")
+    assert out == folder / "en-fr"
+    return out
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in the place of data/models."""
+    monkeypatch.setattr(shipped, "models_folder", lambda: tmp_path)
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def out(once_shipped: Path, models: Path) -> Path:
+    """A copy of the shipped run, the only one in the place of data/models."""
+    return Path(shutil.copytree(once_shipped, models / "en-fr"))
+
+
+@pytest.mark.slow
+def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
+    assert shipped.names() == ["en-fr"]
+    assert shipped.find_model("en-fr") == out
+    whole, half = Translator.load(run), Translator.load("en-fr")
+    for before, after in zip(whole.model.parameters(), half.model.parameters(), strict=True):
+        assert after.dtype == before.dtype
+        assert after.equal(before.half().float())
+    size = sum(file.stat().st_size for file in out.glob("*.safetensors"))
+    assert size < 0.55 * (run / "model.safetensors").stat().st_size
+
+    card = read_json(out / shipped.CARD)
+    assert card["figures"]["split"] == "test"
+    assert card["pairs"] == len(corpora.load("embedded", "train", "en", "fr"))
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert f"{card['figures']['bleu']['score']:.2f}" in text
+    assert card["licence"].rstrip(".") in text
+    with pytest.raises(UserError, match="en-fr exists: remove it first"):
+        ship.ship(run, "en-fr")
+
+
+@pytest.mark.slow
+def test_a_damaged_file_is_refused(run: Path, out: Path) -> None:
+    card = read_json(out / shipped.CARD)
+    (out / "recipe.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"recipe\.json is damaged: its sum is not the one"):
+        shipped.find_model("en-fr")
+    with pytest.raises(UserError, match=r"recipe\.json is damaged: its sum is not the one"):
+        shipped.find_model(out)  # by its path, too
+    write_description(out, read_description(run))
+    card["sha256"] |= {path.name: shipped.sha256(path) for path in out.glob("*.json")}
+    card["sha256"].pop("card.json")
+    write_json(out / shipped.CARD, card)
+    assert shipped.find_model("en-fr") == out
+    (out / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
+        shipped.find_model("en-fr")
+
+
+@pytest.mark.parametrize("name", ["recipe.json", "model.safetensors", "tgt_tokenizer.json"])
+def test_a_card_does_not_switch_checking_off(models: Path, name: str) -> None:
+    out = shutil.copytree(paths.models_folder() / "demo-parser", models / "mine")
+    card = read_json(out / shipped.CARD)
+    assert shipped.find_model("mine") == shipped.find_model(out) == out
+    for spoilt in ([], {}, card | {"sha256": []}):
+        write_json(out / shipped.CARD, spoilt)
+        with pytest.raises(UserError, match=r"card\.json has no sum of model\.safetensors"):
+            shipped.find_model("mine")
+    card["sha256"].pop(name)
+    write_json(out / shipped.CARD, card)
+    with pytest.raises(UserError, match=rf"card\.json has no sum of {name}"):
+        shipped.find_model(out)
+
+
+@pytest.mark.slow
+def test_a_folder_comes_before_a_name(
+    run: Path,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert shipped.find_model("en-fr") == out
+    shutil.copytree(run, elsewhere / "en-fr")
+    assert shipped.find_model("en-fr") == Path("en-fr")
+
+
+@pytest.mark.slow
+def test_too_large_a_model_is_refused(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ship, "MOST_BYTES", 1000)
+    with pytest.raises(UserError, match="bytes, over 1,000: ship a smaller one"):
+        ship.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run.json", "log.jsonl", "model.safetensors"])
+def test_a_run_that_is_not_whole_is_not_shipped(
+    name: str, run: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = shutil.copytree(run, tmp_path_factory.mktemp("runs") / "tiny")
+    (folder / name).unlink()
+    with pytest.raises(UserError, match=re.escape(name)):
+        ship.ship(folder, "en-fr")
+    assert not list(models.iterdir())
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_measured_is_not_shipped(
+    run: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_corpus(folder: Path) -> None:
+        raise UserError("the corpus cannot be had")
+
+    with monkeypatch.context() as offline:
+        offline.setattr(ship, "evaluate_folder", no_corpus)
+        with pytest.raises(UserError, match="cannot be had"):
+            ship.ship(run, "en-fr")
+    assert not list(models.iterdir())
+
+
+def test_an_unknown_model_is_named(models: Path) -> None:
+    with pytest.raises(UserError, match=r"no model folder 'de-en': .* with the course \(none\)"):
+        shipped.find_model("de-en")
+
+
+class Texts:
+    """The text that a shipped model was trained or measured on; skips where it is not here."""
+
+    def __init__(self, request: pytest.FixtureRequest, patch: pytest.MonkeyPatch) -> None:
+        self.request, self.patch = request, patch
+
+    def load(self, name: str, split: str | None = None) -> ParallelText:
+        """Give a split for the model `name`; None is the one that its card is about."""
+        figures = read_json(shipped.find_model(name) / shipped.CARD)["figures"]
+        if corpora.CORPORA[figures["corpus"]].files:
+            folder = self.request.getfixturevalue("shared_data")
+            self.patch.setenv("TRANSFORMER_DATA", str(folder))
+        sides = figures["src_lang"], figures["tgt_lang"]
+        return load_once(figures["corpus"], split or figures["split"], *sides)
+
+
+load_once = cache(corpora.load)
+
+
+@pytest.fixture
+def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Texts:
+    return Texts(request, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_as_good_as_its_card(name: str, texts: Texts) -> None:
+    card = read_json(shipped.find_model(name) / shipped.CARD)
+    score = ship.slice_bleu(Translator.load(name), texts.load(name))
+    assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
+
+
+# --- text as users type it ------------------------------------------------------------
+
+
+def as_typed(text: str, lang: str) -> str:
+    """Write a sentence as a phone or a word processor has it."""
+    text = text.replace("'", "’")
+    if lang == "fr":
+        text = re.sub(r" ([!?:;])", r"\1", text).replace(" »", "\u00a0»")
+    return unicodedata.normalize("NFD", text) if lang != "tree" else text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
+    name: str, texts: Texts
+) -> None:
+    text, tokenizer = texts.load(name), read_description(shipped.find_model(name)).src_tokenizer
+    typed = [as_typed(sentence, text.src_lang) for sentence in text.src]
+    assert typed != list(text.src) or text.src_lang == "en"
+    assert tokenizer.encode_all(typed) == tokenizer.encode_all(text.src)
+    assert tokenizer.tokens(typed[0]) == tokenizer.tokens(text.src[0])
+
+
+@pytest.mark.slow
+def test_a_typed_french_sentence_has_the_corpus_sentence_s_translation(texts: Texts) -> None:
+    translator = Translator.load("tatoeba-fr-en")
+    curly, straight = "L’homme n’a pas d’argent.", "L'homme n'a pas d'argent."
+    assert translator.translate([curly]) == translator.translate([straight])
+    assert translator.translate([straight]) == ["The man has no money."]
+    assert translator.attention(curly).src_tokens == translator.attention(straight).src_tokens
+    written = [sentence for sentence in texts.load("tatoeba-fr-en").src if " ?" in sentence][:17]
+    typed = [as_typed(sentence, "fr") for sentence in written]
+    assert translator.translate(typed, 1) == translator.translate(written, 1)
+
+
+# Lines of the training text that a treatment changes: ’, or no blank before ! or ?
+RETREATED = {("multi30k", "fr"): 20, ("multi30k", "de"): 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_training_text_has_the_ids_it_was_trained_with(name: str, texts: Texts) -> None:
+    recipe, *sides = read_description(shipped.find_model(name))
+    text, data = texts.load(name, "train"), recipe.data
+    languages = (data.src_lang, data.tgt_lang)
+    for tokenizer, lines, lang in zip(sides, (text.src, text.tgt), languages, strict=True):
+        values = tokenizer.to_dict()
+        treat, before = find_treatment(values["treatment"]), values | {"treatment": "plain"}
+        same = [line for line in lines if treat(line) == line]
+        assert len(lines) - len(same) == RETREATED.get((data.corpus, lang), 0)
+        assert tokenizer.encode_all(same[:5003]) == from_dict(before).encode_all(same[:5003])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_is_small_and_its_page_is_its_cards(name: str) -> None:
+    folder = shipped.find_model(name)
+    assert (folder / "model.safetensors").stat().st_size < 8_000_000
+    card, run = read_json(folder / shipped.CARD), read_json(folder / "run.json")
+    written = ship.page(name, read_recipe(folder), card, run)
+    assert (folder / "README.md").read_text(encoding="utf-8") == written

@@ -1,0 +1,244 @@
+"""A translator keeps order, minds its limits, and shows the attention of what it says."""
+
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.config import EOS_ID
+from transformer.data import corpora
+from transformer.models.checkpoint import load_tensors
+from transformer.models.translator import BATCH_TOKENS, Translator
+from transformer.support.errors import UserError
+
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_folder: Path) -> Translator:
+    return Translator.load(tiny_folder)
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[str]:
+    """Thirteen sentences of different lengths, none in order of length."""
+    return list(corpora.load("embedded", "test", "en", "fr").src[:13])
+
+
+def leaning(folder: Path, lean: float) -> Translator:
+    """The tiny model, its output moved so that the end mark is likely (1) or never comes (-1)."""
+    translator = Translator.load(folder)
+    model = translator.model
+    with torch.no_grad():
+        direction = torch.zeros(translator.recipe.model.d_model)
+        direction[0] = 1.0
+        assert model.decoder.norm is not None
+        model.decoder.norm.bias.copy_(10 * direction)
+        model.tgt_embedding.token.weight[:, 0] = 0.0
+        model.tgt_embedding.token.weight[EOS_ID] = 10 * lean * direction
+    return translator
+
+
+def test_order_is_kept_and_empty_lines_stay_empty(
+    translator: Translator, sentences: list[str]
+) -> None:
+    mixed = ["", sentences[3], " \t\u00a0", sentences[0], sentences[7], "\n"]
+    said = translator.translate(mixed)
+    assert said[0] == said[2] == said[5] == ""
+    assert [said[1], said[3], said[4]] == translator.translate(
+        [sentences[3], sentences[0], sentences[7]]
+    )
+    assert len({said[1], said[3], said[4]}) == 3
+
+
+def test_nothing_in_nothing_out(translator: Translator) -> None:
+    assert translator.translate([]) == []
+    assert translator.translate(["", "  "]) == ["", ""]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_batch_gives_what_one_by_one_gives(
+    translator: Translator, sentences: list[str], beam_size: int
+) -> None:
+    assert len({len(s) for s in sentences}) > 5
+    alone = [translator.translate([sentence], beam_size)[0] for sentence in sentences]
+    assert translator.translate(sentences, beam_size) == alone
+
+
+def test_batches_hold_each_sentence_once_within_the_budget(translator: Translator) -> None:
+    sources = [[5] * length for length in (700, 0, 3, 1, 900, 20_000, 0, 17, 2)]
+    batches = list(translator._batches(sources, beam_size=2))
+    assert sorted(row for rows in batches for row in rows) == [0, 2, 3, 4, 5, 7, 8]
+    for rows in batches:
+        widest = max(len(sources[row]) for row in rows)
+        assert len(rows) == 1 or len(rows) * widest * 2 <= BATCH_TOKENS
+    assert len(batches) > 1
+
+
+def test_blanks_are_read_as_the_corpora_have_them(
+    translator: Translator, sentences: list[str]
+) -> None:
+    spaced = "\u00a0 " + sentences[0].replace(" ", " \u202f\t") + " "
+    assert translator.translate([spaced]) == translator.translate([sentences[0]])
+
+
+@pytest.mark.parametrize("text", ["漢字", "🦀 \ud7ff", "\u0000\x1b", "é" * 9, "<eos> <pad>", "?"])
+def test_unknown_characters_are_translated_somehow(translator: Translator, text: str) -> None:
+    (said,) = translator.translate([text], beam_size=1)
+    assert isinstance(said, str)
+
+
+def test_a_long_sentence_is_cut_with_a_warning_at_the_callers_line(
+    translator: Translator, sentences: list[str]
+) -> None:
+    limit = translator.recipe.model.max_len - 1
+    long = "the " * (limit + 9)
+    ids = translator.src_tokenizer.encode(long.strip())
+    with pytest.warns(UserWarning, match="the rest was cut off") as caught:
+        said = translator.translate([sentences[0], long], beam_size=1)
+    assert [warning.filename for warning in caught] == [__file__]
+    message = str(caught[0].message)
+    assert f"has {len(ids)} tokens, and this model takes {limit}" in message
+    assert message.startswith("'the the ")
+    assert len(message) < 150
+    assert said[0] == translator.translate([sentences[0]], beam_size=1)[0]
+    fits = translator.src_tokenizer.decode(ids[:limit])
+    assert said[1] == translator.translate([fits], beam_size=1)[0]
+
+
+def test_the_longest_sentence_passes_without_a_warning(translator: Translator) -> None:
+    limit = translator.recipe.model.max_len - 1
+    ids = translator.src_tokenizer.encode(" ".join(["the"] * limit))[:limit]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(translator.translate([translator.src_tokenizer.decode(ids)], beam_size=1)) == 1
+
+
+def test_a_long_sentence_is_refused_by_choice(translator: Translator) -> None:
+    with pytest.raises(UserError, match="and this model takes 255: split the sentence"):
+        translator.translate(["short", "the " * 300], refuse_long=True)
+
+
+def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
+    with pytest.raises(UserError, match="'A dog' is one text: give a list of sentences"):
+        translator.translate("A dog")
+
+
+def test_beam_size_below_one(translator: Translator) -> None:
+    with pytest.raises(UserError, match="beam size 0"):
+        translator.translate(["A dog."], beam_size=0)
+
+
+def test_sentences_that_do_not_fit_in_memory(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(translator.model, "decode", fail)
+    error: RuntimeError = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+    with pytest.raises(UserError, match=r"beam of 4 and 2 sentences .* a smaller beam or fewer"):
+        translator.translate(["A dog.", "A cat."])
+    error = RuntimeError("some mistake of ours")
+    with pytest.raises(RuntimeError, match="some mistake of ours"):
+        translator.translate(["A dog."])
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_attention_is_that_of_the_translation(
+    translator: Translator, sentences: list[str], beam_size: int
+) -> None:
+    for sentence in sentences[:3]:
+        attention = translator.attention(sentence, beam_size)
+        assert [attention.translation] == translator.translate([sentence], beam_size)
+        src_len, tgt_len = len(attention.src_tokens), len(attention.tgt_tokens)
+        config = translator.recipe.model
+        first = (config.num_layers, 1, config.num_heads)
+        assert attention.maps.encoder.shape == (*first, src_len, src_len)
+        assert attention.maps.decoder.shape == (*first, tgt_len, tgt_len)
+        assert attention.maps.cross.shape == (*first, tgt_len, src_len)
+        for weights in attention.maps:
+            torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+            assert not weights.requires_grad
+        assert not attention.maps.decoder.triu(1).any()
+        assert attention.src_tokens[:-1] == translator.src_tokenizer.tokens(sentence)
+        assert attention.src_tokens[-1] == "<eos>"
+
+
+def test_attention_of_a_translation_that_ends(tiny_folder: Path, sentences: list[str]) -> None:
+    """At once, in this model: one row, of the end mark, that has read only the beginning."""
+    attention = leaning(tiny_folder, 1).attention(sentences[0])
+    assert attention.translation == ""
+    assert attention.tgt_tokens == ["<eos>"]
+    assert attention.maps.decoder.flatten().tolist() == [1, 1]  # two heads
+
+
+def test_attention_of_a_translation_that_never_ends(
+    tiny_folder: Path, sentences: list[str]
+) -> None:
+    """Source length, end mark included, + 50 tokens (§6.1), none of them the end mark."""
+    attention = leaning(tiny_folder, -1).attention(sentences[0], beam_size=1)
+    assert "<eos>" not in attention.tgt_tokens
+    assert len(attention.tgt_tokens) == len(attention.src_tokens) + 50
+    assert attention.maps.cross.shape[-2] == len(attention.tgt_tokens)
+
+
+def test_attention_of_nothing_and_of_too_much(translator: Translator) -> None:
+    with pytest.raises(UserError, match="an empty sentence has no attention"):
+        translator.attention(" \n")
+    with pytest.warns(UserWarning, match="cut off") as caught:
+        attention = translator.attention("the " * 300, beam_size=1)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert len(attention.src_tokens) == 256
+
+
+def test_load_takes_a_checkpoints_weights(tiny_folder: Path) -> None:
+    checkpoint = tiny_folder / "checkpoints" / "best.safetensors"
+    tensors, _ = load_tensors(checkpoint)
+    model = Translator.load(str(tiny_folder), weights=checkpoint).model
+    state = model.state_dict()
+    assert all(torch.equal(state[name], tensor) for name, tensor in tensors.items())
+    assert not model.training
+
+
+def test_load_reads_the_weights_given_and_no_others(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+    other = folder / "elsewhere.safetensors"
+    (folder / WEIGHTS).rename(other)
+    with pytest.raises(UserError, match=r"has no model\.safetensors"):
+        Translator.load(folder)
+    assert Translator.load(folder, weights=other).translate([""]) == [""]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def drop(path: Path) -> None:
+    path.unlink()
+
+
+def make_foreign(path: Path) -> None:
+    path.write_text("[]\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("spoil", [cut, drop, make_foreign])
+@pytest.mark.parametrize(
+    "name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", WEIGHTS]
+)
+def test_a_spoilt_folder_is_refused_in_a_line_that_names_the_file(
+    tiny_folder: Path, tmp_path: Path, name: str, spoil: Callable[[Path], None]
+) -> None:
+    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+    spoil(folder / name)
+    with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
+        Translator.load(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no model folder '.*away': train one"):
+        Translator.load(tmp_path / "away")

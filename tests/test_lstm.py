@@ -1,0 +1,214 @@
+"""The LSTM systems: against PyTorch's own parts, and as models that any search can use."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, RecurrentConfig
+from transformer.decoding import beam_search, greedy_search
+from transformer.lstm import Recurrent, expected_parameters
+from transformer.masks import padding_mask
+from transformer.model import count_parameters
+
+BATCH, SRC_LEN, TGT_LEN, WIDTH, SIZE, SRC_VOCAB, TGT_VOCAB = 3, 7, 5, 11, 13, 19, 23
+LENGTHS = (7, 2, 5)  # the second is shorter than the target
+KINDS = pytest.mark.parametrize("attention", [False, True])
+
+
+def make(attention: bool, **changes: float) -> Recurrent:
+    torch.manual_seed(5)
+    settings = {"embedding_size": WIDTH, "hidden_size": SIZE, "attention": attention} | changes
+    config = RecurrentConfig(**settings)  # type: ignore[arg-type]
+    model = Recurrent(config, src_vocab_size=SRC_VOCAB, tgt_vocab_size=TGT_VOCAB)
+    with torch.no_grad():  # freshly drawn, an LSTM hardly tells two sentences apart
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    return model.eval().double()
+
+
+@pytest.fixture
+def src() -> Tensor:
+    chance = torch.Generator().manual_seed(11)
+    ids = torch.randint(4, SRC_VOCAB, (BATCH, SRC_LEN), generator=chance)
+    for row, length in enumerate(LENGTHS):
+        ids[row, length - 1] = EOS_ID
+        ids[row, length:] = PAD_ID
+    return ids
+
+
+@pytest.fixture
+def tgt_in() -> Tensor:
+    chance = torch.Generator().manual_seed(12)
+    ids = torch.randint(4, TGT_VOCAB, (BATCH, TGT_LEN), generator=chance)
+    ids[:, 0] = BOS_ID
+    return ids
+
+
+@KINDS
+@torch.no_grad()
+def test_shapes(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention)
+    assert model(src, tgt_in).shape == (BATCH, TGT_LEN, TGT_VOCAB)
+    memory = model.encode(src, padding_mask(src))
+    assert memory.shape == ((BATCH, SRC_LEN, 2 * SIZE) if attention else (BATCH, 2, SIZE))
+    maps = model.attention_maps(src, tgt_in)
+    layers = int(attention)
+    assert maps.cross.shape == (layers, BATCH, 1, TGT_LEN, SRC_LEN)
+    assert maps.encoder.shape == (0, BATCH, 1, SRC_LEN, SRC_LEN)
+    assert maps.decoder.shape == (0, BATCH, 1, TGT_LEN, TGT_LEN)
+
+
+@torch.no_grad()
+def test_without_attention_it_is_two_lstms(src: Tensor, tgt_in: Tensor) -> None:
+    """The oracle runs each sentence alone and unpadded through PyTorch's whole LSTMs."""
+    model = make(attention=False)
+    decoder = nn.LSTM(WIDTH, SIZE, batch_first=True).double()
+    decoder.load_state_dict({f"{k}_l0": v for k, v in model.decoder.state_dict().items()})
+    for row, length in enumerate(LENGTHS):
+        _, state = model.encoder(model.src_embedding(src[row : row + 1, :length]))
+        hidden, _ = decoder(model.tgt_embedding(tgt_in[row : row + 1]), state)
+        wanted = model.output(hidden)[0]
+        torch.testing.assert_close(model(src, tgt_in)[row], wanted)
+
+
+@torch.no_grad()
+def test_with_attention_step_by_step(src: Tensor, tgt_in: Tensor) -> None:
+    """The oracle computes one sentence with plain vectors, softmax and sum by hand."""
+    model = make(attention=True)
+    for row, length in enumerate(LENGTHS):
+        memory = model.encoder(model.src_embedding(src[row, :length]))[0]  # (length, 2 * SIZE)
+        hidden = torch.tanh(model.first_state(memory[0, SIZE:]))
+        cell = torch.zeros(SIZE, dtype=torch.float64)
+        for position, token in enumerate(tgt_in[row]):
+            scores = [
+                float(model.key_projection(vector) @ hidden) / math.sqrt(SIZE) for vector in memory
+            ]
+            total = sum(math.exp(score) for score in scores)
+            weights = [math.exp(score) / total for score in scores]
+            context = sum(w * vector for w, vector in zip(weights, memory, strict=True))
+            entered = torch.cat((model.tgt_embedding(token), context))
+            hidden, cell = model.decoder(entered, (hidden, cell))
+            torch.testing.assert_close(model(src, tgt_in)[row, position], model.output(hidden))
+            seen = model.attention_maps(src, tgt_in).cross[0, row, 0, position]
+            torch.testing.assert_close(seen[:length], torch.tensor(weights, dtype=torch.float64))
+            assert not seen[length:].any()
+
+
+@KINDS
+@torch.no_grad()
+def test_no_look_ahead_and_no_neighbour(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention)
+    before = model(src, tgt_in)
+    later = tgt_in.clone()
+    later[:, 3:] = 4
+    torch.testing.assert_close(model(src, later)[:, :3], before[:, :3], rtol=0, atol=0)
+    assert not torch.allclose(model(src, later)[:, 3:], before[:, 3:])
+    other = src.clone()
+    other[0, 0] = 4 if src[0, 0] != 4 else 5
+    after = model(other, tgt_in)
+    torch.testing.assert_close(after[1:], before[1:])
+    assert not torch.allclose(after[0], before[0])
+
+
+@KINDS
+@torch.no_grad()
+def test_padding_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention)
+    wider = torch.nn.functional.pad(src, (0, 4), value=PAD_ID)
+    torch.testing.assert_close(model(wider, tgt_in), model(src, tgt_in))
+
+
+@KINDS
+@torch.no_grad()
+def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention)
+    src_mask = padding_mask(src)
+    memory = model.encode(src, src_mask)
+    cache = model.new_cache()
+    steps = [model.decode(tgt_in[:, :2], memory, src_mask, cache)]
+    steps += [
+        model.decode(tgt_in[:, i : i + 1], memory, src_mask, cache) for i in range(2, TGT_LEN)
+    ]
+    torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
+
+
+def test_attention_maps_know_no_dropout(src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention=True)
+    quiet = model.attention_maps(src, tgt_in).cross
+    model.dropout.p = 0.5
+    model.train()
+    torch.testing.assert_close(model.attention_maps(src, tgt_in).cross, quiet)
+    assert model.training
+
+
+def test_a_search_projects_the_source_once(src: Tensor) -> None:
+    model, projected = make(attention=True), []
+    model.key_projection.register_forward_hook(lambda *_: projected.append(1))
+    greedy_search(model, src)
+    beam_search(model, src, beam_size=3)
+    assert len(projected) == 2
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@KINDS
+@torch.no_grad()
+def test_on_a_gpu_as_on_the_cpu(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    here, there = make(attention), make(attention).cuda()
+    src_mask = padding_mask(src)
+    memory = here.encode(src, src_mask)
+    same = partial(torch.testing.assert_close, rtol=1e-6, atol=1e-6)
+    memory_there = there.encode(src.cuda(), src_mask.cuda())
+    same(memory_there.cpu(), memory)
+    logits = there.decode(tgt_in.cuda(), memory_there, src_mask.cuda(), there.new_cache())
+    same(logits.cpu(), here.decode(tgt_in, memory, src_mask))
+    maps = there.attention_maps(src.cuda(), tgt_in.cuda())
+    same(maps.cross.cpu(), here.attention_maps(src, tgt_in).cross)
+    found = [each.ids for each in greedy_search(there, src.cuda())]
+    assert found == [each.ids for each in greedy_search(here, src)]
+
+
+@KINDS
+def test_any_search_takes_it(attention: bool, src: Tensor) -> None:
+    model = make(attention)
+    together = beam_search(model, src, beam_size=3)
+    alone = [beam_search(model, row[row != PAD_ID][None], beam_size=3)[0] for row in src]
+    for one, other in zip(together, alone, strict=True):
+        assert [each.ids for each in one] == [each.ids for each in other]
+    without_cache = greedy_search(model, src, use_cache=False)
+    assert [each.ids for each in greedy_search(model, src)] == [each.ids for each in without_cache]
+
+
+@KINDS
+def test_parameters(attention: bool) -> None:
+    model = make(attention)
+    assert expected_parameters(model.config, SRC_VOCAB, TGT_VOCAB) == count_parameters(model)
+
+
+def test_dropout_is_on_the_embeddings_and_only_in_training(src: Tensor, tgt_in: Tensor) -> None:
+    model = make(attention=True, dropout=0.5)
+    torch.testing.assert_close(model(src, tgt_in), model(src, tgt_in), rtol=0, atol=0)
+    model.train()
+    assert not torch.allclose(model(src, tgt_in), model(src, tgt_in))
+
+
+@pytest.mark.slow
+@KINDS
+def test_it_learns_to_copy(attention: bool) -> None:
+    torch.manual_seed(1)
+    config = RecurrentConfig(embedding_size=32, hidden_size=64, attention=attention)
+    model = Recurrent(config, src_vocab_size=12, tgt_vocab_size=12)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    src = torch.randint(4, 12, (64, 4))
+    src[:, -1] = EOS_ID
+    tgt_in = torch.cat((torch.full((64, 1), BOS_ID), src[:, :-1]), dim=1)
+    for _ in range(120):
+        loss = nn.functional.cross_entropy(model(src, tgt_in).flatten(0, 1), src.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    copied = greedy_search(model.eval(), src)
+    assert [each.ids for each in copied] == src[:, :-1].tolist()

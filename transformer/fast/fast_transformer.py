@@ -1,0 +1,270 @@
+"""A Transformer made for decoding: the same function, fewer calls and less copying.
+
+Not in the paper. `greedy_search` and `beam_search` take it as they take the model it was made
+of. What makes it faster, most of it measured in data/results/bench/decoding_steps.json:
+
+- queries, keys and values in one product; keys and values of the source, for all layers, too;
+- keys and values are written where they stay, in blocks of positions, not put together anew;
+- the prefixes of one source are query positions of one cross-attention: they share its keys;
+- a prefix that goes on in its own place is not copied, and the last of a batch take the places
+  of those that have ended;
+- no mask where no source of the batch is padded; the embedding scaled once; residual sums within
+  the product; the softmax's weights in the order that oneDNN wants.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.embeddings import Embedding
+from transformer.fast import packed
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from transformer.model import Decoder, Encoder, Transformer
+
+BLOCK = 16  # positions for which room is made at once
+_KNOWN = (
+    *(Transformer, Encoder, Decoder, EncoderLayer, DecoderLayer, MultiHeadAttention, FeedForward),
+    *(Residual, Embedding, nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Embedding, nn.Identity),
+)
+
+
+def state_of(model: object) -> list[tuple[int, int]] | None:
+    """Say what a model computes with, to be compared later.
+
+    Returns:
+        Of each parameter where it lies and how often it was written to (what is written through
+        `.data` is not seen); None where the model is not just what the package's modules make
+        it: an LSTM, hooked, changed in part, in training, made in inference mode, on another
+        device or in another type.
+    """
+    if type(model) is not Transformer or {"encode", "decode", "new_cache"} & vars(model).keys():
+        return None
+    parameters: list[Tensor] = []
+    parts: list[nn.Module | None] = [model]
+    while parts:
+        part = parts.pop()
+        if part is None:
+            continue
+        known = type(part) in _KNOWN or isinstance(part, nn.Dropout)
+        if not known or part.training or part._forward_hooks or part._forward_pre_hooks:
+            return None
+        if "forward" in vars(part):
+            return None
+        parts += part._modules.values()
+        parameters += [each for each in part._parameters.values() if each is not None]
+    if any(each.dtype is not torch.float32 or not each.is_cpu for each in parameters):
+        return None
+    if any(each.is_inference() for each in parameters):  # whose writes nobody counts
+        return None
+    return [(each.data_ptr(), each._version) for each in parameters]
+
+
+class Widths(NamedTuple):
+    """How the queries, keys and values of all heads lie side by side."""
+
+    num_heads: int
+    d_k: int
+    d_v: int
+
+    def queries(self, projected: Tensor) -> Tensor:
+        """Give the first of (..., length, width), by head: (..., num_heads, length, d_k)."""
+        return self._heads(projected, 0, self.d_k)
+
+    def keys_and_values(self, projected: Tensor, start: int) -> tuple[Tensor, Tensor]:
+        """Give what follows from a column on, by head: (..., num_heads, length, d_k or d_v)."""
+        values = start + self.num_heads * self.d_k
+        return self._heads(projected, start, self.d_k), self._heads(projected, values, self.d_v)
+
+    def _heads(self, projected: Tensor, start: int, size: int) -> Tensor:
+        part = projected.narrow(-1, start, self.num_heads * size)
+        return part.view(*part.shape[:-1], self.num_heads, size).transpose(-2, -3)
+
+
+class FastCache:
+    """Queries, keys and values of all layers, for some prefixes of each source.
+
+    Args:
+        widths: Of their heads.
+
+    Attributes:
+        length: Target positions already seen.
+    """
+
+    def __init__(self, widths: Widths) -> None:
+        self.widths, self.length = widths, 0
+        self.own: Tensor | None = None  # (num_layers, batch, room, width)
+        self.source: Tensor | None = None  # (num_layers, sources, src_len, narrower)
+        self.mask: Tensor | None = None  # added to the scores, (sources, 1, 1, src_len)
+
+    def fill(self, source: Tensor, src_mask: Tensor, batch: int, width: int) -> None:
+        """Take the sources' keys and values, and make room for the targets'."""
+        self.source = source
+        if not src_mask.all():
+            self.mask = torch.zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
+        self.own = torch.empty(len(source), batch, BLOCK, width)
+        self._look()
+
+    def select(self, rows: Tensor) -> None:
+        """Keep rows of the batch, (new_batch,): all the prefixes of a source, or none."""
+        if self.own is None or self.source is None:
+            return
+        prefixes = self.own.shape[1] // self.source.shape[1]
+        sources = rows[::prefixes] // prefixes
+        self.reorder(rows)
+        self.own = self.own.narrow(1, 0, len(rows))
+        self.source = place_rows(self.source, sources)
+        if self.mask is not None:
+            self.mask = self.mask[sources]
+        self._look()
+
+    def reorder(self, rows: Tensor) -> None:
+        """Put other prefixes of the same source in the rows' places, (batch,)."""
+        if self.own is not None:
+            queries = self.widths.num_heads * self.widths.d_k  # of no use later
+            place_rows(self.own[:, :, : self.length, queries:], rows)
+
+    def next_place(self) -> int:
+        """Give the next position, for which there is room."""
+        assert self.own is not None
+        if self.length == self.own.shape[2]:
+            self.own = F.pad(self.own, (0, 0, 0, BLOCK))
+            self._look()
+        self.length += 1
+        return self.length - 1
+
+    def _look(self) -> None:
+        """See the heads in what is kept: for each layer (batch, num_heads, room, d_k or d_v)."""
+        assert self.own is not None
+        assert self.source is not None
+        self.queries = self.widths.queries(self.own)
+        queries = self.widths.num_heads * self.widths.d_k
+        self.keys, self.values = self.widths.keys_and_values(self.own, queries)
+        src_keys, src_values = self.widths.keys_and_values(self.source, 0)
+        self.src_keys, self.src_values = src_keys.unbind(), src_values.unbind()
+
+
+class FastTransformer:
+    """A trained Transformer, ready to decode; once its weights change, to be made anew.
+
+    Args:
+        model: One that `state_of` knows.
+    """
+
+    beams_share_memory = True  # see `decoding.EncoderDecoder`
+
+    def __init__(self, model: Transformer) -> None:
+        config = model.config
+        self.widths = Widths(config.num_heads, config.key_size, config.value_size)
+        self.num_layers = config.num_layers
+        with torch.no_grad():
+            self.src_words = packed.Words.of(model.src_embedding)
+            self.tgt_words = packed.Words.of(model.tgt_embedding)
+            to_itself, across = packed.Attention.to_itself, packed.Attention.across
+            self.encoder = [
+                (
+                    to_itself(each.self_attention, each.self_attention_residual),
+                    packed.FeedForward.of(each),
+                )
+                for each in model.encoder.layers
+                if isinstance(each, EncoderLayer)
+            ]
+            layers = [each for each in model.decoder.layers if isinstance(each, DecoderLayer)]
+            self.decoder = [
+                (
+                    to_itself(each.self_attention, each.self_attention_residual),
+                    across(each.cross_attention, each.cross_attention_residual),
+                    packed.FeedForward.of(each),
+                )
+                for each in layers
+            ]
+            self.keys_and_values = packed.keys_and_values(layers)
+            self.softmax = packed.Softmax(model.output)
+        self.encoder_norm, self.decoder_norm = model.encoder.norm, model.decoder.norm
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Read the source: see `Transformer.encode`."""
+        batch, src_len = src.shape
+        mask = None if src_mask.all() else src_mask
+        hidden = self.src_words(src).flatten(end_dim=1)  # (batch * src_len, d_model)
+        for attention, feed_forward in self.encoder:
+            projected = attention.into(attention.norm.before(hidden)).view(batch, src_len, -1)
+            queries = self.widths.queries(projected)  # (batch, num_heads, src_len, d_k)
+            own = self.widths.num_heads * self.widths.d_k
+            keys, values = self.widths.keys_and_values(projected, own)
+            heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+            joined = heads.transpose(1, 2).reshape(batch * src_len, -1)
+            hidden = attention.norm.after(attention.out.added_to(hidden, joined))
+            hidden = feed_forward(hidden)
+        return self.encoder_norm(hidden).view(batch, src_len, -1)
+
+    def decode(
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: FastCache | None = None
+    ) -> Tensor:
+        """Score the token after each of `tgt_in`, position by position.
+
+        Args:
+            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
+            memory: From `encode`, (sources, src_len, d_model); the batch holds equally many
+                prefixes of each source, side by side.
+            src_mask: From `padding_mask`, (sources, 1, 1, src_len).
+            cache: From `new_cache`; it is extended by the new positions.
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+        """
+        cache = self.new_cache() if cache is None else cache
+        if cache.source is None:
+            sources, src_len, _ = memory.shape
+            found = self.keys_and_values(memory.flatten(end_dim=1))
+            found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
+            width = self.decoder[0][0].into.weight.shape[1]
+            cache.fill(found.contiguous(), src_mask, len(tgt_in), width)
+        logits = [self._step(ids, cache) for ids in tgt_in.unbind(dim=1)]
+        return torch.stack(logits, dim=1) if len(logits) > 1 else logits[0][:, None]
+
+    def new_cache(self) -> FastCache:
+        """Make an empty cache for `decode`."""
+        return FastCache(self.widths)
+
+    def _step(self, ids: Tensor, cache: FastCache) -> Tensor:
+        """Score the token after one new position: ids (batch,) -> (batch, vocab_size)."""
+        place = cache.next_place()
+        assert cache.own is not None
+        hidden = self.tgt_words.at(ids, place)  # (batch, d_model)
+        batch, sources = len(ids), len(cache.src_keys[0])
+        apart = (sources, batch // sources, self.widths.num_heads, -1)
+        spots = cache.own.select(2, place).unbind()  # (batch, width) each, as what follows
+        queries = cache.queries.narrow(3, place, 1).unbind()
+        keys = cache.keys.narrow(3, 0, place + 1).unbind()
+        values = cache.values.narrow(3, 0, place + 1).unbind()
+        attend = F.scaled_dot_product_attention
+        for i, (attention, cross, feed_forward) in enumerate(self.decoder):
+            attention.into.written(attention.norm.before(hidden), spots[i])
+            heads = attend(queries[i], keys[i], values[i])  # (batch, num_heads, 1, d_v)
+            hidden = attention.out.added_to(hidden, heads.reshape(batch, -1))
+            hidden = attention.norm.after(hidden)
+            # The prefixes of a source are query positions: (sources, num_heads, prefixes, d_k).
+            crossing = cross.into(cross.norm.before(hidden)).view(apart).transpose(1, 2)
+            heads = attend(crossing, cache.src_keys[i], cache.src_values[i], cache.mask)
+            hidden = cross.out.added_to(hidden, heads.transpose(1, 2).reshape(batch, -1))
+            hidden = feed_forward(cross.norm.after(hidden))
+        return self.softmax(self.decoder_norm(hidden))
+
+
+def place_rows(kept: Tensor, rows: Tensor) -> Tensor:
+    """Put `rows` of the second axis at its beginning, in place; who is there already stays.
+
+    Args:
+        kept: (num_layers, batch, ...)
+        rows: (new_batch,), no more than the batch has.
+
+    Returns:
+        The part of `kept` that they are in, (num_layers, new_batch, ...).
+    """
+    changed = (rows != torch.arange(len(rows))).nonzero().flatten()
+    if len(changed):
+        kept[:, changed] = kept[:, rows[changed]]
+    return kept.narrow(1, 0, len(rows))

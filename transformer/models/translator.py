@@ -1,0 +1,197 @@
+"""A trained model that takes text and gives text."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import torch
+
+from transformer.attention import AttentionMaps
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
+from transformer.data.batches import collate_sources
+from transformer.decoding import EncoderDecoder, Hypothesis, beam_search, greedy_search
+from transformer.fast.fast_transformer import FastTransformer, state_of
+from transformer.model import Transformer
+from transformer.models.folder import Description, Network, read_model
+from transformer.models.shipped import find_model
+from transformer.support.errors import UserError
+from transformer.support.machine import is_out_of_memory
+
+BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
+
+
+class Attention(NamedTuple):
+    """What attended to what while a sentence was translated.
+
+    Attributes:
+        translation: The target text.
+        src_tokens: Source tokens, "<eos>" last.
+        tgt_tokens: Target tokens, what the model says: the row that says token t has read
+            the tokens before it. "<eos>" last where the translation ended of itself.
+        maps: The weights; the batch has one sentence.
+    """
+
+    translation: str
+    src_tokens: list[str]
+    tgt_tokens: list[str]
+    maps: AttentionMaps
+
+
+class Translator:
+    """A model with its tokenizers, ready to translate.
+
+    Args:
+        description: The recipe and the tokenizers.
+        model: The trained network.
+        device: Where to search.
+    """
+
+    def __init__(
+        self, description: Description, model: Network, device: torch.device | str = "cpu"
+    ) -> None:
+        self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
+        self.device = torch.device(device)
+        self.model = model.to(self.device).eval()
+        self._fast: FastTransformer | None = None
+        self._made_of: list[tuple[int, int]] | None = None  # the state that `_fast` was made of
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        device: torch.device | str = "cpu",
+        weights: Path | None = None,
+        build: Callable[[Description], Network] = Description.build,
+    ) -> Self:
+        """Load a model.
+
+        Args:
+            folder: What training left, or the name of a shipped model: "de-en".
+            device: Where to search.
+            weights: A checkpoint's weights instead of the final ones.
+            build: What made the network, where it was not the recipe alone (see `faults`).
+
+        Raises:
+            UserError: the folder or a file in it is missing, truncated or foreign.
+        """
+        return cls(*read_model(find_model(folder), weights, build), device)
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        beam_size: int = BEAM_SIZE,
+        alpha: float = LENGTH_PENALTY,
+        *,
+        refuse_long: bool = False,
+    ) -> list[str]:
+        """Translate sentences, in order; an empty one gives an empty translation.
+
+        Args:
+            sentences: Plain text, one sentence each.
+            beam_size: Of the search; 1 is greedy.
+            alpha: Of the length penalty.
+            refuse_long: Whether a sentence longer than max_len is an error; else it is cut
+                short, with a warning that says so.
+
+        Raises:
+            UserError: a sentence is too long and `refuse_long` is on, `sentences` is a single
+                text, `beam_size` or `alpha` is out of range, or the memory is too small.
+        """
+        if isinstance(sentences, str):
+            raise UserError(f"{sentences!r} is one text: give a list of sentences")
+        sources = []
+        for sentence in sentences:  # no comprehension: a warning then names the caller's line
+            sources.append(self.encode(sentence, refuse_long))
+        translations = [""] * len(sentences)
+        for rows in self._batches(sources, beam_size):
+            found = self._search([sources[row] for row in rows], beam_size, alpha)
+            for row, hypotheses in zip(rows, found, strict=True):
+                translations[row] = self.tgt_tokenizer.decode(hypotheses[0].ids)
+        return translations
+
+    def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
+        """Translate one sentence and give every attention weight on the way.
+
+        Args:
+            sentence: Plain text.
+            beam_size: Of the search; 1 is greedy.
+
+        Raises:
+            UserError: the sentence is empty, or the memory is too small.
+        """
+        source = self.encode(sentence, refuse_long=False)
+        if not source:
+            raise UserError("an empty sentence has no attention to show: give some words")
+        best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
+        src = collate_sources([source]).to(self.device)
+        tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
+        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
+        said = [*best.ids, EOS_ID] if best.finished else best.ids
+        return Attention(
+            translation=self.tgt_tokenizer.decode(best.ids),
+            src_tokens=self.src_tokenizer.pieces([*source, EOS_ID]),
+            tgt_tokens=self.tgt_tokenizer.pieces(said),
+            maps=maps,
+        )
+
+    def encode(self, sentence: str, refuse_long: bool) -> list[int]:
+        """Give a sentence's source ids; none for a blank one, no more than the model can take.
+
+        Args:
+            sentence: Plain text.
+            refuse_long: Whether a sentence that is too long is an error; else it is cut short.
+
+        Raises:
+            UserError: it is too long, and `refuse_long` is on.
+        """
+        text = sentence.strip()
+        ids = self.src_tokenizer.encode(text) if text else []
+        limit = self.recipe.model.max_len - 1  # one place is for eos
+        if len(ids) > limit:
+            shown = text if len(text) <= 40 else f"{text[:40]}..."
+            message = f"{shown!r} has {len(ids)} tokens, and this model takes {limit}"
+            if refuse_long:
+                raise UserError(f"{message}: split the sentence")
+            warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
+        return ids[:limit]
+
+    def _batches(self, sources: Sequence[list[int]], beam_size: int) -> Iterator[list[int]]:
+        """Group the rows of sentences that are not empty, those of like length together."""
+        rows: list[int] = []
+        for row in sorted(range(len(sources)), key=lambda row: len(sources[row])):
+            length = len(sources[row])
+            if rows and (len(rows) + 1) * length * beam_size > BATCH_TOKENS:
+                yield rows
+                rows = []
+            if length:
+                rows.append(row)
+        if rows:
+            yield rows
+
+    def _search(
+        self, sources: Sequence[list[int]], beam_size: int, alpha: float
+    ) -> list[list[Hypothesis]]:
+        src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
+        try:
+            model = self._searched()
+            if beam_size == 1:  # the same as a beam of one, with less to keep in order
+                return [[found] for found in greedy_search(model, src, max_len=max_len)]
+            return beam_search(model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            raise UserError(
+                f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
+                "sentences side by side: give a smaller beam or fewer sentences at once"
+            ) from error
+
+    def _searched(self) -> EncoderDecoder:
+        """Give what finds the same as the model and is made for decoding, or the model itself."""
+        state = state_of(self.model)
+        if state is None:
+            return self.model
+        if self._fast is None or state != self._made_of:
+            assert isinstance(self.model, Transformer)
+            self._fast, self._made_of = FastTransformer(self.model), state
+        return self._fast
