@@ -58,6 +58,21 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_check(parser: Parser) -> None:
+    from experiments.checks import CHECKS
+
+    about = "; ".join(f"{name}: {check.about}" for name, check in CHECKS.items())
+    parser.add_argument("check", choices=CHECKS, metavar="CHECK", help=about)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="passed on to its script")
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Run a check; its exit status says whether anything was wrong."""
+    from experiments.checks import run
+
+    return run(options.check, options.arguments)
+
+
 def _add_ship(parser: Parser) -> None:
     parser.add_argument("folder", type=Path, metavar="RUN", help="a model folder")
     parser.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
@@ -327,6 +342,13 @@ WHATS = (
     *BENCH,
     *MUSEUM,
     SPEEDRUN,
+    What(
+        "check",
+        "try what needs a browser, npm or Colab's packages",
+        run_check,
+        "live",
+        _add_check,
+    ),
     What(
         "ship",
         "make a shipped model of a training run: measured weights in half precision, and a card",
