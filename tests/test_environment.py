@@ -236,15 +236,15 @@ def test_ci_runs_what_a_reader_runs() -> None:
 
 def test_the_hosted_workflow_runs_ci_on_the_oldest_python() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
     assert workflow["permissions"] == {"contents": "read"}
-    (job,) = workflow["jobs"].values()
-    assert job["runs-on"].startswith("ubuntu-")
-    settings = [step.get("with", {}) for step in job["steps"]]
-    (python,) = (each["python-version"] for each in settings if "python-version" in each)
-    assert f">={python}" == PROJECT["requires-python"]
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands[-1] == ".ci/run"
+    commands, pythons = {}, {}
+    for name, job in workflow["jobs"].items():
+        settings = [step.get("with", {}) for step in job["steps"]]
+        (pythons[name],) = (each["python-version"] for each in settings if "python-version" in each)
+        commands[name] = [step["run"] for step in job["steps"] if "run" in step]
+    assert (commands["checks"], commands["newer"]) == ([".ci/run"], ["make quick"])
+    assert commands["weekly"][-1].endswith("-m weekly")
+    assert f">={pythons['checks']}" == PROJECT["requires-python"]
 
 
 def test_before_a_commit_runs_what_quick_begins_with(checkout: Path) -> None:
