@@ -223,7 +223,7 @@ def test_a_mistake_may_be_an_edit_and_two_edits_go_together() -> None:
     assert both([3, 5]) == [7]
     exercise.wrong = {"one_more": plus, "same place": ("2 * value", "3 * value")}
     assert exercise.with_both("same place", "one_more") is None
-    with pytest.raises(ValueError, match=r"'value' stands 3 times in my_double, not once"):
+    with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
         edited(my_double, "value", "number")
 
 
