@@ -1,9 +1,9 @@
 """An exercise of lesson 04: parameters counted, from the whole to the vocabulary."""
 
+from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.exercises.asking import read_words
 from lessonkit.exercises.check import Exercise
 from transformer.config import ModelConfig
-from transformer.model import expected_parameters
 
 words = read_words("04")
 
