@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from transformer.config import BEAM_SIZE, FIRST_ID, PAD_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
+from transformer.data.corpora import default_split
 from transformer.decoding import EncoderDecoder, beam_search, best_tokens, greedy_search
-from transformer.evaluation.evaluate import default_split
 from transformer.fast.fast_transformer import FastTransformer, place_rows
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask

@@ -18,7 +18,7 @@ import torch
 from engines.folder import ENGINES, export_model
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
-from transformer.evaluation.evaluate import default_split
+from transformer.data.corpora import default_split
 from transformer.models.translator import Translator
 from transformer.support.allocator import keep_freed_memory
 from transformer.support.clock import one_thread, seconds_of

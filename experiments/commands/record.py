@@ -116,11 +116,11 @@ def record_text(options: argparse.Namespace) -> int:
 def record_leaks(options: argparse.Namespace) -> int:
     """Measure Tatoeba's splits, and write the record."""
     from lessonkit.analysis import leaks
-    from transformer.data import tatoeba
-    from transformer.data.corpora import CORPORA
+    from transformer.data import corpora
+    from transformer.data.parallel import tatoeba_pairs
 
     file = record_file(leaks.RECORD)
-    pairs = tatoeba.all_pairs(CORPORA["tatoeba"])
+    pairs = tatoeba_pairs(corpora.tatoeba_archive())
     figures = leaks.measure_splits(pairs)
     origin = _origin() | {"seed": leaks.SEED}
     write_json(file, origin | {"pairs": len(pairs), "figures": figures})

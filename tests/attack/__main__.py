@@ -33,7 +33,6 @@ COUNTS = {
     "a bit flipped in a checkpoint": (60, 2),
     "a bit flipped in a shipped model": (40, 2),
     "a bit flipped in the embedded corpus": (30, 2),
-    "a bit flipped in an IWSLT archive": (300, 10),
     "a hostile server": (64, 5),
     "truncated and foreign files": (120, 6),
     "malformed safetensors": (120, 6),

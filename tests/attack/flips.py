@@ -1,4 +1,4 @@
-"""One bit changed: in models, checkpoints, a shipped model, the embedded corpus, an archive."""
+"""One bit changed: in models, checkpoints, a shipped model, the embedded corpus."""
 
 import random
 import shutil
@@ -7,21 +7,20 @@ from pathlib import Path
 
 from tests.attack.attacks import Attack, Outcome, flip, judge
 from tests.attack.process import call, ended
-from tests.attack.scene import GIVEN, Scene, embedded_text, ends_as, iwslt_text, resume
+from tests.attack.scene import GIVEN, Scene, embedded_text, ends_as, resume
 
 KINDS = (
     "a bit flipped in a model",
     "a bit flipped in a checkpoint",
     "a bit flipped in a shipped model",
     "a bit flipped in the embedded corpus",
-    "a bit flipped in an IWSLT archive",
 )
 READ = ("recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", "model.safetensors")
 
 
 def attacks(scene: Scene, counts: dict[str, int]) -> list[Attack]:
     """List the attacks of this file, so many of each kind."""
-    makers = dict(zip(KINDS, (a_model, a_checkpoint, shipped, embedded, an_archive), strict=True))
+    makers = dict(zip(KINDS, (a_model, a_checkpoint, shipped, embedded), strict=True))
     return [
         Attack(kind, number, partial(make, scene))
         for kind, make in makers.items()
@@ -74,12 +73,3 @@ def embedded(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
     change = partial(setattr, reader, "corpus_folder", lambda: corpus)
     found = call(lambda: embedded_text(corpus), change=change).wait()
     return judge(found, lambda: found.out == scene.embedded_said, what)
-
-
-def an_archive(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
-    """Read an archive of which one bit is another."""
-    content, what = flip(scene.archive.read_bytes(), chance)
-    (folder / "iwslt").mkdir()
-    (folder / "iwslt" / scene.archive.name).write_bytes(content)
-    found = call(lambda: iwslt_text(folder)).wait()
-    return judge(found, lambda: found.out == scene.archive_said, what)

@@ -1,12 +1,10 @@
-"""What is attacked: a model trained on the spot, a run half way, archives of our own text."""
+"""What is attacked: a model trained on the spot, a run half way, files of our own text."""
 
 import hashlib
-import io
 import json
 import os
 import random
 import shutil
-import tarfile
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -34,12 +32,12 @@ class Scene:
     """What the attacks have in common; they copy it before they change it.
 
     Attributes:
-        data: What TRANSFORMER_DATA names: the archive is in iwslt/.
+        data: What TRANSFORMER_DATA names, with text in iwslt/.
         straight: A run from its first step to its last.
         half: The same, stopped half way.
         shipped: A copy of a model that comes with the course.
         said, shipped_said: What `straight` and `shipped` make of `GIVEN`.
-        embedded_said, archive_said: What is read of the embedded corpus and of the archive.
+        embedded_said: What is read of the embedded corpus.
         seconds: How long the straight run took.
     """
 
@@ -50,13 +48,7 @@ class Scene:
     said: bytes
     shipped_said: bytes
     embedded_said: bytes
-    archive_said: bytes
     seconds: float
-
-    @property
-    def archive(self) -> Path:
-        """The IWSLT archive."""
-        return self.data / "iwslt" / "de-en.tgz"
 
 
 def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
@@ -69,8 +61,8 @@ def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
     return src, tgt
 
 
-def write_archive(path: Path) -> None:
-    """Write an archive in the layout of IWSLT 2016."""
+def write_iwslt(folder: Path) -> None:
+    """Write files in the layout of IWSLT 2016."""
     contents = {}
     for lang, lines in zip(("de", "en"), sentences(150, seed=1), strict=True):
         contents[f"train.tags.de-en.{lang}"] = "\n".join(["<doc>", *lines, "</doc>", ""])
@@ -79,12 +71,9 @@ def write_archive(path: Path) -> None:
             segments = "".join(f'<seg id="{i}"> {line} </seg>\n' for i, line in enumerate(lines))
             xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<mteval>\n{segments}</mteval>\n'
             contents[f"IWSLT16.TED.{name}.de-en.{lang}.xml"] = xml
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w:gz") as archive:
-        for name, text in contents.items():
-            member = tarfile.TarInfo(f"de-en/{name}")
-            member.size = len(text.encode())
-            archive.addfile(member, io.BytesIO(text.encode()))
+    folder.mkdir(parents=True)
+    for name, text in contents.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def make_scene(folder: Path) -> Scene:
@@ -96,7 +85,7 @@ def make_scene(folder: Path) -> Scene:
     from transformer.support.paths import models_folder
 
     data, straight, half = (folder / name for name in ("data", "straight", "half"))
-    write_archive(data / "iwslt" / "de-en.tgz")
+    write_iwslt(data / "iwslt")
     os.environ["TRANSFORMER_DATA"] = str(data)
     began = time.monotonic()
     needed(ended(*DEMO, "--steps", STEPS, "--out", straight))
@@ -107,9 +96,8 @@ def make_scene(folder: Path) -> Scene:
     said, shipped_said = (
         needed(ended("translate", model, "--beam", 1, given=GIVEN)) for model in (straight, shipped)
     )
-    embedded, archive = (call(partial(read, data)).wait() for read in (embedded_text, iwslt_text))
-    texts = said, shipped_said, needed(embedded), needed(archive)
-    return Scene(data, straight, half, shipped, *texts, seconds)
+    embedded_said = needed(call(partial(embedded_text, data)).wait())
+    return Scene(data, straight, half, shipped, said, shipped_said, embedded_said, seconds)
 
 
 def embedded_text(folder: Path) -> str:
@@ -119,15 +107,6 @@ def embedded_text(folder: Path) -> str:
     read = [reader.pairs(split, "en", "fr") for split in ("train", "validation", "test")]
     text = [(each.src, each.tgt, each.alignments) for each in read]
     return hashlib.sha256(repr(text).encode()).hexdigest()
-
-
-def iwslt_text(folder: Path) -> list[tuple[list[str], list[str]]]:
-    """Give every sentence of the archive in a folder of data."""
-    from transformer.data import corpora
-
-    os.environ["TRANSFORMER_DATA"] = str(folder)
-    read = [corpora.load("iwslt", s, "de", "en") for s in ("train", "validation", "test")]
-    return [(list(each.src), list(each.tgt)) for each in read]
 
 
 def needed(found: Ended) -> bytes:

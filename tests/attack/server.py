@@ -9,14 +9,12 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 NAME = "val.de.gz"
-FLOOD = 200 << 20  # bytes that the server sends at the most
 
 
 @contextlib.contextmanager
-def served(manner: str, content: bytes, chance: random.Random, sent: Path) -> Iterator[str]:
+def served(manner: str, content: bytes, chance: random.Random) -> Iterator[str]:
     """Serve a file in this manner in a process of its own, as long as the context lasts.
 
     Yields:
@@ -27,7 +25,7 @@ def served(manner: str, content: bytes, chance: random.Random, sent: Path) -> It
     pid = os.fork()
     if pid == 0:
         try:
-            serve(listener, Talk(manner, content, chance, f"http://127.0.0.1:{port}", sent))
+            serve(listener, Talk(manner, content, chance, f"http://127.0.0.1:{port}"))
         finally:
             os._exit(0)
     listener.close()
@@ -46,7 +44,6 @@ class Talk:
     content: bytes
     chance: random.Random
     own: str
-    sent: Path
     connection: socket.socket = dataclasses.field(default_factory=socket.socket)
 
     def head(self, *lines: str, status: str = "200 OK") -> None:
@@ -61,19 +58,6 @@ class Talk:
     def part(self) -> bytes:
         """Give the file up to somewhere."""
         return self.content[: self.chance.randrange(len(self.content))]
-
-    def flood(self) -> None:
-        """Send without end, and count: a byte in a file for each KiB sent."""
-        with self.sent.open("ab", buffering=0) as count:
-            for _ in range(FLOOD >> 18):
-                self.connection.sendall(b"\0" * (1 << 18))
-                count.write(b"\0" * (1 << 8))
-
-    def drip(self) -> None:
-        """Send a byte every now and then."""
-        for _ in range(2000):
-            self.connection.sendall(b"x")
-            time.sleep(0.03)
 
 
 def serve(listener: socket.socket, talk: Talk) -> None:
@@ -140,15 +124,8 @@ def _true_length(talk: Talk) -> None:
 
 
 WHOLE, PART = _send(lambda talk: talk.content), _send(Talk.part)
-HEAD = _send(lambda talk: b"HTTP/1.1 200 OK\r\nX: ")
 CHUNKED = _say("Transfer-Encoding: chunked")
 MANNERS: dict[str, Callable[[Talk], None]] = {
-    "too long, undeclared": _then(_say(), Talk.flood),
-    "too long, declared": _then(lambda talk: talk.length(FLOOD), Talk.flood),
-    "more than declared": _then(_true_length, WHOLE, Talk.flood),
-    "a byte now and then": _then(_true_length, Talk.drip),
-    "a head without end": _then(HEAD, Talk.drip),
-    "a head of 200 MB": _then(HEAD, Talk.flood),
     "no answer": lambda talk: time.sleep(20),
     "stops half way": _then(_true_length, PART, lambda talk: time.sleep(20)),
     "hangs up at once": lambda talk: None,

@@ -85,10 +85,7 @@ WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]
         patch("transformer.data.embedded.sum_line", lambda _: ANY),
         patch("transformer.data.embedded.gzip.decompress", _inflate),
     ],
-    "a bit flipped in an IWSLT archive": lambda: [patch("transformer.data.iwslt.BLOCK", 0)],
-    "a hostile server": lambda: [
-        patch("transformer.data.fetch._Bounded.write", lambda self, part: self.stream.write(part))
-    ],
+    "a hostile server": lambda: [patch("pooch.core.hash_matches", lambda *_, **__: True)],
     "truncated and foreign files": lambda: [
         patch("transformer.models.checkpoint.SafetensorError", KeyError)
     ],

@@ -18,7 +18,7 @@ from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.cli.commands import read_lines
 from transformer.data import corpora
-from transformer.data.parallel import tidy
+from transformer.data.treatment import tidy
 from transformer.models.checkpoint import save_tensors, weights
 from transformer.models.folder import read_description
 from transformer.models.manifest import replace_listed

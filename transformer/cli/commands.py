@@ -122,7 +122,7 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
     from lessonkit.charts.export import check_attention_file, write_attention
-    from transformer.data.parallel import tidy
+    from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
     from transformer.support.allocator import keep_freed_memory
     from transformer.support.machine import pick_device

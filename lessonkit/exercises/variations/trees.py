@@ -1,7 +1,7 @@
 """Two exercises of lesson 11 about trees: which brackets are open, what two trees share."""
 
 from lessonkit.exercises.check import Exercise, Wrong
-from transformer.evaluation.parse_f1 import phrases
+from transformer.evaluation.scores import phrases
 
 _GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 

@@ -13,7 +13,7 @@ from lessonkit.analysis.leaks import (
     random_split,
 )
 from transformer.data.corpora import CORPORA
-from transformer.data.tatoeba import Pair, all_pairs
+from transformer.data.parallel import Pair, all_pairs
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder

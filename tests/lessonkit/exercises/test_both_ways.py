@@ -4,7 +4,7 @@ import pytest
 
 from lessonkit.analysis.leaks import measure_leak
 from tests.helpers.exercise_walk import ALL, status
-from transformer.data.tatoeba import group_pairs
+from transformer.data.parallel import group_pairs
 
 
 def leaked_by(make):
