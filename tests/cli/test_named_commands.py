@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from experiments.commands.record import WHATS
 from tests.helpers import ROOT
 
@@ -33,11 +31,11 @@ def test_the_files_that_name_commands_are_found() -> None:
     assert {ROOT / "README.md", ROOT / "Makefile"} < set(NAMING)
 
 
-@pytest.mark.parametrize("path", NAMING, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_named_command_is_one(path: Path) -> None:
-    whats = {what.name for what in WHATS}
-    for said in named(path):
-        assert not said.startswith("."), f"a module is no command: python -m ...{said}"
-        command = (*said.split(), "")[0]
-        if re.fullmatch("[a-z]+", command):  # not --help, not COMMAND
-            assert command in COMMANDS | whats, said
+def test_a_named_command_is_one() -> None:
+    known = COMMANDS | {command.name for command in WHATS}
+    for path in NAMING:
+        for said in named(path):
+            assert not said.startswith("."), f"{path}: a module is no command: python -m ...{said}"
+            command = (*said.split(), "")[0]
+            if re.fullmatch("[a-z]+", command):  # not --help, not COMMAND
+                assert command in known, f"{path}: {said}"

@@ -13,7 +13,7 @@ import pytest
 
 from transformer.data import corpora, download
 from transformer.data.corpora import CORPORA
-from transformer.data.parallel import ParallelText, key, tatoeba_pairs
+from transformer.data.parallel import ParallelText, key
 from transformer.support.errors import UserError
 
 
@@ -141,7 +141,7 @@ def test_no_side_of_tatoeba_stands_in_two_splits(splits: dict[str, ParallelText]
 
 def test_tatoebas_splits_hold_every_pair_once(splits: dict[str, ParallelText]) -> None:
     held = Counter(pair for text in splits.values() for pair in all_pairs(text))
-    assert held == Counter(tatoeba_pairs(corpora.tatoeba_archive()))
+    assert held == Counter(corpora.all_tatoeba_pairs())
     sizes = {split: (len(text), len(all_pairs(text))) for split, text in splits.items()}
     assert sizes == {
         "train": (132_266, 132_266),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transformer.data import embedded, parallel
 from transformer.data.download import DataFile, FileReport, State, obtain, report, search_folders
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import Pair, ParallelText
 from transformer.support.errors import UserError, unknown_name
 
 ALL_SIX = tuple((a, b) for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b)
@@ -136,18 +136,18 @@ def _load_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     return parallel.side_by_side(src_lang, tgt_lang, *sides)
 
 
-def tatoeba_archive() -> Path:
-    """Give the path of a checked copy of Tatoeba's archive.
+def all_tatoeba_pairs() -> list[Pair]:
+    """Give Tatoeba's pairs of every split, in the order of its file.
 
     Raises:
-        UserError: it cannot be had.
+        UserError: the file cannot be had.
     """
-    return _file("tatoeba", "data.zip")
+    return parallel.tatoeba_pairs(_file("tatoeba", "data.zip"))
 
 
 def _load_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """In train a sentence stands once with each of its translations, else once with all."""
-    pairs = parallel.split_pairs(parallel.tatoeba_pairs(tatoeba_archive()))[split]
+    pairs = parallel.split_pairs(all_tatoeba_pairs())[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
     if src_lang == "fr":
         pairs = [(french, english) for english, french in pairs]

@@ -121,7 +121,7 @@ def _download(file: DataFile, mirrors: Sequence[str], target: Path) -> None:
             store.fetch(target.name, downloader=http)
             return
         except requests.HTTPError as error:
-            tried.append(f"{mirror}{target.name} answers {error.response.status_code}")
+            tried.append(str(error))  # "404 Client Error: Not Found for url: ..."
         except requests.RequestException:
             tried.append(f"{mirror}{target.name} cannot be reached, or breaks off")
         except ValueError:  # pooch's own, of a wrong sum

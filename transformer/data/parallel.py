@@ -15,6 +15,7 @@ from transformer.support.errors import UserError
 
 Pair = tuple[str, str]  # English, French
 
+WORD = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuation mark
 TATOEBA_MEMBER = "data/eng-fra.txt"  # of the archive
 PER_MILLE = 12  # of Tatoeba's groups, in validation and in test each; train has the others
 # IWSLT's lines that say something of a talk, between the sentences.
@@ -64,7 +65,7 @@ def aligned_tokens(text: str) -> list[str]:
 
     "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
     """
-    return re.findall(r"[^\s,.?!]+|[,.?!]", text)
+    return re.findall(WORD, text)
 
 
 def split_lines(text: str) -> list[str]:

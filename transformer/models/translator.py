@@ -15,8 +15,7 @@ from transformer.fast.fast_transformer import FastTransformer, state_of
 from transformer.model import Transformer
 from transformer.models.folder import Description, Network, read_model
 from transformer.models.shipped import find_model
-from transformer.support.errors import UserError
-from transformer.support.machine import is_out_of_memory
+from transformer.support.errors import UserError, is_out_of_memory
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
