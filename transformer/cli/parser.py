@@ -51,7 +51,10 @@ def main(
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    options = (parser or make_parser()).parse_args(typed)
+    parser = parser or make_parser()
+    if broken := [word for word in typed if word.startswith("--") and word.endswith("=--")]:
+        parser.error(f"{broken[0]}: '--' is no value")  # of which argparse makes none at all
+    options = parser.parse_args(typed)
     options.typed = typed
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # `kill` does what Ctrl-C does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
