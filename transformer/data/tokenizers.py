@@ -19,7 +19,7 @@ from transformer.data.words import WordTokenizer, check_text, learn_types
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 
-__all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load"]
+__all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
 
 class Tokenizer(Protocol):
@@ -104,6 +104,12 @@ def save(tokenizer: Tokenizer, path: Path) -> None:
     write_json(path, tokenizer.to_dict())
 
 
+def from_dict(values: dict[str, Any]) -> Tokenizer:
+    """Make a tokenizer from what its `to_dict` gave."""
+    kind = BPETokenizer if values["kind"] == TokenizerKind.BPE else WordTokenizer
+    return kind.from_dict(values)
+
+
 def load(path: Path) -> Tokenizer:
     """Read a tokenizer that `save` wrote.
 
@@ -112,8 +118,7 @@ def load(path: Path) -> Tokenizer:
     """
     values = read_json(path)
     try:
-        kind = BPETokenizer if values["kind"] == TokenizerKind.BPE else WordTokenizer
-        return kind.from_dict(values)
+        return from_dict(values)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise UserError(
             f"{path} is not a tokenizer's file, or is damaged ({error}): "

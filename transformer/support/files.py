@@ -34,9 +34,10 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(descriptor)
             os.close(descriptor)
     except OSError as error:
+        before = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
             f"cannot save {path} ({error.strerror}; it needs {len(content) / 1e6:.1f} MB): make "
-            "room, or choose another folder; what was saved before is unharmed"
+            f"room, or choose another folder{before}"
         ) from error
     finally:
         with contextlib.suppress(OSError):  # after a success it has its new name
