@@ -69,7 +69,7 @@ def train_model(options: argparse.Namespace) -> int:
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
     from transformer.models.folder import holds_run
     from transformer.support.allocator import keep_freed_memory
-    from transformer.training.distributed import launcher, together
+    from transformer.training.processes import join_processes, launcher
     from transformer.training.runner import train_recipe
 
     keep_freed_memory()
@@ -77,7 +77,7 @@ def train_model(options: argparse.Namespace) -> int:
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
     command = typed_again(typed).replace("python", launcher(), 1)
     try:
-        with together() as processes:
+        with join_processes() as processes:
             say = print if processes.rank == 0 else _say_nothing  # the others have the same to say
             result = train_recipe(
                 recipe,

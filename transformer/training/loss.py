@@ -14,7 +14,7 @@ from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.fast.fused_loss import fused_smoothing_loss
 from transformer.support.errors import UserError
-from transformer.training.distributed import ALONE, Processes
+from transformer.training.processes import ALONE, Processes
 
 
 class LossSums(NamedTuple):
