@@ -18,7 +18,7 @@ from tests.helpers import ROOT
 
 
 def program(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a part of the programme as `make attack` does: in a process that may fork."""
+    """Run a part of the programme as `python -m tests.attack` does: in a process that may fork."""
     environment = {name: value for name, value in os.environ.items() if name != "TRANSFORMER_DATA"}
     return subprocess.run(
         [sys.executable, "-m", *arguments],

@@ -14,7 +14,7 @@ from lessonkit.exercises.check import Exercise
 from tests.helpers import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
-IMPORT = re.compile(r"^from transformer\.exercises import (\w+) as ex$", re.MULTILINE)
+IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTILINE)
 
 
 def modules() -> list[ModuleType]:
