@@ -1,28 +1,25 @@
 """What experiments change about training that no recipe can say, and the fast recipe with it.
 
 Not in the paper: a rate that falls to 0 in a line, Muon beside Adam, and weights that begin
-with counts. Their settings are typed among the recipe's own.
+with counts. Their settings are typed among the recipe's own. No torch in here until it is needed:
+the command line's help lists what is made of them.
 """
 
 import dataclasses
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
-from experiments.cooccurrence import begin_with_cooccurrence
-from experiments.muon import MuonAndAdam
 from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
-from transformer.data.batches import Example
-from transformer.model import Transformer
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.settings import convert_fields, parse, require, require_number
-from transformer.training.processes import ALONE, Processes
 from transformer.training.schedule import learning_rate
+
+if TYPE_CHECKING:
+    from transformer.training.processes import Processes
 
 
 class Decay(StrEnum):
@@ -54,13 +51,17 @@ class Parts:
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
-    def options(self, recipe: Recipe, processes: Processes = ALONE) -> dict[str, Any]:
+    def options(self, recipe: Recipe, processes: "Processes | None" = None) -> dict[str, Any]:
         """Give what `train_recipe` takes beside the recipe.
 
         Raises:
             UserError: a line cannot be drawn for the recipe's steps, or it has a fixed rate.
         """
-        found: dict[str, Any] = {}
+        from experiments.cooccurrence import begin_with_cooccurrence
+        from experiments.muon import MuonAndAdam
+
+        several: dict[str, Any] = {"processes": processes} if processes else {}
+        found = dict(several)
         training, d_model = recipe.training, recipe.model.d_model
         if self.decay == Decay.LINEAR:
             message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
@@ -69,17 +70,13 @@ class Parts:
             linear_decay_rate(1, training.steps, *shape)
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
-            factor = {"rate_factor": self.muon_rate_factor, "processes": processes}
-            found["optimizer"] = partial(MuonAndAdam, config=training, **factor)
+            factor = self.muon_rate_factor
+            found["optimizer"] = partial(MuonAndAdam, config=training, rate_factor=factor, **several)
         if self.cooccurrence_start:
-            found["start"] = _begin
+            message = "cooccurrence_start is for Transformers: leave it out"
+            require(isinstance(recipe.model, ModelConfig), message)
+            found["start"] = begin_with_cooccurrence
         return found
-
-
-def _begin(model: nn.Module, examples: Sequence[Example]) -> None:
-    if not isinstance(model, Transformer):
-        raise UserError("cooccurrence_start is for Transformers: leave it out")
-    begin_with_cooccurrence(model, examples)
 
 
 def linear_decay_rate(

@@ -314,7 +314,7 @@ WHATS = (
     ),
     *BENCH,
     *MUSEUM,
-    SPEEDRUN,
+    *SPEEDRUN,
     *UPKEEP,
     What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

@@ -103,7 +103,7 @@ WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]
     ],
     "full disk": lambda: [patch("transformer.models.checkpoint.write_atomically", _write_in_place)],
     "two runs in one folder": lambda: [patch("transformer.support.lock._is_free", lambda _: True)],
-    "odd values on the command line": lambda: [patch("transformer.config.settle_types", _nothing)],
+    "odd values on the command line": lambda: [patch("transformer.config.convert_fields", _nothing)],
     "odd text": lambda: [patch("transformer.cli.commands.read_lines", _lines)],
     "closed, full and broken streams": lambda: [_streams_not_checked()],
 }

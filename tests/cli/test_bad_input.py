@@ -23,7 +23,7 @@ import torch
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import read_recipe, write_recipe
+from transformer.models.folder import read_description, write_description
 from transformer.training import runner
 from transformer.training.interrupt import NOTED
 
@@ -192,7 +192,9 @@ def test_a_damaged_model_folder(
 def test_a_model_folder_with_a_part_of_another(
     model: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    write_recipe(model, read_recipe(model).override({"d_ff": "19"}))
+    description = read_description(model)
+    recipe = description.recipe.override({"d_ff": "19"})
+    write_description(model, description._replace(recipe=recipe))
     type_in(monkeypatch, "The dog sleeps.\n")
     assert "model.safetensors does not fit this model" in fails(capsys, "translate", model)
 

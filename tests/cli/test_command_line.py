@@ -20,8 +20,7 @@ from transformer.cli.commands import read_lines
 from transformer.data import corpora
 from transformer.data.parallel import tidy
 from transformer.models.checkpoint import save_tensors, weights
-from transformer.models.folder import read_description
-from transformer.models.manifest import replace_listed
+from transformer.models.folder import read_description, write_manifest
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -484,7 +483,8 @@ def test_evaluate_refuses_a_record_that_cannot_be_written(
 def test_evaluate_refuses_a_corpus_without_the_models_languages(run: Run, copy: Path) -> None:
     recipe = json.loads((copy / "recipe.json").read_text())
     recipe["data"] |= {"src_lang": "de", "tgt_lang": "en"}
-    replace_listed(copy, "recipe.json", json.dumps(recipe).encode())
+    (copy / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+    write_manifest(copy)
     refused(
         run("evaluate", copy, "--corpus", "tatoeba"),
         "this model translates de-en, and tatoeba has en-fr, fr-en: choose another corpus",

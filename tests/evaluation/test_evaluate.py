@@ -18,7 +18,7 @@ from transformer.evaluation.evaluate import text_loss, thin
 from transformer.evaluation.parse_f1 import parse_f1
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
-from transformer.models.folder import read_recipe, write_recipe
+from transformer.models.folder import read_description, write_description
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -67,7 +67,9 @@ def test_loss_takes_every_sentence_that_the_model_takes(
 ) -> None:
     """Also one that is longer than a batch of its training."""
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    write_recipe(folder, read_recipe(folder).override({"batch_tokens": "24"}))
+    description = read_description(folder)
+    recipe = description.recipe.override({"batch_tokens": "24"})
+    write_description(folder, description._replace(recipe=recipe))
     long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
     assert math.isfinite(text_loss(Translator.load(folder), long))
 

@@ -1,18 +1,16 @@
+"""A run's log: a line a report, cut where a kill left it, refused where it is none."""
+
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from transformer.models.log import (
-    Progress,
     Report,
-    TrainingResult,
     append_log,
     duration,
     read_log,
-    read_progress,
     truncate_log,
 )
 from transformer.support.errors import UserError
@@ -158,53 +156,3 @@ def test_missing_log(tmp_path: Path) -> None:
 def test_full_disk() -> None:
     with pytest.raises(UserError, match=r"No space left on device.* is unharmed"):
         append_log(Path("/dev/full"), REPORT)
-
-
-def test_a_result_says_what_is_where() -> None:
-    done = TrainingResult(
-        step=17,
-        epoch=2,
-        best_loss=1.5,
-        final_loss=1.25,
-        final_from="average",
-        seconds=125,
-        interrupted=False,
-        out=Path("runs/a"),
-    )
-    assert str(done) == (
-        f"done in 2 min, 17 steps: the average is kept as {Path('runs/a/model.safetensors')}, "
-        "validation loss 1.250"
-    )
-    stopped = replace(done, final_loss=None, final_from="", interrupted=True)
-    assert (
-        str(stopped) == f"stopped after step 17: all is kept in {Path('runs/a')}, resume to go on"
-    )
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"step": -1},
-        {"step": 1.5},
-        {"step": True},
-        {"epoch": "2"},
-        {"best_loss": math.nan},
-        {"window_nll": math.inf},
-        {"seconds": None},
-        {"scale": 2},
-    ],
-)
-def test_progress_of_another_kind(change: dict[str, object]) -> None:
-    with pytest.raises(UserError, match=rf"last\.safetensors has .*{next(iter(change))}"):
-        read_progress(vars(Progress(step=3)) | change, Path("last.safetensors"))
-
-
-@pytest.mark.parametrize("values", [None, [1], {}, {"step": 3}])
-def test_progress_with_values_missing(values: object) -> None:
-    with pytest.raises(UserError, match=r"last\.safetensors has None for the progress's"):
-        read_progress(values, Path("last.safetensors"))
-
-
-def test_progress_comes_back() -> None:
-    progress = Progress(step=7, epoch=2, batch=3, best_loss=1.5, seconds=2.5, window_nll=11)
-    assert read_progress(vars(progress), Path("last.safetensors")) == progress

@@ -127,6 +127,12 @@ examples:
   python -m transformer train demo --set src_lang=de --set tgt_lang=en --out runs/german
   python -m transformer train demo --steps 1200 --out runs/demo --resume""",
     )
+    add_train_options(train)
+    train.set_defaults(run=commands.train_model)
+
+
+def add_train_options(train: Parser) -> None:
+    """Give `train` its options."""
     train.add_argument("recipe", metavar="RECIPE", help="one of the recipes below")
     train.add_argument(
         "--set",
@@ -138,7 +144,6 @@ examples:
     train.add_argument("--steps", type=int, metavar="N", help="updates, instead of the recipe's")
     train.add_argument("--out", type=Path, metavar="DIR", help="model folder (runs/RECIPE)")
     train.add_argument("--resume", action="store_true", help="go on with the run in the folder")
-    train.set_defaults(run=commands.train_model)
 
 
 def _add_translate(program: "argparse._SubParsersAction[Parser]") -> None:

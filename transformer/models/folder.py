@@ -71,8 +71,8 @@ def write_description(folder: Path, description: Description) -> None:
     Raises:
         UserError: the folder cannot be written to.
     """
-    (folder / MANIFEST).unlink(missing_ok=True)
     tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
+    (folder / MANIFEST).unlink(missing_ok=True)
     tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
     write_json(folder / RECIPE, description.recipe.to_dict())
 
@@ -217,7 +217,7 @@ class RunFolder:
     def step_files(self) -> list[Path]:
         """List the weights to average, oldest first; files of other names are not looked at."""
         named = self.last.parent.glob("step_*.safetensors")
-        steps = [int(each.stem[5:]) for each in named if re.fullmatch("step_[0-9]+", each.stem)]
+        steps = {int(each.stem[5:]) for each in named if re.fullmatch("step_[0-9]+", each.stem)}
         return [path for step in sorted(steps) if (path := self.step_file(step)).is_file()]
 
     def drop_step_files(self, *, newest: int, up_to: int) -> None:
