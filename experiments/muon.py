@@ -98,9 +98,7 @@ def _shape(matrix: Tensor) -> tuple[int, int]:
     return rows, columns
 
 
-def _shared_out(
-    work: Callable[[Tensor], Tensor], parts: Tensor, processes: Processes
-) -> Tensor:
+def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor, processes: Processes) -> Tensor:
     """Do some work on each part of a tensor, along its first dimension; all get the whole.
 
     A process works on part `rank` and on every `size`-th after it, and adds the others' to zeros.
@@ -141,7 +139,7 @@ class MuonAndAdam(Optimizer):
             raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
         apart = {id(matrix) for matrix in hidden}
         others = [each for each in model.parameters() if id(each) not in apart]
-        groups = [{"params": others}, {"params": hidden, FACTOR: rate_factor}]
+        groups: list[dict[str, Any]] = [{"params": others}, {"params": hidden, FACTOR: rate_factor}]
         super().__init__(groups, {"lr": 0.0})
         precision = torch.bfloat16 if config.bf16 else torch.float32
         muon = Muon(hidden, precision=precision, processes=processes)

@@ -71,7 +71,9 @@ class Parts:
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
             factor = self.muon_rate_factor
-            found["optimizer"] = partial(MuonAndAdam, config=training, rate_factor=factor, **several)
+            found["optimizer"] = partial(
+                MuonAndAdam, config=training, rate_factor=factor, **several
+            )
         if self.cooccurrence_start:
             message = "cooccurrence_start is for Transformers: leave it out"
             require(isinstance(recipe.model, ModelConfig), message)

@@ -59,7 +59,7 @@ def record_speedrun(options: argparse.Namespace) -> int:
 SPEEDRUN = (
     What(
         "train",
-        "train a recipe with decay=linear, optimizer=muon or cooccurrence_start=true, or the fast one",
+        "train the fast recipe, or another with its settings: decay, optimizer, cooccurrence_start",
         train_with_parts,
         "multi30k-de-en-fast",
         add_train_options,

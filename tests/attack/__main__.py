@@ -30,7 +30,6 @@ PARTS = (runs, flips, downloads, files, words)
 COUNTS = {
     "kill chains": (24, 1),
     "a bit flipped in a model": (120, 6),
-    "a bit flipped in a checkpoint": (60, 2),
     "a bit flipped in a shipped model": (40, 2),
     "a bit flipped in the embedded corpus": (30, 2),
     "a bit flipped in an IWSLT archive": (300, 10),

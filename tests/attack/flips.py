@@ -1,4 +1,4 @@
-"""One bit changed: in models, checkpoints, a shipped model, the embedded corpus, an archive."""
+"""One bit changed: in models, a shipped model, the embedded corpus, an archive."""
 
 import random
 import shutil
@@ -7,11 +7,10 @@ from pathlib import Path
 
 from tests.attack.attacks import Attack, Outcome, flip, judge
 from tests.attack.process import call, ended
-from tests.attack.scene import GIVEN, Scene, embedded_text, ends_as, iwslt_text, resume
+from tests.attack.scene import GIVEN, Scene, embedded_text, iwslt_text
 
 KINDS = (
     "a bit flipped in a model",
-    "a bit flipped in a checkpoint",
     "a bit flipped in a shipped model",
     "a bit flipped in the embedded corpus",
     "a bit flipped in an IWSLT archive",
@@ -21,7 +20,7 @@ READ = ("recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", "model.safete
 
 def attacks(scene: Scene, counts: dict[str, int]) -> list[Attack]:
     """List the attacks of this file, so many of each kind."""
-    makers = dict(zip(KINDS, (a_model, a_checkpoint, shipped, embedded, an_archive), strict=True))
+    makers = dict(zip(KINDS, (a_model, shipped, embedded, an_archive), strict=True))
     return [
         Attack(kind, number, partial(make, scene))
         for kind, make in makers.items()
@@ -46,20 +45,10 @@ def a_model(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
     return judge(found, lambda: found.out == scene.said, what)
 
 
-def a_checkpoint(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
-    """Resume a run of which one bit is another."""
-    out = Path(shutil.copytree(scene.half, folder / "run"))
-    names = [f"checkpoints/{path.name}" for path in sorted((out / "checkpoints").iterdir())]
-    what = damaged(out, [*names, "log.jsonl", "data.json"], chance)
-    # A digit of the log may be another: its lines have no sum, and no weights hang on them.
-    log = not what.startswith("log.jsonl")
-    return judge(ended(*resume(out)), lambda: ends_as(scene, out, log), what)
-
-
 def shipped(scene: Scene, chance: random.Random, folder: Path) -> Outcome:
     """Translate with a shipped model of which one bit is another."""
     model = Path(shutil.copytree(scene.shipped, folder / "model"))
-    what = damaged(model, [*READ, "card.json"], chance)
+    what = damaged(model, [*READ, "manifest.json"], chance)
     found = ended("translate", model, "--beam", 1, given=GIVEN)
     return judge(found, lambda: found.out == scene.shipped_said, what)
 

@@ -168,15 +168,12 @@ def ends_as(scene: Scene, run: Path, log: bool = True) -> bool:
 
 
 def sign_anew(model: Path) -> None:
-    """Put the sums of a folder's files, as they are now, into its manifest or card.
+    """Put the sums of a folder's files, as they are now, into its manifest.
 
     As somebody does who changes a file on purpose: what is left to refuse it is its content.
     """
-    for name in ("manifest.json", "card.json"):
-        if not (model / name).is_file():
-            continue
-        about = json.loads((model / name).read_text("utf-8"))
-        for listed, old in about["sha256"].items():
-            new = hashlib.sha256((model / listed).read_bytes()).hexdigest()
-            about["sha256"][listed] = [new] if isinstance(old, list) else new
-        (model / name).write_text(json.dumps(about), "utf-8")
+    manifest = model / "manifest.json"
+    about = json.loads(manifest.read_text("utf-8"))
+    for name in about["sha256"]:
+        about["sha256"][name] = hashlib.sha256((model / name).read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(about), "utf-8")

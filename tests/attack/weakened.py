@@ -25,18 +25,6 @@ def _nothing(*_: object, **__: object) -> None:
     pass
 
 
-class _AnySum(str):
-    """A sum that equals every other."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __ne__(self, other: object) -> bool:
-        return False
-
-    __hash__ = str.__hash__
-
-
 def _inflate(content: bytes) -> bytes:
     """Unpack gzip as far as it goes, without a look at its check sum."""
     named = content[3] & 8
@@ -65,22 +53,11 @@ def _streams_not_checked() -> Iterator[None]:
 
 
 # What is taken away, by the kind of attack that has to notice.
-SUM, MANIFEST = (
-    "transformer.models.checkpoint._sum_of",
-    "transformer.models.folder.check_manifest",
-)
+MANIFEST = "transformer.models.folder.check_manifest"
 WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]]] = {
     "kill chains": lambda: [patch("torch.optim.Adam.load_state_dict", _nothing)],
-    "a bit flipped in a model": lambda: [
-        patch(SUM, lambda *_: _AnySum()),
-        patch(MANIFEST, _nothing),
-    ],
-    "a bit flipped in a checkpoint": lambda: [patch(SUM, lambda *_: _AnySum())],
-    "a bit flipped in a shipped model": lambda: [
-        patch(SUM, lambda *_: _AnySum()),
-        patch(MANIFEST, _nothing),
-        patch("transformer.models.shipped.check_card", _nothing),
-    ],
+    "a bit flipped in a model": lambda: [patch(MANIFEST, _nothing)],
+    "a bit flipped in a shipped model": lambda: [patch(MANIFEST, _nothing)],
     "a bit flipped in the embedded corpus": lambda: [
         patch("transformer.data.embedded.sum_line", lambda _: ANY),
         patch("transformer.data.embedded.gzip.decompress", _inflate),
@@ -93,8 +70,7 @@ WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]
         patch("transformer.models.checkpoint.SafetensorError", KeyError)
     ],
     "malformed safetensors": lambda: [
-        patch("transformer.models.checkpoint.misfit", lambda *_, **__: ""),
-        patch("transformer.models.state.misfit", lambda *_, **__: ""),
+        patch("transformer.training.checkpoint._require_moments", _nothing)
     ],
     "malformed JSON": lambda: [
         patch("transformer.support.files.from_json", json.loads),
@@ -103,7 +79,9 @@ WEAKENED: dict[str, Callable[[], list[contextlib.AbstractContextManager[object]]
     ],
     "full disk": lambda: [patch("transformer.models.checkpoint.write_atomically", _write_in_place)],
     "two runs in one folder": lambda: [patch("transformer.support.lock._is_free", lambda _: True)],
-    "odd values on the command line": lambda: [patch("transformer.config.convert_fields", _nothing)],
+    "odd values on the command line": lambda: [
+        patch("transformer.config.convert_fields", _nothing)
+    ],
     "odd text": lambda: [patch("transformer.cli.commands.read_lines", _lines)],
     "closed, full and broken streams": lambda: [_streams_not_checked()],
 }

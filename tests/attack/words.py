@@ -42,8 +42,8 @@ KEYS = [
     "pre_norm", "positions", "position_dim", "max_len", "tie_source_target", "tie_softmax",
     "vocab_size", "min_frequency", "lowercase", "tokenizer", "corpus", "src_lang", "tgt_lang",
     "max_train_tokens", "batch_tokens", "batch_sentences", "accumulate", "learning_rate",
-    "learning_rate_factor", "warmup_steps", "beta1", "beta2", "epsilon", "weight_decay",
-    "label_smoothing", "clip_norm", "bf16", "report_every", "validate_every", "patience",
+    "learning_rate_factor", "warmup_steps", "beta2", "epsilon",
+    "label_smoothing", "clip_norm", "bf16", "report_every", "validate_every",
     "average_last", "seed", "steps", "no_such_key", "", "training.steps", "__class__",
 ]  # fmt: skip
 

@@ -18,7 +18,7 @@ from transformer.evaluation.evaluate import text_loss, thin
 from transformer.evaluation.parse_f1 import parse_f1
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
 from transformer.model import count_parameters
-from transformer.models.folder import read_description, write_description
+from transformer.models.folder import read_description, read_recipe, write_description
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

@@ -1,4 +1,4 @@
-"""What experiments change about training: which parameters Muon has, the line to 0, the settings."""
+"""What experiments change about training: Muon's parameters, the line to 0, the settings."""
 
 from pathlib import Path
 from typing import Any
@@ -146,7 +146,10 @@ def test_settings_go_to_the_recipe_or_to_the_parts() -> None:
     ],
 )
 def test_parts_that_cannot_be(settings: dict[str, str], message: str) -> None:
-    with pytest.raises(UserError) as caught:
+    def options() -> object:
         recipe, parts = changed(DEMO, settings)
-        parts.options(recipe)
+        return parts.options(recipe)
+
+    with pytest.raises(UserError) as caught:
+        options()
     assert str(caught.value).startswith(message)

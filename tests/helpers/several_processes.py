@@ -23,8 +23,9 @@ from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.models.log import read_log
 from transformer.support.errors import UserError
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.processes import ALONE, Processes, join_processes
+from transformer.training.run import TrainingResult
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(

@@ -250,7 +250,8 @@ def test_every_recorded_run_can_be_traced() -> None:
         [*folder.glob("*.json"), *folder.glob("seeds/*.json"), *folder.glob("systems/*.json")]
     ):
         record = read_json(path)
-        known = find_recipe("demo-lstm" if "lstm" in record["recipe"].values() else "demo").to_dict()
+        kind = "demo-lstm" if record["recipe"].get("network") == "lstm" else "demo"
+        known = find_recipe(kind).to_dict()
         gone = {"beta1": 0.9, "weight_decay": 0.0, "patience": 0}  # settings that nobody changed
         gone |= {"decay": "inverse_sqrt", "optimizer": "adam", "muon_rate_factor": 1.0}
         gone |= {"cooccurrence_start": False, "cooccurrence_embeddings": False}

@@ -6,11 +6,11 @@ import pytest
 
 from transformer.support.errors import UserError
 from transformer.support.settings import (
+    convert_fields,
     parse,
     require,
-    require_fraction,
     require_count,
-    convert_fields,
+    require_fraction,
 )
 
 

@@ -28,9 +28,10 @@ from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
-from transformer.training import loop
-from transformer.training.loop import TrainingResult, train
+from transformer.training import run as run_module
+from transformer.training.loop import train
 from transformer.training.loss import validation_loss
+from transformer.training.run import TrainingResult
 from transformer.training.schedule import learning_rate
 
 VOCAB, D_MODEL = 23, 16
@@ -289,9 +290,9 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = loop.save_state
-    monkeypatch.setattr(loop, "save_state", slow_save)
-    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now))
+    save_state = run_module.save_state
+    monkeypatch.setattr(run_module, "save_state", slow_save)
+    monkeypatch.setattr(run_module, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
     speeds: dict[int, float | None] = {}
@@ -326,6 +327,7 @@ def test_a_result_says_what_is_where() -> None:
     assert (
         str(stopped) == f"stopped after step 17: all is kept in {Path('runs/a')}, resume to go on"
     )
+
 
 # --- exact resume ---------------------------------------------------------------------------
 

@@ -29,8 +29,8 @@ from transformer.recipes.named import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
 from transformer.training import resources, runner
-from transformer.training.loop import TrainingResult
 from transformer.training.resources import check_resources, memory
+from transformer.training.run import TrainingResult
 from transformer.training.runner import digest_of, train_recipe
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})

@@ -81,7 +81,8 @@ def require_number(config: object, *names: str, zero: bool = False) -> None:
         value = getattr(config, name)
         if value is not None:
             within = 0 < value < math.inf or (zero and value == 0)
-            require(within, f"{name} is {value}: give {'0 or more' if zero else 'a number above 0'}")
+            wanted = "0 or more" if zero else "a number above 0"
+            require(within, f"{name} is {value}: give {wanted}")
 
 
 def require_fraction(config: object, *names: str) -> None:

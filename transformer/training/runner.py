@@ -35,9 +35,10 @@ from transformer.support.machine import pick_device
 from transformer.support.precision import bfloat16_is_faster
 from transformer.support.provenance import hardware, provenance
 from transformer.training.checkpoint import require_same
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.processes import ALONE, Processes, launcher
 from transformer.training.resources import check_resources
+from transformer.training.run import TrainingResult
 from transformer.training.updates import MakeOptimizer, Rate
 
 Say = Callable[[str], None]
