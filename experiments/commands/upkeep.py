@@ -24,6 +24,20 @@ def print_lines(options: argparse.Namespace) -> int:
     return 0
 
 
+def _add_attack(parser: Parser) -> None:
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of what is drawn (1)")
+    parser.add_argument("--share", type=float, default=1.0, metavar="X", help="of the attacks (1)")
+
+
+def attack_model(options: argparse.Namespace) -> int:
+    """Attack, print the table; status 1 where something got through."""
+    from experiments.attack import attack_all
+
+    table, handled = attack_all(options.seed, options.share)
+    print(table)
+    return 0 if handled else 1
+
+
 def _add_check(parser: Parser) -> None:
     from experiments.checks import CHECKS
 
@@ -59,6 +73,13 @@ UPKEEP = (
         print_lines,
         "--at HEAD~20",
         _add_lines,
+    ),
+    What(
+        "attack",
+        "damage models, kill and crowd trainings, and count what gets through: some 15 minutes",
+        attack_model,
+        "--share 0.1",
+        _add_attack,
     ),
     What(
         "check",

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.data.batches import Batch
 from transformer.models.checkpoint import average, load_tensors, load_weights, save_tensors, weights
-from transformer.models.folder import RunFolder
+from transformer.models.folder import MANIFEST, RunFolder
 from transformer.models.log import Report, append_log, duration, truncate_log
 from transformer.support.errors import UserError
 from transformer.support.files import remove_unfinished
@@ -228,6 +228,8 @@ class Run:
             if (average_loss := self._validation_loss()) < loss:
                 kept, loss, chosen = "average", average_loss, averaged
         load_weights(self.model, chosen, self.folder.best)
+        if self.processes.is_first:
+            (self.folder.out / MANIFEST).unlink(missing_ok=True)  # of a shorter run
         self._save(self.folder.model, step=self.progress.step, loss=loss, kept=kept)
         return self.result(loss, kept)
 

@@ -15,7 +15,6 @@ from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.model import count_parameters
 from transformer.models.folder import (
     DATA,
-    MANIFEST,
     RECIPE,
     RUN,
     Description,
@@ -232,7 +231,6 @@ def _begin(work: Work, out: Path, resume: bool, machine: dict[str, Any], say: Sa
         write_description(out, work.description)
         return False
     _check_data(out / DATA, work.digests, machine, say)
-    (out / MANIFEST).unlink(missing_ok=True)  # the model will be another
     same = read_recipe(out).training.steps == work.description.recipe.training.steps
     return same and (out / RUN).is_file()
 
