@@ -126,7 +126,7 @@ def test_help_needs_no_heavy_library(command: list[str]) -> None:
         (["train", "demo", "--set", "vocab_size=100"], ["vocab_size 100 is too small", "260"]),
         (["train", "demo", "--set", "corpus=embeded"], ["unknown corpus", "'embedded'"]),
         (["train", "demo", "--set", "src_lang=es"], ["unknown language of embedded 'es'"]),
-        (["train", "demo", "--resume"], ["nothing to resume in runs/demo"]),
+        (["train", "demo", "--resume"], ["runs/demo has nothing to resume"]),
         (["corpora", "fetch", "multi3k"], ["unknown corpus 'multi3k'", "'multi30k'"]),
         (["corpora", "verify", "tatoba"], ["unknown corpus 'tatoba'", "'tatoeba'"]),
         (["translate", "nowhere"], ["no model folder 'nowhere'"]),

@@ -89,7 +89,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 23
+    assert len(WHATS) == 24
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 

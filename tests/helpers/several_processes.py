@@ -161,7 +161,7 @@ def refused(folder: Path, processes: Processes) -> dict[str, Any]:
     try:
         go(folder / "straight", processes)
     except UserError as error:
-        heard = float("already holds a run" in str(error))
+        heard = float("holds a run already" in str(error))
     return {"heard": processes.sum([heard])[0]}
 
 

@@ -249,5 +249,5 @@ def test_a_run_is_gone_on_with_only_if_asked_for(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     save_tensors(folder.last, {"a": torch.ones(1)})
     folder.check(resume=True)
-    with pytest.raises(UserError, match="already holds a run: resume it"):
+    with pytest.raises(UserError, match="holds a run already: go on with it"):
         folder.check(resume=False)

@@ -565,7 +565,7 @@ def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
 def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> None:
     go(tmp_path, Tiny(), stop_after=4)
     before = all_bytes(tmp_path)
-    with pytest.raises(UserError, match="already holds a run: resume it, or choose another folder"):
+    with pytest.raises(UserError, match="holds a run already: go on with it"):
         go(tmp_path, Tiny())
     with pytest.raises(UserError, match=r"label_smoothing=0\.1 and cannot go on with .*=0\.2"):
         go(tmp_path, Tiny(), replace(CONFIG, label_smoothing=0.2), resume=True)

@@ -111,23 +111,24 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
             f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
         )
     names, own = _saved_names(model), weights(model)
-    problem = ""
-    if missing := own.keys() - tensors.keys():
-        problem = f"{min(missing)} is missing"
-    elif foreign := tensors.keys() - own.keys():
-        problem = f"{min(foreign)} is unknown here"
-    for name in own.keys() & tensors.keys():
-        there, here = tensors[name], own[name]
+    for name in sorted(own.keys() ^ tensors.keys()):
+        found = "missing" if name in own else "unknown here"
+        raise _misfit(source, f"{name} is {found}")
+    for name, here in own.items():
+        there = tensors[name]
         if there.shape != here.shape:
-            problem = f"{name} has shape {tuple(there.shape)} there and {tuple(here.shape)} here"
-        elif there.dtype != here.dtype and not {there.dtype, here.dtype} <= FLOATS:
-            problem = f"{name} is {there.dtype} there and {here.dtype} here"
-    if problem:
-        raise UserError(
-            f"{source} does not fit this model: {problem}; "
-            "build the model with the recipe and tokenizers saved beside it"
-        )
+            shapes = f"{tuple(there.shape)} there and {tuple(here.shape)} here"
+            raise _misfit(source, f"{name} has shape {shapes}")
+        if there.dtype != here.dtype and not {there.dtype, here.dtype} <= FLOATS:
+            raise _misfit(source, f"{name} is {there.dtype} there and {here.dtype} here")
     model.load_state_dict({name: tensors[saved] for name, saved in names.items()})
+
+
+def _misfit(source: Path, problem: str) -> UserError:
+    return UserError(
+        f"{source} does not fit this model: {problem}; "
+        "build the model with the recipe and tokenizers saved beside it"
+    )
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:

@@ -199,15 +199,14 @@ class RunFolder:
             UserError: there is a run to go on with and `resume` is off, or there are
                 weights and nothing to go on from.
         """
-        if self.last.exists():
-            if not resume:
-                raise UserError(
-                    f"{self.out} already holds a run: resume it, or choose another folder"
-                )
-        elif self.holds_weights():
+        if self.last.exists() and not resume:
+            raise UserError(
+                f"{self.out} holds a run already: go on with it (--resume), or give another folder"
+            )
+        if self.holds_weights() and not self.last.exists():
             raise UserError(
                 f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
-                "choose another folder"
+                "give another folder"
             )
 
     def step_file(self, step: int) -> Path:

@@ -15,32 +15,20 @@ UNLOGGED = {"steps", "seconds_left", "note"}  # of a report: for who watches alo
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One line of a run's story; `str` gives the line to show.
+    """One line of a run's story; `str` gives the line to show."""
 
-    Attributes:
-        kind: "training" or "validation".
-        step, steps: Updates done, and all that there will be.
-        epoch: Pass over the data, from 1.
-        loss: Negative log likelihood without smoothing, nats per real token: the mean
-            since the last training report (with dropout), or over the validation data.
-        learning_rate: Of this step.
-        tokens_per_second: Real target tokens learned from since the last report; None
-            in a validation.
-        seconds: Spent on the run, all resumed parts together.
-        seconds_left: Estimated.
-        note: What else there is to say.
-    """
-
-    kind: str
-    step: int
-    steps: int
-    epoch: int
+    kind: str  # "training" or "validation"
+    step: int  # updates done
+    steps: int  # all that there will be
+    epoch: int  # pass over the data, from 1
+    # Negative log likelihood without smoothing, nats per real token: the mean since the last
+    # training report (with dropout), or over the validation data.
     loss: float
-    learning_rate: float
-    tokens_per_second: float | None
-    seconds: float
-    seconds_left: float
-    note: str = ""
+    learning_rate: float  # of this step
+    tokens_per_second: float | None  # real target tokens learned from; None in a validation
+    seconds: float  # spent on the run, all resumed parts together
+    seconds_left: float  # estimated
+    note: str = ""  # what else there is to say
 
     @property
     def perplexity(self) -> float:

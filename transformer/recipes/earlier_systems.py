@@ -168,7 +168,6 @@ def _concatenated(num_heads: int, num_layers: int, dropout: float) -> ModelConfi
         d_v=200 // num_heads,
         dropout=dropout,
         positions=Positions.CONCATENATED,
-        position_dim=20,
         tie_source_target=False,
         tie_softmax=False,
     )

@@ -21,33 +21,22 @@ from transformer.support.errors import UserError
 CUDA = "random/cuda"
 PUT_BACK = "put the run's own file back, or begin in another folder"
 
-State = tuple[dict[str, Tensor], dict[str, Any]]
+State = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is said about them
 
 
 @dataclass(kw_only=True)
 class Progress:
-    """Where a run stands.
+    """Where a run stands; losses are in nats."""
 
-    Attributes:
-        step: Updates done.
-        epoch, batch: Place in the data: the epoch, from 0, and how many of its batches
-            are used up.
-        best_loss, best_step: Lowest validation loss so far, nats per token, and the step that
-            it was measured after; None before the first.
-        seconds: Time spent.
-        window_nll, window_tokens, window_seconds: Since the last report: the sum of the loss in
-            nats, the real target tokens, and the time spent in updates.
-    """
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    best_loss: float | None = None
-    best_step: int | None = None
-    seconds: float = 0.0
-    window_nll: float = 0.0
-    window_tokens: int = 0
-    window_seconds: float = 0.0
+    step: int = 0  # updates done
+    epoch: int = 0  # place in the data, from 0
+    batch: int = 0  # how many batches of the epoch are used up
+    best_loss: float | None = None  # lowest validation loss per token; None before the first
+    best_step: int | None = None  # the step that it was measured after
+    seconds: float = 0.0  # time spent
+    window_nll: float = 0.0  # since the last report: the sum of the loss,
+    window_tokens: int = 0  # the real target tokens,
+    window_seconds: float = 0.0  # and the time spent in updates
 
 
 def save_state(
@@ -115,17 +104,25 @@ def restore(state: State, model: nn.Module, optimizer: Optimizer, source: Path) 
     """
     tensors, about = state
     progress = _progress(about.get("progress"), source)
-    load_weights(
-        model,
-        {name[6:]: tensor for name, tensor in tensors.items() if name.startswith("model/")},
-        source,
-    )
+    own: dict[str, Tensor] = {}
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        if name.startswith("optimizer/"):
-            _, index, key = name.split("/")
+        part, _, rest = name.partition("/")
+        if part == "model":
+            own[rest] = tensor
+        elif part == "optimizer":
+            index, _, key = rest.partition("/")
             moments.setdefault(int(index), {})[key] = tensor
-    _require_moments(moments, optimizer, progress.step, source)
+    load_weights(model, own, source)
+    # Adam trusts its moments to have the parameters' sizes, and writes past a shorter one's end.
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    sound = bool(moments) or progress.step == 0
+    for number, own_moments in moments.items():
+        shape = parameters[number].shape if number < len(parameters) else None
+        kinds = {(moment.shape, moment.dtype) for moment in own_moments.values() if moment.dim()}
+        sound = sound and kinds <= {(shape, torch.float32), (shape, torch.float64)}
+    if not sound:
+        raise UserError(f"{source} has not this model's moments of the optimizer: {PUT_BACK}")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
     device = next(model.parameters()).device
     try:
@@ -141,48 +138,32 @@ def _progress(values: Any, source: Path) -> Progress:
     """Read how far a run is; refuse what no run has said."""
     try:
         progress = Progress(**values)
-        for name, usual in vars(Progress()).items():
-            value = getattr(progress, name)
-            kinds = (int, float) if type(usual) is float or name == "best_loss" else (int,)
-            if value is None and usual is None:
+        for name, value in vars(progress).items():
+            whole = name in ("step", "epoch", "batch", "window_tokens")
+            if name.startswith("best") and value is None:
                 continue
-            if type(value) not in kinds or not 0 <= value < math.inf:
+            if type(value) not in ((int,) if whole else (int, float)) or not 0 <= value < math.inf:
                 raise TypeError(f"{name} is {value!r}")
     except TypeError as error:
         raise UserError(f"{source} says no run's progress ({error}): {PUT_BACK}") from error
     return progress
 
 
-def _require_moments(
-    moments: Mapping[int, Mapping[str, Tensor]], optimizer: Optimizer, step: int, source: Path
-) -> None:
-    """Refuse moments of other sizes than the parameters': Adam would write past their end."""
-    parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    sound = bool(moments) or step == 0
-    for index, each in moments.items():
-        shape = parameters[index].shape if index < len(parameters) else None
-        kinds = {(moment.shape, moment.dtype) for moment in each.values() if moment.dim()}
-        sound = sound and kinds <= {(shape, torch.float32), (shape, torch.float64)}
-    if not sound:
-        raise UserError(f"{source} has not this model's moments of the optimizer: {PUT_BACK}")
-
-
-def require_same(saved: Mapping[str, Any], given: Mapping[str, Any], free: str = "steps") -> None:
-    """Refuse to go on with another configuration than the one begun with.
+def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse to go on with another configuration than the one begun with, but for `steps`.
 
     Args:
         saved: The values begun with; may hold mappings.
         given: The values now.
-        free: The one key that may change.
 
     Raises:
         UserError: a key differs; both values are named.
     """
-    for key in [*saved, *(key for key in given if key not in saved)]:
+    for key in dict.fromkeys([*saved, *given]):
         before, now = saved.get(key), given.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
-            require_same(before, now, free)
-        elif before != now and key != free:
+            require_same(before, now)
+        elif before != now and key != "steps":
             raise UserError(
                 f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
                 f"give {key}={before}, or begin in another folder"

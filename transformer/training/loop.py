@@ -99,7 +99,7 @@ def train(
                     run.save()
             if progress.step < config.steps:
                 run.save()
-                return run.result(None, "")
+                return run.result()
             if progress.step % config.validate_every:  # an end between two validations
                 run.save()
                 on_report(run.validate())

@@ -28,19 +28,12 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 
 
 class Processes:
-    """One process by itself, which has nobody to share with; `ProcessGroup` is several.
+    """One process by itself, which has nobody to share with; `ProcessGroup` is several."""
 
-    Attributes:
-        rank: Number of this process, from 0.
-        size: How many there are.
-        size_here: How many of them are on this machine.
-        device: Where this one computes; None leaves the choice to whoever asks.
-    """
-
-    rank = 0
-    size = 1
-    size_here = 1
-    device: torch.device | None = None
+    rank = 0  # number of this process, from 0
+    size = 1  # how many there are
+    size_here = 1  # how many of them are on this machine
+    device: torch.device | None = None  # where this one computes; None leaves it to who asks
 
     @property
     def is_first(self) -> bool:
@@ -138,24 +131,17 @@ def share_out(group: Sequence[Batch], rank: int, size: int) -> Sequence[Batch]:
     Every process gets equally many, for each backward pass of one waits for one of all the
     others. Where the batches do not come out even, each batch is cut: sentence `rank`, and every
     `size`-th after it. Sentences of a batch lie side by side by length, so the parts are alike.
-
-    Args:
-        group: The step's batches.
-        rank: Number of the process, from 0.
-        size: How many there are.
+    Where no sentence is left, one of no weight takes its place.
     """
     if len(group) % size == 0:
         return group[rank::size]
-    return [_rows(batch, rank, size) for batch in group]
-
-
-def _rows(batch: Batch, rank: int, size: int) -> Batch:
-    """Cut a part out of a batch; where none is left, a sentence of no weight takes its place."""
-    rows = slice(rank, None, size)
-    if rank < len(batch.src):
-        return Batch(batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows])
-    nothing = torch.full_like(batch.tgt_out[:1], PAD_ID)  # no real token: loss and gradient are 0
-    return Batch(batch.src[:1], batch.tgt_in[:1], nothing)
+    parts = []
+    for batch in group:
+        rows, tgt_out = slice(rank, None, size), batch.tgt_out
+        if rank >= len(tgt_out):  # padding alone: its loss and gradient are 0
+            rows, tgt_out = slice(0, 1), torch.full_like(tgt_out, PAD_ID)
+        parts.append(Batch(batch.src[rows], batch.tgt_in[rows], tgt_out[rows]))
+    return parts
 
 
 @contextlib.contextmanager

@@ -29,25 +29,15 @@ from transformer.training.updates import Updates
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """How a run ended; `str` says it in a line.
+    """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
-    Attributes:
-        step, epoch: Updates done, and the epoch, from 1, that the last was in.
-        best_loss: Lowest validation loss of any checkpoint, nats per token; None before
-            the first validation.
-        final_loss: Validation loss of model.safetensors; None if interrupted.
-        final_from: Whose weights these are: "best" or "average"; "" if interrupted.
-        seconds: Time spent, all resumed parts together.
-        out: The run's folder.
-    """
-
-    step: int
-    epoch: int
-    best_loss: float | None
-    final_loss: float | None
-    final_from: str
-    seconds: float
-    out: Path
+    step: int  # updates done
+    epoch: int  # that the last was in, from 1
+    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
+    final_loss: float | None  # validation loss of model.safetensors; None if interrupted
+    final_from: str  # whose weights these are: "best" or "average"; "" if interrupted
+    seconds: float  # time spent, all resumed parts together
+    out: Path  # the run's folder
 
     @property
     def interrupted(self) -> bool:
@@ -73,11 +63,6 @@ class Run:
         updates: Of the model.
         validation_batches: What to choose the best weights by.
         folder: Where the run keeps its files.
-
-    Attributes:
-        progress: How far it is.
-        end_loss: Validation loss at an end that falls between two validations, nats per token.
-            A longer run passes that end by: it is in no checkpoint.
     """
 
     def __init__(
@@ -86,6 +71,8 @@ class Run:
         self.updates, self.validation_batches, self.folder = updates, validation_batches, folder
         self.model, self.config, self.processes = updates.model, updates.config, updates.processes
         self.progress = Progress()
+        # Validation loss at an end between two validations. A longer run passes that end by: no
+        # checkpoint has it.
         self.end_loss: float | None = None
         self.settings: dict[str, Any] = dataclasses.asdict(self.config)
         self.settings["d_model"] = updates.d_model
@@ -116,8 +103,8 @@ class Run:
             return
         self._check_best()
         # What a killed run wrote after its last checkpoint comes again.
-        remove_unfinished(folder.out)
-        remove_unfinished(folder.last.parent)
+        for each in (folder.out, folder.last.parent):
+            remove_unfinished(each)
         truncate_log(folder.log, progress.step, self._validated_step())
         self._drop_step_files()
         if state is None:
@@ -127,9 +114,7 @@ class Run:
         """See that the best weights are there; write them where a kill came before that."""
         best, progress = self.folder.best, self.progress
         about = load_tensors(best)[1] if best.is_file() else {}
-        if about.get("loss") == progress.best_loss:
-            return
-        if progress.best_step != progress.step:
+        if about.get("loss") != progress.best_loss and progress.best_step != progress.step:
             raise UserError(
                 f"{best} is missing or not this run's: put it back, or begin in another folder"
             )
@@ -163,9 +148,17 @@ class Run:
         with self._learning():
             found = self.updates.read()
         for step, nll, norm in found:
-            if not math.isfinite(nll + norm):
-                raise self._not_finite(f"step {step}: the loss or its gradient is not finite")
+            self._require_finite(nll + norm, f"step {step}: the loss or its gradient")
             self.progress.window_nll += nll
+
+    def _require_finite(self, value: float, what: str) -> None:
+        """Refuse to go on with a run that has gone astray."""
+        if not math.isfinite(value):
+            raise UserError(
+                f"{what} is not finite; the last good checkpoint, {self.folder.last}, is "
+                "unharmed; begin another run with a smaller learning_rate_factor, more "
+                "warmup_steps or clip_norm=1"
+            )
 
     def report(self) -> Report:
         """Log the loss and the speed since the last report."""
@@ -180,8 +173,7 @@ class Run:
         """Measure the validation loss, and log it."""
         self._read_losses()
         progress, loss = self.progress, self._validation_loss()
-        if not math.isfinite(loss):
-            raise self._not_finite(f"step {progress.step}: the validation loss is {loss}")
+        self._require_finite(loss, f"step {progress.step}: the validation loss")
         gain = progress.best_loss is None or loss < progress.best_loss
         report = self._logged("validation", loss, None, note="best so far" if gain else "")
         if self.config.average_last > 1:
@@ -195,18 +187,18 @@ class Run:
     def save(self) -> None:
         """Write the checkpoint to resume from, then what it says is the best."""
         self._read_losses()  # which refuses weights that went astray
-        progress, self.progress.seconds = self.progress, self.seconds
+        progress, optimizer = self.progress, self.updates.optimizer
+        progress.seconds = self.seconds
         if self.processes.is_first:
-            save_state(
-                self.folder.last, self.model, self.updates.optimizer, progress, self.settings
-            )
-            if progress.best_step == progress.step:
-                self._save_best()
+            save_state(self.folder.last, self.model, optimizer, progress, self.settings)
+            self._save_best()
             self._drop_step_files()
 
     def _save_best(self) -> None:
-        progress = self.progress
-        self._save(self.folder.best, step=progress.best_step, loss=progress.best_loss)
+        """Write the weights as they are, where they are the best so far."""
+        best_step, best_loss = self.progress.best_step, self.progress.best_loss
+        if best_step == self.progress.step:
+            self._save(self.folder.best, step=best_step, loss=best_loss)
 
     def _save(self, path: Path, **about: Any) -> None:
         """Write the weights as they are, and what is to be known about them."""
@@ -221,7 +213,7 @@ class Run:
     def finish(self) -> TrainingResult:
         """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
         best, averaged = self.processes.from_first(self._candidates)
-        kept, loss, chosen = "best", self.best_loss, best
+        kept, loss, chosen = "best", self._best_loss, best
         assert loss is not None, "a run ends with a validation"
         if averaged:
             load_weights(self.model, averaged, self.folder.last)
@@ -234,14 +226,14 @@ class Run:
         return self.result(loss, kept)
 
     @property
-    def best_loss(self) -> float | None:
+    def _best_loss(self) -> float | None:
         """Lowest validation loss, that of an end between two validations included."""
         losses = [self.progress.best_loss, self.end_loss]
         return min((each for each in losses if each is not None), default=None)
 
     def _candidates(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Give the weights of the lowest loss, and the mean of the last, {} of less than two."""
-        if self.best_loss == self.end_loss:
+        if self._best_loss == self.end_loss:
             best = {name: tensor.clone() for name, tensor in weights(self.model).items()}
         else:
             best, _ = load_tensors(self.folder.best)
@@ -278,19 +270,12 @@ class Run:
             append_log(self.folder.log, report)
         return report
 
-    def _not_finite(self, what: str) -> UserError:
-        """Build the error for a run that has gone astray."""
-        return UserError(
-            f"{what}; the last good checkpoint, {self.folder.last}, is unharmed; begin another "
-            "run with a smaller learning_rate_factor, more warmup_steps or clip_norm=1"
-        )
-
-    def result(self, final_loss: float | None, final_from: str) -> TrainingResult:
-        """Sum up."""
+    def result(self, final_loss: float | None = None, final_from: str = "") -> TrainingResult:
+        """Sum up; without a final loss, of a run that was stopped."""
         return TrainingResult(
             step=self.progress.step,
             epoch=self.progress.epoch + 1,
-            best_loss=self.best_loss,
+            best_loss=self._best_loss,
             final_loss=final_loss,
             final_from=final_from,
             seconds=self.progress.seconds,

@@ -51,12 +51,6 @@ class Work(NamedTuple):
     batches: TokenBudgetBatches
     held_out: TokenBudgetBatches
 
-    @property
-    def digests(self) -> dict[str, str]:
-        """What the run learns from, by which it is known again: SHA-256 of every id in order."""
-        parts = {"training": self.batches.examples, "validation": self.held_out.examples}
-        return {name: digest_of(examples) for name, examples in parts.items()}
-
 
 def train_recipe(
     recipe: Recipe,
@@ -110,9 +104,10 @@ def train_recipe(
     with ExitStack() as held:
         if first:
             held.enter_context(locked(out))
-        ended = processes.from_first(
-            lambda: _begin(work, out, resume, _machine(device, processes), on_begin)
-        )
+        # What the order of the run's sums depends on, so its last bits.
+        machine: dict[str, Any] = {"hardware": hardware(device), "torch": torch.__version__}
+        machine["processes"] = processes.size
+        ended = processes.from_first(lambda: _begin(work, out, resume, machine, on_begin))
         if first:
             on_begin(_summary(work, model, device))
         result = train(
@@ -154,16 +149,9 @@ def _prepare(
 
 def _check_folder(out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use."""
-    begun, folder = holds_run(out), RunFolder(out)
-    if not begun and folder.holds_weights():
-        raise UserError(f"{out} holds weights but no {RECIPE}: put it back, or give another folder")
-    if resume and not begun:
-        raise UserError(f"nothing to resume in {out}: begin a run there without --resume")
-    if begun and not resume:
-        raise UserError(
-            f"{out} holds a run already: go on with it (--resume), or give another folder"
-        )
-    folder.check(resume)
+    if resume and not holds_run(out):
+        raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
+    RunFolder(out).check(resume)
     check_folder(out)
 
 
@@ -174,13 +162,16 @@ def _in_fast_precision(
 
     A run that was begun, in the folder `begun`, goes on in the precision that it has.
     """
-    if begun is None and not bfloat16_is_faster(device):
-        say("bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)")
-        return recipe.override({"bf16": "false"})
-    if begun is not None and not read_recipe(begun).training.bf16:
-        say("the run was begun in float32, and goes on in it (bf16=false)")
-        return recipe.override({"bf16": "false"})
-    return recipe
+    if begun is None:
+        short = bfloat16_is_faster(device)
+        why = "bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)"
+    else:
+        short = read_recipe(begun).training.bf16
+        why = "the run was begun in float32, and goes on in it (bf16=false)"
+    if short:
+        return recipe
+    say(why)
+    return recipe.override({"bf16": "false"})
 
 
 def _load(recipe: Recipe, begun: Path | None) -> Work:
@@ -209,39 +200,20 @@ def _load(recipe: Recipe, begun: Path | None) -> Work:
     return Work(description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens))
 
 
-def digest_of(examples: Sequence[Example]) -> str:
-    """Give the SHA-256 sum of encoded examples, of every id and of their order."""
-    digest = hashlib.sha256()
-    for src, tgt in examples:
-        digest.update(repr((src, tgt)).encode())
-    return digest.hexdigest()
-
-
-def _machine(device: torch.device, processes: Processes) -> dict[str, Any]:
-    """Say what the order of a run's sums depends on, so its last bits."""
-    machine = {"hardware": hardware(device), "torch": torch.__version__}
-    return machine | {"processes": processes.size}
-
-
 def _begin(work: Work, out: Path, resume: bool, machine: dict[str, Any], say: Say) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
+    parts = {"training": work.batches.examples, "validation": work.held_out.examples}
+    digests = {name: digest_of(examples) for name, examples in parts.items()}
     if not resume:
-        write_json(out / DATA, work.digests | machine)
+        write_json(out / DATA, digests | machine)
         write_description(out, work.description)
         return False
-    _check_data(out / DATA, work.digests, machine, say)
-    same = read_recipe(out).training.steps == work.description.recipe.training.steps
-    return same and (out / RUN).is_file()
-
-
-def _check_data(file: Path, digests: dict[str, str], machine: dict[str, Any], say: Say) -> None:
-    """Refuse to resume on other data than the file tells of; say where the machine is another."""
-    begun = read_json(file)
+    begun = read_json(out / DATA)
     for split, digest in digests.items():
         if not isinstance(begun, dict) or begun.get(split) != digest:
             raise UserError(
-                f"the {split} examples are not those that the run was begun with ({file}): "
+                f"the {split} examples are not those that the run was begun with ({out / DATA}): "
                 "put the corpus and the tokenizers back as they were, or begin in another folder"
             )
     for name, now in machine.items():
@@ -251,6 +223,16 @@ def _check_data(file: Path, digests: dict[str, str], machine: dict[str, Any], sa
                 f"begun with {name} {before}, resumed with {now}: "
                 f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
             )
+    same = read_recipe(out).training.steps == work.description.recipe.training.steps
+    return same and (out / RUN).is_file()
+
+
+def digest_of(examples: Sequence[Example]) -> str:
+    """Give the SHA-256 sum of encoded examples, of every id and of their order."""
+    digest = hashlib.sha256()
+    for src, tgt in examples:
+        digest.update(repr((src, tgt)).encode())
+    return digest.hexdigest()
 
 
 def _summary(work: Work, model: nn.Module, device: torch.device) -> str:
@@ -274,18 +256,14 @@ def _record(
     origin: dict[str, Any], result: TrainingResult, recipe: Recipe, processes: Processes
 ) -> dict[str, Any]:
     """Say how a run was started (torchrun included) and how it went."""
-    command = origin["command"].replace("python", launcher(), 1)
+    origin = origin | {"command": origin["command"].replace("python", launcher(), 1)}
     several = {"processes": processes.size} if processes.size > 1 else {}
-    return (
-        origin
-        | {"command": command}
-        | several
-        | {
-            "seed": recipe.training.seed,
-            "steps": result.step,
-            "epochs": result.epoch,
-            "minutes": round(result.seconds / 60, 1),
-            "validation_loss": result.final_loss,
-            "weights": result.final_from,
-        }
-    )
+    figures = {
+        "seed": recipe.training.seed,
+        "steps": result.step,
+        "epochs": result.epoch,
+        "minutes": round(result.seconds / 60, 1),
+        "validation_loss": result.final_loss,
+        "weights": result.final_from,
+    }
+    return origin | several | figures
