@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import save_file
 
 from transformer.data import tokenizers
-from transformer.model import count_parameters
 from transformer.models import folder as model_folder
 from transformer.models.checkpoint import load_tensors, save_tensors, weights
 from transformer.models.folder import MANIFEST, RECIPE, SUMMED, RunFolder
@@ -103,16 +102,6 @@ def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
             model_folder.read_model(folder)
 
 
-def test_a_new_recipe_is_no_whole_model(folder: Path) -> None:
-    description = model_folder.read_description(folder)
-    longer = description.recipe.override({"steps": "97"})
-    model_folder.write_description(folder, description._replace(recipe=longer))
-    assert not (folder / MANIFEST).exists()
-    assert model_folder.read_recipe(folder) == longer
-    model_folder.write_manifest(folder)
-    assert model_folder.read_recipe(folder) == longer
-
-
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
     RunFolder(folder).model.unlink()
     with pytest.raises(UserError, match=r"training has not ended.*--resume"):
@@ -128,14 +117,6 @@ def test_weights_of_another_shape(folder: Path, tmp_path: Path) -> None:
     save_tensors(other, weights(description._replace(recipe=recipe).build()))
     with pytest.raises(UserError, match=r"other\.safetensors does not fit this model.*19"):
         model_folder.read_model(folder, other)
-
-
-def test_a_listed_tokenizer_is_not_replaced_by_another_models(folder: Path) -> None:
-    recipe = find_recipe("demo").override({"vocab_size": "271"})
-    small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
-    tokenizers.save(small, folder / model_folder.TGT_TOKENIZER)
-    with pytest.raises(UserError, match=r"tgt_tokenizer\.json is damaged"):
-        model_folder.read_model(folder)
 
 
 def test_a_tokenizer_of_another_model(unlisted: Path) -> None:
@@ -168,17 +149,6 @@ def test_json_of_another_kind(unlisted: Path, name: str, content: bytes) -> None
     (folder / name).write_bytes(content)
     with pytest.raises(UserError, match=name):
         model_folder.read_model(folder)
-
-
-def test_two_vocabularies_make_two_embeddings(tiny_folder: Path) -> None:
-    recipe, tokenizer, _ = model_folder.read_description(tiny_folder)
-    apart = recipe.override(
-        {"joint_vocabulary": "false", "tie_source_target": "false", "tie_softmax": "false"}
-    )
-    tied = model_folder.Description(recipe, tokenizer, tokenizer).build()
-    free = model_folder.Description(apart, tokenizer, tokenizer).build()
-    one_table = tokenizer.vocab_size * recipe.model.d_model
-    assert count_parameters(free) == count_parameters(tied) + 2 * one_table
 
 
 def folder_with(tmp_path: Path, *steps: int) -> RunFolder:

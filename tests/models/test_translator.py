@@ -54,11 +54,6 @@ def test_order_is_kept_and_empty_lines_stay_empty(
     assert len({said[1], said[3], said[4]}) == 3
 
 
-def test_nothing_in_nothing_out(translator: Translator) -> None:
-    assert translator.translate([]) == []
-    assert translator.translate(["", "  "]) == ["", ""]
-
-
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_batch_gives_what_one_by_one_gives(
     translator: Translator, sentences: list[str], beam_size: int
@@ -125,11 +120,6 @@ def test_a_long_sentence_is_refused_by_choice(translator: Translator) -> None:
 def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
     with pytest.raises(UserError, match="'A dog' is one text: give a list of sentences"):
         translator.translate("A dog")
-
-
-def test_beam_size_below_one(translator: Translator) -> None:
-    with pytest.raises(UserError, match="beam size 0"):
-        translator.translate(["A dog."], beam_size=0)
 
 
 def test_sentences_that_do_not_fit_in_memory(
@@ -202,15 +192,6 @@ def test_load_takes_a_checkpoints_weights(tiny_folder: Path) -> None:
     state = model.state_dict()
     assert all(torch.equal(state[name], tensor) for name, tensor in tensors.items())
     assert not model.training
-
-
-def test_load_reads_the_weights_given_and_no_others(tiny_folder: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
-    other = folder / "elsewhere.safetensors"
-    (folder / WEIGHTS).rename(other)
-    with pytest.raises(UserError, match=r"has no model\.safetensors"):
-        Translator.load(folder)
-    assert Translator.load(folder, weights=other).translate([""]) == [""]
 
 
 def cut(path: Path) -> None:

@@ -53,14 +53,6 @@ def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatc
     assert pressed
 
 
-def test_afterwards_all_is_as_before() -> None:
-    with pytest.raises(ZeroDivisionError), noted_interrupt():
-        raise ZeroDivisionError
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
-
-
 def test_someone_elses_handler_stays() -> None:
     seen = []
     signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))

@@ -207,23 +207,6 @@ def test_resuming_what_is_done_leaves_the_record_alone(
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_record_goes_with_the_steps_that_were_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    carry_out(RECIPE, tmp_path)
-    longer = RECIPE.override({"steps": "7"})
-    with monkeypatch.context() as patch:
-        patch.setattr(runner, "write_json", die)  # a kill after the last step
-        with pytest.raises(KeyboardInterrupt):
-            carry_out(longer, tmp_path, resume=True)
-    carry_out(longer, tmp_path, resume=True)
-    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
-
-
-@pytest.mark.usefixtures("quick")
 def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path) -> None:
     carry_out(RECIPE, tmp_path, stop_after=3)
     (tmp_path / "recipe.json").unlink()
@@ -245,13 +228,6 @@ def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_the_words_about_a_recipe_may_change(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=1)
-    reworded = dataclasses.replace(RECIPE, about="the same in other words")
-    assert carry_out(reworded, tmp_path, resume=True).step == 5
-
-
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -269,33 +245,6 @@ def test_nothing_is_written_before_all_is_ready(
     with pytest.raises(UserError, match=message):
         carry_out(RECIPE.override(changes), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"corpus": "nothing"}, "unknown corpus 'nothing'"),
-        ({"src_lang": "it"}, "unknown language of embedded 'it'"),
-        ({"corpus": "tatoeba", "src_lang": "de"}, "tatoeba"),
-    ],
-)
-def test_a_text_that_cannot_be_had(tmp_path: Path, changes: dict[str, str], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        carry_out(RECIPE.override(changes), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("quick")
-def test_words_make_two_vocabularies(tmp_path: Path) -> None:
-    recipe = RECIPE.override(
-        {"tokenizer": "words", "joint_vocabulary": "false", "tie_source_target": "false"}
-    )
-    begun: list[str] = []
-    train_recipe(
-        recipe, tmp_path, device=CPU, on_begin=begun.append, on_report=lambda _: None, stop_after=1
-    )
-    src_types = 4 + 11 + 2 + 5  # special ones; word0 to word10; and, are; digits
-    assert f"{src_types} and {src_types} types" in begun[0]
 
 
 @pytest.mark.usefixtures("quick")

@@ -37,12 +37,6 @@ def test_rises_in_proportion_then_falls_with_the_root(step: int, warmup_steps: i
     assert learning_rate(step, 7, warmup_steps) == pytest.approx(wanted)
 
 
-@given(step=COUNTS, factor=st.floats(0.1, 10))
-def test_factor_multiplies(step: int, factor: float) -> None:
-    plain = learning_rate(step, 13, 17)
-    assert learning_rate(step, 13, 17, factor) == pytest.approx(factor * plain)
-
-
 @pytest.mark.parametrize("name", ["step", "d_model", "warmup_steps"])
 def test_counts_under_one(name: str) -> None:
     values = {"step": 3, "d_model": 5, "warmup_steps": 7} | {name: 0}
