@@ -60,8 +60,7 @@ class Parts:
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
 
-        several: dict[str, Any] = {"processes": processes} if processes else {}
-        found = dict(several)
+        found: dict[str, Any] = {}
         training, d_model = recipe.training, recipe.model.d_model
         if self.decay == Decay.LINEAR:
             message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
@@ -70,10 +69,9 @@ class Parts:
             linear_decay_rate(1, training.steps, *shape)
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
-            factor = self.muon_rate_factor
-            found["optimizer"] = partial(
-                MuonAndAdam, config=training, rate_factor=factor, **several
-            )
+            given: dict[str, Any] = {"processes": processes} if processes else {}
+            given |= {"config": training, "rate_factor": self.muon_rate_factor}
+            found["optimizer"] = partial(MuonAndAdam, **given)
         if self.cooccurrence_start:
             message = "cooccurrence_start is for Transformers: leave it out"
             require(isinstance(recipe.model, ModelConfig), message)

@@ -392,6 +392,7 @@ def test_the_bounds_of_memory_and_disk_by_hand(
     room["disk"] -= 1
     with pytest.raises(UserError, match=f"of checkpoints, and {tmp_path} has"):
         check_resources(*given)
+    check_resources(SMALL, None, *given[2:])
     room["memory"] -= 1
     with pytest.raises(UserError, match="of memory at the least"):
         check_resources(*given)

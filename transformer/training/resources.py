@@ -17,13 +17,13 @@ CHECKPOINTS = 5  # copies on disk: in the last one with two moments, the best an
 
 
 def check_resources(
-    description: Description, out: Path, device: torch.device, processes_here: int = 1
+    description: Description, out: Path | None, device: torch.device, processes_here: int = 1
 ) -> None:
     """Refuse a model that this machine cannot train or the disk not hold.
 
     Args:
         description: Of the model; it is drawn without memory to count its weights.
-        out: Folder of the run, which need not exist.
+        out: Folder of the run, which need not exist; None: its files are there already.
         device: Where it is to be trained.
         processes_here: How many of this machine train it together; each has all of it, and
             where there are several one copy more, of what they exchange.
@@ -42,6 +42,8 @@ def check_resources(
             f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
             f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
+    if out is None:
+        return
     needed = (CHECKPOINTS + description.recipe.training.average_last) * weights
     nearest = next(each for each in (out, *out.absolute().parents) if each.is_dir())
     if needed > (free := shutil.disk_usage(nearest).free):

@@ -143,7 +143,7 @@ def _prepare(
     if resume:
         require_same(read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
-    check_resources(work.description, out, device, processes_here)
+    check_resources(work.description, None if resume else out, device, processes_here)
     return work
 
 
