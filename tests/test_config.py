@@ -6,8 +6,6 @@ import typing
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transformer.config import (
     DataConfig,
@@ -138,22 +136,6 @@ def test_training_sentences_fit_the_model() -> None:
     ):
         DEMO.override({"max_len": "40", "max_train_tokens": "40"})
     assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
-
-
-@given(
-    st.builds(
-        ModelConfig,
-        d_model=st.integers(1, 50).map(lambda n: 2 * n),
-        num_heads=st.integers(1, 9),
-        d_k=st.integers(1, 9),
-        d_v=st.integers(1, 9),
-        dropout=st.floats(0, 1, exclude_max=True),
-        positions=st.sampled_from([Positions.SINUSOIDAL, Positions.LEARNED]),
-    )
-)
-def test_any_network_comes_back_from_json(model: ModelConfig) -> None:
-    recipe = dataclasses.replace(DEMO, model=model)
-    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
 
 
 def test_override_reads_every_kind_of_value() -> None:

@@ -110,25 +110,6 @@ def test_foreign_log(tmp_path: Path, content: bytes, message: str) -> None:
         read_log(path)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"kind": "other"},
-        {"kind": []},
-        {"step": "7"},
-        {"step": True},
-        {"loss": None},
-        {"epoch": 1.5},
-        {"seconds": "1"},
-    ],
-)
-def test_a_report_of_another_kind(tmp_path: Path, change: dict[str, object]) -> None:
-    path = tmp_path / "log.jsonl"
-    path.write_text(json.dumps(REPORT.to_dict() | change) + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match="line 1 is not a training report"):
-        read_log(path)
-
-
 @pytest.mark.parametrize("name", REPORT.to_dict())
 def test_a_report_with_a_key_missing(tmp_path: Path, name: str) -> None:
     path, values = tmp_path / "log.jsonl", REPORT.to_dict()

@@ -1,8 +1,6 @@
 """A translator keeps order, minds its limits, and shows the attention of what it says."""
 
-import shutil
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -192,34 +190,3 @@ def test_load_takes_a_checkpoints_weights(tiny_folder: Path) -> None:
     state = model.state_dict()
     assert all(torch.equal(state[name], tensor) for name, tensor in tensors.items())
     assert not model.training
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-def drop(path: Path) -> None:
-    path.unlink()
-
-
-def make_foreign(path: Path) -> None:
-    path.write_text("[]\n", encoding="utf-8")
-
-
-@pytest.mark.parametrize("spoil", [cut, drop, make_foreign])
-@pytest.mark.parametrize(
-    "name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", WEIGHTS]
-)
-def test_a_spoilt_folder_is_refused_in_a_line_that_names_the_file(
-    tiny_folder: Path, tmp_path: Path, name: str, spoil: Callable[[Path], None]
-) -> None:
-    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
-    spoil(folder / name)
-    with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
-        Translator.load(folder)
-    assert "\n" not in str(caught.value)
-
-
-def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no model folder '.*away': train one"):
-        Translator.load(tmp_path / "away")

@@ -81,15 +81,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "random numbers that are not torch's",
     ),
     "weights alone": (lambda t, about: t.pop("random/cpu"), "holds weights only"),
-    "no progress": (lambda t, about: about.pop("progress"), "says no run's progress"),
-    "a step before the first": (
-        lambda t, about: about["progress"].update(step=-1),
-        "says no run's progress .step is -1",
-    ),
-    "half a step": (lambda t, about: about["progress"].update(step=1.5), "step is 1.5"),
-    "an endless loss": (lambda t, about: about["progress"].update(best_loss=[1]), "best_loss is"),
-    "a foreign progress": (lambda t, about: about["progress"].update(scale=2), "scale"),
-    "no settings": (lambda t, about: about.pop("settings"), "has lost a part"),
 }
 
 

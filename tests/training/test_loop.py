@@ -482,15 +482,6 @@ def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
     assert (result.step, result.interrupted) == (5, True)
 
 
-@pytest.mark.slow
-def test_a_compiled_model_leaves_what_a_plain_one_does(tmp_path: Path) -> None:
-    compiled = torch.compile(Tiny(), backend="eager")
-    go(tmp_path / "1", Tiny())
-    go(tmp_path / "2", compiled, stop_after=5)
-    go(tmp_path / "2", Tiny(), resume=True)
-    same_runs(tmp_path / "1", tmp_path / "2")
-
-
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(source: Path, target: Path) -> None:
         if target.name == "last.safetensors":

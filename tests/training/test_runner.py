@@ -228,26 +228,6 @@ def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"batch_tokens": "5"}, "batch_tokens is 5"),
-        ({"max_train_tokens": "1"}, "none of the"),
-        (
-            {"tokenizer": "words", "tie_source_target": "false", "min_frequency": "100000000"},
-            "100000000",
-        ),
-    ],
-)
-def test_nothing_is_written_before_all_is_ready(
-    tmp_path: Path, changes: dict[str, str], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        carry_out(RECIPE.override(changes), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("quick")
 def test_held_out_sentences_longer_than_a_batch_are_left_out(tmp_path: Path) -> None:
     def load(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         text = small_corpus(name, split, src_lang, tgt_lang)

@@ -66,11 +66,7 @@ def holds_run(folder: Path) -> bool:
 
 
 def write_description(folder: Path, description: Description) -> None:
-    """Write the recipe and the tokenizers; the folder is a whole model's no longer.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Write the recipe and the tokenizers; the folder is a whole model's no longer."""
     tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
     (folder / MANIFEST).unlink(missing_ok=True)
     tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
@@ -137,11 +133,7 @@ def read_model(
 
 
 def write_manifest(folder: Path) -> None:
-    """Say that a model is whole: write the check sums of the files that translation reads.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Say that a model is whole: write the check sums of the files that translation reads."""
     sums = {name: _check_sum(folder / name) for name in SUMMED if (folder / name).is_file()}
     write_json(folder / MANIFEST, {"sha256": sums})
 
@@ -172,21 +164,13 @@ def _check_sum(path: Path) -> str:
 
 
 class RunFolder:
-    """Where a run keeps its log and its weights.
-
-    Attributes:
-        out: The folder; made when first written to.
-        log: The reports.
-        model: The final weights.
-        last: The state to resume from.
-        best: The weights of the lowest validation loss.
-    """
+    """Where a run keeps its log and its weights."""
 
     def __init__(self, out: Path) -> None:
-        self.out = out
-        self.log, self.model = out / "log.jsonl", out / WEIGHTS
-        self.last = out / "checkpoints" / "last.safetensors"
-        self.best = out / "checkpoints" / "best.safetensors"
+        self.out = out  # made when first written to
+        self.log, self.model = out / "log.jsonl", out / WEIGHTS  # the reports, the final weights
+        self.last = out / "checkpoints" / "last.safetensors"  # the state to resume from
+        self.best = out / "checkpoints" / "best.safetensors"  # of the lowest validation loss
 
     def holds_weights(self) -> bool:
         """Tell whether a run has left weights here, of any step."""
@@ -220,12 +204,7 @@ class RunFolder:
         return [path for step in sorted(steps) if (path := self.step_file(step)).is_file()]
 
     def drop_step_files(self, *, newest: int, up_to: int) -> None:
-        """Delete the weights after a step, and all before it but the newest few.
-
-        Args:
-            newest: How many of them stay.
-            up_to: The step.
-        """
+        """Delete the weights after the step `up_to`, and all before it but the `newest` few."""
         kept = [path for path in self.step_files() if int(path.stem[5:]) <= up_to][-newest:]
         for path in set(self.step_files()) - set(kept):
             path.unlink()

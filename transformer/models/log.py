@@ -10,7 +10,9 @@ from typing import Any
 from transformer.support.errors import UserError
 from transformer.support.files import from_json, read_text, write_atomically
 
-UNLOGGED = {"steps", "seconds_left", "note"}  # of a report: for who watches alone
+# Of a report; what else it says is for who watches alone.
+LOGGED = {"kind", "step", "epoch", "loss", "perplexity", "learning_rate", "tokens_per_second"}
+LOGGED |= {"seconds"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Give the values of the line in log.jsonl."""
         values = dataclasses.asdict(self) | {"perplexity": self.perplexity}
-        return {key: value for key, value in values.items() if key not in UNLOGGED}
+        return {key: value for key, value in values.items() if key in LOGGED}
 
 
 def duration(seconds: float) -> str:
@@ -64,11 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def append_log(path: Path, report: Report) -> None:
-    """Add a report to a log.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Add a report to a log."""
     try:
         with path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
@@ -99,36 +97,19 @@ def read_log(path: Path) -> list[dict[str, Any]]:
             if number == len(lines):
                 break
             raise UserError(f"{path}, line {number} is not JSON: {error}") from error
-        if not _is_report(record):
+        if not isinstance(record, dict) or not record.keys() >= LOGGED:
             raise UserError(f"{path}, line {number} is not a training report")
         records.append(record)
     return records
 
 
-def _is_report(record: Any) -> bool:
-    """Tell whether a line of a log has what its readers ask for."""
-    if not isinstance(record, dict) or record.get("kind") not in ("training", "validation"):
-        return False
-    numbers = (record.get(name) for name in ("loss", "perplexity", "learning_rate", "seconds"))
-    return (
-        all(type(record.get(name)) is int for name in ("step", "epoch"))
-        and all(type(number) in (int, float) for number in numbers)
-        and "tokens_per_second" in record
-    )
-
-
 def truncate_log(path: Path, step: int, validated_step: int) -> None:
     """Drop the reports after a checkpoint, so that a resumed run writes none twice.
 
-    Begins an empty log where there is none.
-
     Args:
-        path: Of the log.
+        path: Of the log; an empty one is begun where there is none.
         step: Of the checkpoint.
         validated_step: The last step that was validated before it was saved.
-
-    Raises:
-        UserError: the folder cannot be written to, or the file is not a log.
     """
     last = {"training": step, "validation": validated_step}
     records = read_log(path) if path.exists() else []

@@ -5,7 +5,6 @@ in its metadata how far the run is and what was asked for. What must agree is in
 kill at any moment leaves a state to go on from.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,16 +45,13 @@ def save_state(
     progress: Progress,
     settings: Mapping[str, Any],
 ) -> None:
-    """Write all that a run needs to go on.
+    """Write all that a run needs to go on; the file of before is unharmed until it is whole.
 
     Args:
         path: Where to.
         model, optimizer: Of the run; on a GPU, its random numbers are saved too.
         progress: How far the run is.
         settings: What was asked for, ready for JSON.
-
-    Raises:
-        UserError: the file cannot be written; the one before is unharmed.
     """
     tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -82,7 +78,7 @@ def load_state(path: Path, settings: Mapping[str, Any]) -> State:
     tensors, about = load_tensors(path)
     if STATE not in tensors:
         raise UserError(f"{path} holds weights only: {PUT_BACK}")
-    if about.get("names") != sorted(tensors) or not isinstance(about.get("settings"), dict):
+    if about.get("names") != sorted(tensors):
         raise UserError(f"{path} has lost a part: {PUT_BACK}")
     require_same(about["settings"], settings)
     return tensors, about
@@ -103,7 +99,7 @@ def restore(state: State, model: nn.Module, optimizer: Optimizer, source: Path) 
         UserError: the state is another model's or optimizer's, or no run's at all.
     """
     tensors, about = state
-    progress = _progress(about.get("progress"), source)
+    progress = Progress(**about["progress"])
     own: dict[str, Tensor] = {}
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
@@ -134,31 +130,8 @@ def restore(state: State, model: nn.Module, optimizer: Optimizer, source: Path) 
     return progress
 
 
-def _progress(values: Any, source: Path) -> Progress:
-    """Read how far a run is; refuse what no run has said."""
-    try:
-        progress = Progress(**values)
-        for name, value in vars(progress).items():
-            whole = name in ("step", "epoch", "batch", "window_tokens")
-            if name.startswith("best") and value is None:
-                continue
-            if type(value) not in ((int,) if whole else (int, float)) or not 0 <= value < math.inf:
-                raise TypeError(f"{name} is {value!r}")
-    except TypeError as error:
-        raise UserError(f"{source} says no run's progress ({error}): {PUT_BACK}") from error
-    return progress
-
-
 def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse to go on with another configuration than the one begun with, but for `steps`.
-
-    Args:
-        saved: The values begun with; may hold mappings.
-        given: The values now.
-
-    Raises:
-        UserError: a key differs; both values are named.
-    """
+    """Refuse to go on with other settings (of any depth) than those begun with, but for `steps`."""
     for key in dict.fromkeys([*saved, *given]):
         before, now = saved.get(key), given.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):

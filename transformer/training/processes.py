@@ -126,7 +126,7 @@ class ProcessGroup(Processes):
 
 
 def share_out(group: Sequence[Batch], rank: int, size: int) -> Sequence[Batch]:
-    """Give one of several processes its part of a step's batches.
+    """Give process `rank` of `size` its part of a step's batches.
 
     Every process gets equally many, for each backward pass of one waits for one of all the
     others. Where the batches do not come out even, each batch is cut: sentence `rank`, and every
