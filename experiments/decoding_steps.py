@@ -19,8 +19,8 @@ from engines.fast.search import best_continuations, fast_beam_search
 from transformer.config import BEAM_SIZE, FIRST_ID, LENGTH_PENALTY, PAD_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
+from transformer.data.corpora import default_split
 from transformer.decoding import beam_search
-from transformer.evaluation.evaluate import default_split
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
