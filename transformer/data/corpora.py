@@ -23,14 +23,12 @@ class Corpus:
     """A corpus, and where its text comes from.
 
     Attributes:
-        name: As the recipes and the command line call it.
-        about: One line for a list.
+        name, about: As the recipes and the command line call it; one line for a list.
         pairs: Directions, (source language, target language).
         splits: What `load` gives, in the corpus's own order.
-        licence: What its reader may do with it.
-        citation: Whom to name.
-        files: What `fetch` gets; empty for a corpus that is not downloaded.
-        mirrors: Addresses of the folders that hold the files, the preferred first.
+        licence, citation: What its reader may do with it, and whom to name.
+        files, mirrors: What `fetch` gets, and the addresses of the folders that hold it, the
+            preferred first; empty for a corpus that is not downloaded.
     """
 
     name: str
