@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from lessonkit.clock import one_thread
 from transformer.config import DataConfig, Recipe
 from transformer.models.log import Report
 from transformer.recipes.named import find_recipe
+from transformer.support.clock import one_thread
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.support.provenance import provenance

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from lessonkit.clock import cpu_seconds, one_thread
+from transformer.support.clock import cpu_seconds, one_thread
 from transformer.support.errors import UserError
 
 # Footnote 5: operations per second that the paper reckons a GPU sustains in single precision.

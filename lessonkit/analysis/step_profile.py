@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lessonkit.clock import Timed
+from transformer.support.clock import Timed
 
 # How the names of PyTorch's operations begin, by what they do in a training step. What is
 # named nowhere (sums, copies, masks, the ReLU) is `REST`.

@@ -267,7 +267,7 @@ _CORPORA = (
     ),
     Corpus(
         name="iwslt",
-        about="talks of TED, as IWSLT 2016 laid them out; from files of your own",
+        about="talks of TED, as IWSLT 2016 laid them out; from an archive of your own",
         pairs=(("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")),
         splits=("train", "validation", "test"),
         licence="CC BY-NC-ND 3.0 (4.0 for the later hub copy)",

@@ -1,12 +1,12 @@
 """Whether short numbers pay on this machine (not in the paper, which trained in 32 bits)."""
 
-import time
-import timeit
-from functools import cache, partial
+from functools import cache
 
 import torch
 
-SIZE = 256
+from transformer.support.clock import cpu_seconds
+
+SIZE, ROUNDS = 256, 3
 
 
 def bfloat16_is_faster(device: torch.device) -> bool:
@@ -14,7 +14,7 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 
     Processors without instructions for bfloat16, which most laptops have, take 20 to 60 times as
     long for it; some that have them are slower with them, too. One product each is timed on a CPU,
-    the best of five: a few milliseconds. A GPU is believed to be fast.
+    the best of three: a few milliseconds. A GPU is believed to be fast.
 
     Args:
         device: What will compute.
@@ -26,8 +26,5 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 def _is_faster_on_this_cpu() -> bool:
     matrix = torch.rand(SIZE, SIZE)
     short = matrix.bfloat16()
-    short_seconds, seconds = (
-        min(timeit.repeat(partial(torch.matmul, x, x), timer=time.process_time, number=1))
-        for x in (short, matrix)
-    )
-    return short_seconds < seconds
+    in_short = cpu_seconds(lambda: short @ short, ROUNDS)
+    return in_short < cpu_seconds(lambda: matrix @ matrix, ROUNDS)
