@@ -1,13 +1,12 @@
 """A Transformer made for decoding: the same function, fewer calls and less copying.
 
-Not in the paper. `greedy_search` and `beam_search` take it as they take the model it was made
-of. What makes it faster, most of it measured in data/results/bench/decoding_steps.json:
+Not in the paper. What makes it faster, most of it measured in
+data/results/bench/decoding_steps.json:
 
 - queries, keys and values in one product; keys and values of the source, for all layers, too;
 - keys and values are written where they stay, in blocks of positions, not put together anew;
 - the prefixes of one source are query positions of one cross-attention: they share its keys;
-- a prefix that goes on in its own place is not copied, and the last of a batch take the places
-  of those that have ended;
+- a prefix that goes on in its own place is not copied;
 - no mask where no source of the batch is padded; the embedding scaled once; residual sums within
   the product; the softmax's weights in the order that oneDNN wants.
 """
@@ -18,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engines.fast import packed
 from transformer.attention import MultiHeadAttention
 from transformer.embeddings import Embedding
-from transformer.fast import packed
 from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from transformer.model import Decoder, Encoder, Transformer
 
@@ -88,57 +87,47 @@ class FastCache:
 
     Args:
         widths: Of their heads.
+        source: The sources' keys and values, (num_layers, sources, src_len, narrower).
+        src_mask: True = may attend, (sources, 1, 1, src_len).
+        prefixes: Of each source, side by side in the batch.
+        width: Of a position's queries, keys and values.
 
     Attributes:
         length: Target positions already seen.
     """
 
-    def __init__(self, widths: Widths) -> None:
-        self.widths, self.length = widths, 0
-        self.own: Tensor | None = None  # (num_layers, batch, room, width)
-        self.source: Tensor | None = None  # (num_layers, sources, src_len, narrower)
-        self.mask: Tensor | None = None  # added to the scores, (sources, 1, 1, src_len)
-
-    def fill(self, source: Tensor, src_mask: Tensor, batch: int, width: int) -> None:
-        """Take the sources' keys and values, and make room for the targets'."""
-        self.source = source
+    def __init__(
+        self, widths: Widths, source: Tensor, src_mask: Tensor, prefixes: int, width: int
+    ) -> None:
+        self.widths, self.source, self.prefixes, self.length = widths, source, prefixes, 0
+        self.mask: Tensor | None = None  # added to the scores
         if not src_mask.all():
             self.mask = torch.zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
-        self.own = torch.empty(len(source), batch, BLOCK, width)
-        self._look()
+        num_layers, sources = source.shape[:2]
+        self.own = torch.empty(num_layers, sources * prefixes, BLOCK, width)
+        self._view_heads()
 
     def select(self, rows: Tensor) -> None:
         """Keep rows of the batch, (new_batch,): all the prefixes of a source, or none."""
-        if self.own is None or self.source is None:
-            return
-        prefixes = self.own.shape[1] // self.source.shape[1]
-        sources = rows[::prefixes] // prefixes
-        self.reorder(rows)
-        self.own = self.own.narrow(1, 0, len(rows))
-        self.source = place_rows(self.source, sources)
-        if self.mask is not None:
-            self.mask = self.mask[sources]
-        self._look()
-
-    def reorder(self, rows: Tensor) -> None:
-        """Put other prefixes of the same source in the rows' places, (batch,)."""
-        if self.own is not None:
-            queries = self.widths.num_heads * self.widths.d_k  # of no use later
-            place_rows(self.own[:, :, : self.length, queries:], rows)
+        queries = self.widths.num_heads * self.widths.d_k  # of no use later
+        place_rows(self.own[:, :, : self.length, queries:], rows)
+        if len(rows) < self.own.shape[1]:
+            sources = rows[:: self.prefixes] // self.prefixes
+            self.own = self.own.narrow(1, 0, len(rows))
+            self.source = place_rows(self.source, sources)
+            self.mask = None if self.mask is None else self.mask[sources]
+            self._view_heads()
 
     def next_place(self) -> int:
         """Give the next position, for which there is room."""
-        assert self.own is not None
         if self.length == self.own.shape[2]:
             self.own = F.pad(self.own, (0, 0, 0, BLOCK))
-            self._look()
+            self._view_heads()
         self.length += 1
         return self.length - 1
 
-    def _look(self) -> None:
-        """See the heads in what is kept: for each layer (batch, num_heads, room, d_k or d_v)."""
-        assert self.own is not None
-        assert self.source is not None
+    def _view_heads(self) -> None:
+        """View what is kept by head: of each layer (batch, num_heads, room, d_k or d_v)."""
         self.queries = self.widths.queries(self.own)
         queries = self.widths.num_heads * self.widths.d_k
         self.keys, self.values = self.widths.keys_and_values(self.own, queries)
@@ -152,8 +141,6 @@ class FastTransformer:
     Args:
         model: One that `state_of` knows.
     """
-
-    beams_share_memory = True  # see `decoding.EncoderDecoder`
 
     def __init__(self, model: Transformer) -> None:
         config = model.config
@@ -200,49 +187,33 @@ class FastTransformer:
             hidden = feed_forward(hidden)
         return self.encoder_norm(hidden).view(batch, src_len, -1)
 
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: FastCache | None = None
-    ) -> Tensor:
-        """Score the token after each of `tgt_in`, position by position.
+    def new_cache(self, memory: Tensor, src_mask: Tensor, prefixes: int) -> FastCache:
+        """Begin to decode.
 
         Args:
-            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
-            memory: From `encode`, (sources, src_len, d_model); the batch holds equally many
-                prefixes of each source, side by side.
+            memory: From `encode`, (sources, src_len, d_model).
             src_mask: From `padding_mask`, (sources, 1, 1, src_len).
-            cache: From `new_cache`; it is extended by the new positions.
-
-        Returns:
-            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+            prefixes: Of each source, side by side in the batch.
         """
-        cache = self.new_cache() if cache is None else cache
-        if cache.source is None:
-            sources, src_len, _ = memory.shape
-            found = self.keys_and_values(memory.flatten(end_dim=1))
-            found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
-            width = self.decoder[0][0].into.weight.shape[1]
-            cache.fill(found.contiguous(), src_mask, len(tgt_in), width)
-        logits = [self._step(ids, cache) for ids in tgt_in.unbind(dim=1)]
-        return torch.stack(logits, dim=1) if len(logits) > 1 else logits[0][:, None]
+        sources, src_len, _ = memory.shape
+        found = self.keys_and_values(memory.flatten(end_dim=1))
+        found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
+        width = self.decoder[0][0].into.weight.shape[1]
+        return FastCache(self.widths, found.contiguous(), src_mask, prefixes, width)
 
-    def new_cache(self) -> FastCache:
-        """Make an empty cache for `decode`."""
-        return FastCache(self.widths)
-
-    def _step(self, ids: Tensor, cache: FastCache) -> Tensor:
-        """Score the token after one new position: ids (batch,) -> (batch, vocab_size)."""
+    def step(self, ids: Tensor, cache: FastCache) -> Tensor:
+        """Score the token after one new position: ids (batch,) -> logits (batch, vocab_size)."""
         place = cache.next_place()
-        assert cache.own is not None
         hidden = self.tgt_words.at(ids, place)  # (batch, d_model)
-        batch, sources = len(ids), len(cache.src_keys[0])
-        apart = (sources, batch // sources, self.widths.num_heads, -1)
+        batch = len(ids)
+        apart = (-1, cache.prefixes, self.widths.num_heads, self.widths.d_k)
         spots = cache.own.select(2, place).unbind()  # (batch, width) each, as what follows
         queries = cache.queries.narrow(3, place, 1).unbind()
         keys = cache.keys.narrow(3, 0, place + 1).unbind()
         values = cache.values.narrow(3, 0, place + 1).unbind()
         attend = F.scaled_dot_product_attention
         for i, (attention, cross, feed_forward) in enumerate(self.decoder):
-            attention.into.written(attention.norm.before(hidden), spots[i])
+            attention.into.write(attention.norm.before(hidden), spots[i])
             heads = attend(queries[i], keys[i], values[i])  # (batch, num_heads, 1, d_v)
             hidden = attention.out.added_to(hidden, heads.reshape(batch, -1))
             hidden = attention.norm.after(hidden)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.training.test_loss import FORMS, VOCAB, example
-from transformer.fast.fused_loss import fused_smoothing_loss
+from transformer.training.fused_loss import fused_smoothing_loss
 from transformer.training.loss import label_smoothing_loss
 
 SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])

@@ -39,7 +39,7 @@ class Linear(NamedTuple):
             return inputs.mm(self.weight)
         return torch.addmm(self.bias, inputs, self.weight)
 
-    def written(self, inputs: Tensor, out: Tensor) -> None:
+    def write(self, inputs: Tensor, out: Tensor) -> None:
         """Map (rows, inputs) and write it where it stays, (rows, outputs)."""
         if self.bias is None:
             torch.mm(inputs, self.weight, out=out)

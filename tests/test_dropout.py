@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.support.dropout import LEVELS, Dropout, dropout
+from transformer.dropout import LEVELS, Dropout, dropout
 
 SHAPE = (7, 11, 13)  # 1,001 numbers: not a multiple of the four that share a random number
 
