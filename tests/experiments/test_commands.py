@@ -216,7 +216,6 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     file = tmp_path / "record.json"
     ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
     loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
-    points = {"points": ways}
     cases: list[tuple[Any, str, list[str], list[Any], dict[str, Any], Any]] = [
         (
             ways_of_counting,
