@@ -19,8 +19,8 @@ import torch
 from experiments.training_parts import FAST, Parts, changed, find
 from transformer.config import Recipe
 from transformer.data import corpora
+from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
-from transformer.evaluation.significance import chance_of
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

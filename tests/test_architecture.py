@@ -22,7 +22,11 @@ ROOMS: dict[str, set[str]] = {
     "experiments": {"transformer", "attention_laws", "engines", "lessonkit"},
 }
 # The command line opens other rooms' doors, each inside the function of one command.
-DOORS = {"transformer.cli.commands", "transformer.cli.diagnose"}
+DOORS = {
+    "transformer.cli.commands",
+    "transformer.cli.diagnose",
+    "transformer.models.translator",
+}
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")
 # The network knows no data; the search and the loop take any model.
 FORBIDDEN = {

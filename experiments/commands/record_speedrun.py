@@ -5,10 +5,10 @@ Not in the paper.
 
 import argparse
 
+from experiments.commands.command import Command
 from experiments.training_parts import changed, find
 from transformer.cli.commands import parse_settings, train_as_typed
-from transformer.cli.options import Parser, What
-from transformer.cli.parser import add_train_options
+from transformer.cli.parser import Parser, add_train_options
 from transformer.support.paths import require_checkout
 
 
@@ -57,14 +57,14 @@ def record_speedrun(options: argparse.Namespace) -> int:
 
 
 SPEEDRUN = (
-    What(
+    Command(
         "train",
         "train the fast recipe, or another with its settings: decay, optimizer, cooccurrence_start",
         train_with_parts,
         "multi30k-de-en-fast",
         add_train_options,
     ),
-    What(
+    Command(
         "speedrun",
         "train the fast recipe by the clock, to a published BLEU, for docs/records.md",
         record_speedrun,

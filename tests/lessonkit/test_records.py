@@ -13,7 +13,7 @@ from lessonkit import records as results
 from lessonkit.records import COLUMNS, SYSTEM_COLUMNS
 from lessonkit.reported import PUBLISHED
 from tests.helpers import ROOT
-from transformer.evaluation.significance import difference_interval, mean_interval, verdict
+from transformer.evaluation.compare import difference_interval, mean_interval, verdict
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.recipes.named import find_recipe
 from transformer.support import paths

@@ -19,8 +19,7 @@ from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report
-from transformer.support.errors import UserError
-from transformer.support.machine import is_out_of_memory
+from transformer.support.errors import UserError, is_out_of_memory
 from transformer.training.checkpoint import Progress
 from transformer.training.interrupt import noted_interrupt
 from transformer.training.processes import ALONE, Processes
