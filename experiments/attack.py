@@ -137,7 +137,6 @@ def full_disk(scene: Scene, chance: Chance, out: Path) -> str:
 def two_runs(scene: Scene, chance: Chance, out: Path) -> str:
     """Start two trainings in one folder: one does it all, the other is refused."""
     words = (*TRAIN, "--steps", STEPS, "--out", out)
-
     one = subprocess.Popen(_typed(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(chance.uniform(0, scene.seconds))
     found = [run(*words)]
