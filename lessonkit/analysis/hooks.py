@@ -5,15 +5,18 @@ Not in the paper.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from transformer.data.batches import collate_sources
-from transformer.model import Transformer
+from transformer.model import Decoder, Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+
+_CALL = signature(Decoder.forward)
 
 
 def source_of(translator: Translator, sentence: str) -> Tensor:
@@ -54,9 +57,9 @@ def target_start(model: Transformer) -> Iterator[Callable[[], int]]:
     """
     begun = [0]
 
-    def note(_: torch.nn.Module, args: tuple[Any, ...]) -> None:
-        cache = args[4] if len(args) > 4 else None  # hidden, memory, tgt_mask, src_mask, cache
+    def note(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        cache = _CALL.bind(model.decoder, *args, **kwargs).arguments.get("cache")
         begun[0] = 0 if cache is None else cache.length
 
-    with model.decoder.register_forward_pre_hook(note):
+    with model.decoder.register_forward_pre_hook(note, with_kwargs=True):
         yield lambda: begun[0]

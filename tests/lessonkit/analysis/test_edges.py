@@ -94,6 +94,21 @@ def test_a_search_with_a_cache_is_cut_at_the_same_place(
     assert not torch.allclose(scores[0], scores[2], atol=1e-6)
 
 
+def test_a_cache_given_by_keyword_is_seen(model: Transformer) -> None:
+    """Whoever calls the decoder may name the cache: the places are still those of the target."""
+
+    def named(_: object, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        return args[:4], kwargs | dict(zip(["cache"], args[4:], strict=False))
+
+    cut = {head: [(2, 0), (3, 1), (4, 2)] for head in of(model, "decoder")}
+    with edges_cut(model, cut):
+        slow = greedy_search(model, SRC, max_len=7, use_cache=False)
+    with model.decoder.register_forward_pre_hook(named, with_kwargs=True), edges_cut(model, cut):
+        cached = greedy_search(model, SRC, max_len=7)
+    assert cached[0].ids == slow[0].ids
+    assert cached[0].score == pytest.approx(slow[0].score)
+
+
 def flat(found: list[object]) -> list[object]:
     return found[0] if isinstance(found[0], list) else found  # a beam has several for a sentence
 
