@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
+from lessonkit.analysis.machines import one_thread, seconds_of
 from transformer.config import BEAM_SIZE, FIRST_ID, PAD_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
@@ -24,7 +25,6 @@ from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.support.clock import one_thread, seconds_of
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance

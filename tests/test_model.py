@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 import transformer.layers
 import transformer.model
+from lessonkit.analysis.machines import Timed
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
 from transformer.embeddings import sinusoidal_positions
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters, expected_parameters
-from transformer.support.clock import Timed
 from transformer.support.errors import UserError
 
 VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7

@@ -12,8 +12,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from experiments.bench.contenders import Contender
+from lessonkit.analysis.machines import Timed
 from transformer.data.batches import Batch
-from transformer.support.clock import Timed
 
 STEPS = 3
 OUTPUT, LOSS, REST = "output product", "softmax and loss", "rest"

@@ -14,10 +14,10 @@ from experiments.bench.contenders import make_contenders, multiply_adds
 from experiments.bench.names import OURS
 from experiments.bench.profile import where_time_goes
 from experiments.bench.workload import Workload, load
-from lessonkit.analysis.step_flops import step_flops
+from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.machines import seconds_of
 from transformer.data.batches import Batch
 from transformer.model import count_parameters
-from transformer.support.clock import seconds_of
 
 RECIPES = ("multi30k-de-en", "multi30k")  # the course's captions; system 4
 ROUNDS = 6

@@ -104,25 +104,25 @@ def record_figures(options: argparse.Namespace) -> int:
 
 def record_text(options: argparse.Namespace) -> int:
     """Measure the text of Multi30k, and write the record."""
-    from lessonkit.analysis import text_figures
+    from experiments import texts
 
-    file = record_file(text_figures.RECORD)
-    origin = _origin() | {"seed": text_figures.SEED}
-    write_json(file, origin | {"figures": text_figures.multi30k_figures()})
+    file = record_file(texts.TEXT)
+    origin = _origin() | {"seed": texts.SEED}
+    write_json(file, origin | {"figures": texts.multi30k_figures()})
     print(file)
     return 0
 
 
 def record_leaks(options: argparse.Namespace) -> int:
     """Measure Tatoeba's splits, and write the record."""
-    from lessonkit.analysis import leaks
+    from experiments import texts
     from transformer.data import tatoeba
     from transformer.data.corpora import CORPORA
 
-    file = record_file(leaks.RECORD)
+    file = record_file(texts.LEAKS)
     pairs = tatoeba.all_pairs(CORPORA["tatoeba"])
-    figures = leaks.measure_splits(pairs)
-    origin = _origin() | {"seed": leaks.SEED}
+    figures = texts.measure_splits(pairs)
+    origin = _origin() | {"seed": texts.SEED}
     write_json(file, origin | {"pairs": len(pairs), "figures": figures})
     for name, split in figures.items():
         print(
@@ -139,30 +139,30 @@ def _add_heads(parser: Parser) -> None:
 
 def record_heads(options: argparse.Namespace) -> int:
     """Remove every head of a model in turn, and write what each was worth."""
-    from lessonkit.analysis import removals
+    from experiments import heads
 
     file = record_file(f"heads/{options.name}.json")
-    removals.record_removals(options.model, file)
+    heads.record_removals(options.model, file)
     print(file)
     return 0
 
 
 def record_roles(options: argparse.Namespace) -> int:
     """Name every head of a model by what it does on the embedded corpus."""
-    from lessonkit.analysis import head_table
+    from experiments import heads
 
     file = record_file(f"roles/{options.name}.json")
-    head_table.record_roles(options.model, file)
+    heads.record_roles(options.model, file)
     print(file)
     return 0
 
 
 def record_attributions(options: argparse.Namespace) -> int:
     """Judge what a model's words take from its source by the gold alignments, in four ways."""
-    from lessonkit.analysis import attribution_scores
+    from experiments import attributions
 
     file = record_file(f"attributions/{options.name}.json")
-    for name, figures in attribution_scores.record_attributions(options.model, file).items():
+    for name, figures in attributions.record_attributions(options.model, file).items():
         print(f"{name}: alignment error {figures['error']:.3f}")
     return 0
 
@@ -179,25 +179,25 @@ def _add_bleu(parser: Parser) -> None:
 
 def record_bleu(options: argparse.Namespace) -> int:
     """Score a model's output on its test set in five ways, and write and print the figures."""
-    from lessonkit.analysis import ways_of_counting
+    from experiments import texts
 
-    record = ways_of_counting.record_five_ways(options.model, options.record, options.beam)
+    record = texts.record_five_ways(options.model, options.record, options.beam)
     print(json.dumps(record["points"], indent=2))
     return 0
 
 
 def record_loss(options: argparse.Namespace) -> int:
     """Average a model's loss on its validation text in two ways; write and print the figures."""
-    from lessonkit.analysis import ways_of_counting
+    from experiments import texts
 
-    record = ways_of_counting.record_two_ways(options.model, options.record)
+    record = texts.record_two_ways(options.model, options.record)
     print(json.dumps({name: record[name] for name in ("loss", "perplexity")}, indent=2))
     return 0
 
 
 def record_contrasts(options: argparse.Namespace) -> int:
     """Ask a model about sentences that differ in one thing; write and print the figures."""
-    from lessonkit.analysis import contrasts
+    from experiments import contrasts
 
     record = contrasts.record_contrasts(options.model, options.record)
     for name, figures in record["phenomena"].items():
@@ -250,9 +250,9 @@ def record_race(options: argparse.Namespace) -> int:
 def print_tables(options: argparse.Namespace) -> int:
     """Print the tables of recorded runs that stand in README.md."""
     from experiments.bench.tables import readme_table
-    from lessonkit.records import seeds_table, systems_table, table
+    from experiments.tables import runs_table, seeds_table, systems_table
 
-    print(table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
+    print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
     return 0
 
 

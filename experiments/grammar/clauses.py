@@ -2,9 +2,9 @@
 
 from random import Random
 
+from experiments.grammar.lexicon import Adjective, Lexicon, Noun, Place, Time, Verb
 from experiments.grammar.phrases import HUMAN, PhraseSampler
 from experiments.grammar.tree import Clause, Phrase
-from lessonkit.analysis.lexicon import Adjective, Lexicon, Noun, Place, Time, Verb
 
 TENSES = ("present", "present", "past", "modal")
 VOWELS = "aeéêèiouhœ"

@@ -1,7 +1,7 @@
 """French noun phrases: agreement, determiners, contraction."""
 
+from experiments.grammar.lexicon import Adjective
 from experiments.grammar.tree import Key, Phrase, Word, word
-from lessonkit.analysis.lexicon import Adjective
 
 NUMBERS = ("deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix")
 SUBJECT = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous"}

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from experiments.grammar.lexicon import Verb
 from experiments.grammar.sentences import SentenceSampler
 from experiments.grammar.tree import Clause, Phrase, Tree
-from lessonkit.analysis.lexicon import Verb
 
 Draw = Callable[[], Tree | None]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from lessonkit.analysis.lexicon import Adjective, Modal, Noun, Place, Time, Verb
+from experiments.grammar.lexicon import Adjective, Modal, Noun, Place, Time, Verb
 
 _keys = count(0, 32)
 

@@ -9,22 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import run, speedrun
+from experiments import attributions, contrasts, heads, run, speedrun, texts
 from experiments.bench.tables import readme_table
 from experiments.commands.record import WHATS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
-from lessonkit import records as results
-from lessonkit.analysis import (
-    attribution_scores,
-    contrasts,
-    head_table,
-    leaks,
-    removals,
-    text_figures,
-    ways_of_counting,
-)
+from experiments.tables import runs_table, seeds_table
 from lessonkit.charts.diagrams import figures
+from lessonkit.records import systems_table
 from tests.helpers import ROOT
 from transformer.__main__ import main
 from transformer.cli import options
@@ -124,7 +116,7 @@ def test_an_installed_package_keeps_no_records(
 
     monkeypatch.setattr(build, "build", never)
     monkeypatch.setattr(figures, "render", never)
-    monkeypatch.setattr(text_figures, "multi30k_figures", never)
+    monkeypatch.setattr(texts, "multi30k_figures", never)
     monkeypatch.setattr(tatoeba, "all_pairs", never)
     monkeypatch.setattr(Translator, "load", never)
     monkeypatch.setattr(run, "run_experiment", never)
@@ -174,7 +166,7 @@ def test_the_figures_are_drawn_to_their_place(monkeypatch: Patch) -> None:
 def test_a_text_is_recorded_with_its_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(text_figures, "multi30k_figures", lambda: {"sizes": [1]})
+    monkeypatch.setattr(texts, "multi30k_figures", lambda: {"sizes": [1]})
     monkeypatch.setattr(sys, "argv", ["/x/transformer/__main__.py", "record", "text"])
     assert main() == 0
     assert capsys.readouterr().out == f"{kept / 'text' / 'multi30k.json'}\n"
@@ -190,7 +182,7 @@ def test_leaks_are_recorded_with_their_origin(
 ) -> None:
     split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
     monkeypatch.setattr(tatoeba, "all_pairs", lambda corpus: [("Go!", "Va !")])
-    monkeypatch.setattr(leaks, "measure_splits", lambda pairs: {"random": split})
+    monkeypatch.setattr(texts, "measure_splits", lambda pairs: {"random": split})
     assert main(["leaks"]) == 0
     said = "random: 60.5% of 1,000 test pairs have a side in training; memory alone scores 41.50"
     assert said in capsys.readouterr().out
@@ -212,7 +204,7 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
 
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
     monkeypatch.setattr("transformer.support.machine.pick_device", lambda: picked)
-    monkeypatch.setattr(removals, "removal_scores", scores)
+    monkeypatch.setattr(heads, "removal_scores", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
     assert measured == [(picked, 300, 300, 200)]
     made = read_json(kept / "heads" / "tiny.json")
@@ -225,8 +217,8 @@ def test_roles_and_attributions_are_recorded_with_their_origin(
     tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     figures = {"attention weights": {"error": 0.25}}
-    monkeypatch.setattr(attribution_scores, "attribution_scores", lambda *_: figures)
-    monkeypatch.setattr(head_table, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
+    monkeypatch.setattr(attributions, "attribution_scores", lambda *_: figures)
+    monkeypatch.setattr(heads, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
     for what in ("attributions", "roles"):
         assert main([what, str(tiny_folder), "tiny"]) == 0
     assert "attention weights: alignment error 0.250" in capsys.readouterr().out
@@ -262,7 +254,7 @@ def test_a_figure_counted_in_several_ways(
         return {"recipe": "demo", **measured}
 
     name = {"bleu": "record_five_ways", "loss": "record_two_ways"}[what]
-    monkeypatch.setattr(ways_of_counting, name, measure)
+    monkeypatch.setattr(texts, name, measure)
     file = tmp_path / "ways.json"
     assert main([what, "a-model", "--record", str(file), *options]) == 0
     assert given == ["a-model", file, *passed]
@@ -298,7 +290,7 @@ def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
     before = stored()
     assert main(["tables"]) == 0
     assert stored() == before
-    tables = (results.table(), results.seeds_table(), results.systems_table(), readme_table())
+    tables = (runs_table(), seeds_table(), systems_table(), readme_table())
     assert capsys.readouterr().out == "\n\n".join(tables) + "\n"
 
 

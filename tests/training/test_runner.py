@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.analysis.removals import removal_scores
+from experiments.heads import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.config import Recipe, RecurrentConfig

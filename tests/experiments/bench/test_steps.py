@@ -11,12 +11,12 @@ import torch
 from experiments.bench import contenders, profile, steps
 from experiments.bench.names import MARIAN, OURS, TORCH
 from experiments.bench.workload import Workload
-from lessonkit.analysis.step_flops import step_flops
+from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.machines import one_thread
 from transformer.config import ModelConfig, Positions, Recipe, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
-from transformer.support.clock import one_thread
 
 SRC_TYPES, TGT_TYPES = 61, 53
 CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)

@@ -1,6 +1,7 @@
 """The slow beam search of one sentence: the same search, with a record that adds up."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -30,42 +31,35 @@ def sources() -> list[Tensor]:
     return [torch.cat((row[:, :-1], torch.tensor([[EOS_ID]])), dim=1) for row in rows]
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_it_finds_what_the_beam_search_finds(
-    model: Transformer, beam_size: int, alpha: float
-) -> None:
-    for src in sources():
-        options = {"beam_size": beam_size, "alpha": alpha, "extra_length": 7}
-        tree = grow_beam_tree(model, src, **options)
-        (found,) = beam_search(model, src, **options)
-        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
-        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
-        scores = [h.score for h in tree.hypotheses]
-        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+def agree(model: Any, src: Tensor, *, use_cache: bool = True, **options: Any) -> BeamTree:
+    """Hold a tree to what the beam search finds."""
+    tree = grow_beam_tree(model, src, **options)
+    (found,) = beam_search(model, src, use_cache=use_cache, **options)
+    assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
+    assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
+    scores = [h.score for h in tree.hypotheses]
+    assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+    return tree
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 7, 40])
-@pytest.mark.parametrize("dead", [(), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))])
-def test_with_probabilities_of_zero_too(beam_size: int, dead: tuple[int, ...]) -> None:
-    for seed in range(20):
-        options = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 3}
-        tree = grow_beam_tree(Sparse(seed, dead), sources()[1], **options)
-        (found,) = beam_search(Sparse(seed, dead), sources()[1], use_cache=False, **options)
-        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
-        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
-        scores = [h.score for h in tree.hypotheses]
-        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
-        assert all(candidate.total > -math.inf for step in tree.steps for candidate in step)
+def test_it_finds_what_the_beam_search_finds(model: Transformer) -> None:
+    for beam_size in (1, 2, 3, 5):
+        for alpha in (0.0, 0.6, 2.0):
+            for src in sources():
+                agree(model, src, beam_size=beam_size, alpha=alpha, extra_length=7)
 
 
-def hand_made() -> BeamTree:
-    src = torch.tensor([[4, EOS_ID]])
-    return grow_beam_tree(Scripted(), src, beam_size=2, alpha=0.0)
+def test_with_probabilities_of_zero_too() -> None:
+    for dead in ((), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))):
+        for beam_size in (1, 2, 7, 40):
+            for seed in range(20):
+                sparse, options = Sparse(seed, dead), {"beam_size": beam_size, "extra_length": 3}
+                tree = agree(sparse, sources()[1], use_cache=False, **options)
+                assert all(each.total > -math.inf for step in tree.steps for each in step)
 
 
 def test_a_tree_worked_by_hand() -> None:
-    tree = hand_made()
+    tree = grow_beam_tree(Scripted(), torch.tensor([[4, EOS_ID]]), beam_size=2, alpha=0.0)
     a, b, end = 4, 5, EOS_ID
     first, second, third = tree.steps
     assert [(c.ids, c.fate) for c in first] == [((a,), Fate.KEPT), ((b,), Fate.KEPT)]

@@ -1,21 +1,34 @@
-"""What machines can do: by hand, by the paper's own figures, and by a ring that exchanges."""
+"""The clock, a step's kinds of work, and what machines can do: by hand, and by a ring."""
+
+import contextlib
+from typing import Any
 
 import pytest
 import torch
 
 from lessonkit.analysis.machines import (
-    MACHINES,
+    KINDS,
+    REST,
     SUSTAINED,
     Machine,
+    Timed,
     attainable,
+    cpu_seconds,
     exchange_seconds,
     intensity,
+    kind,
+    one_thread,
     product_flops,
     product_seconds,
+    shares,
     this_machine,
     training_cost,
 )
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.data.batches import Batch
+from transformer.model import Transformer
 from transformer.support.errors import UserError
+from transformer.training.loss import batch_loss
 
 TOY = Machine("toy", flops=60.0, bandwidth=4.0, link=3.0)
 
@@ -73,6 +86,76 @@ def test_this_machine_is_measured() -> None:
     assert product_seconds(3, 7, torch.bfloat16, calls=2) > 0
 
 
-def test_machines_have_names_of_their_own_and_links() -> None:
-    assert len({each.name for each in MACHINES}) == len(MACHINES)
-    assert all(each.link > 0 for each in MACHINES)
+# --- the clock, and where the seconds go ---
+
+
+def test_one_thread_is_given_back() -> None:
+    before = torch.get_num_threads()
+    with contextlib.suppress(KeyError), one_thread():
+        assert torch.get_num_threads() == 1
+        raise KeyError
+    assert torch.get_num_threads() == before
+
+
+def test_the_clock_is_the_processors() -> None:
+    calls: list[int] = []
+    assert cpu_seconds(lambda: calls.append(1), rounds=3) >= 0
+    assert len(calls) == 4  # the first is not timed
+
+
+def test_operations_are_timed_by_kind_and_seen_whole() -> None:
+    seen: list[tuple[str, Any, Any]] = []
+
+    def kind(name: str, values: Any) -> str:
+        seen.append((name, *values))
+        return name.removeprefix("aten::")
+
+    left, right = torch.ones(3, 2), torch.ones(2, 5)
+    with Timed(kind) as timed:
+        (left @ right).neg()
+    assert [name for name, *_ in seen] == ["aten::mm", "aten::neg"]
+    (_, given, gave), _ = seen
+    assert given[0] is left
+    assert gave.shape == (3, 5)
+    assert timed.seconds.keys() == {"mm", "neg"}
+    assert min(timed.seconds.values()) >= 0
+
+
+def test_operations_have_their_kind() -> None:
+    for operation, expected in (
+        ("addmm", "products"),
+        ("_scaled_dot_product_flash_attention_for_cpu_backward", "attention"),
+        ("_softmax_backward_data", "attention"),
+        ("_log_softmax", "loss"),
+        ("native_layer_norm_backward", "norm"),
+        ("_fused_adamw_", "Adam"),
+        ("_to_copy", "casts"),
+        ("add", REST),
+    ):
+        assert kind(f"aten::{operation}") == expected
+
+
+def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
+    torch.manual_seed(1)
+    shape = ModelConfig(d_model=12, d_ff=17, num_heads=3, num_layers=1)
+    model = Transformer(shape, src_vocab_size=23, tgt_vocab_size=23)
+    tgt = torch.randint(4, 23, (3, 7))
+    made: list[float] = []
+
+    def step() -> None:
+        sums = batch_loss(model, Batch(tgt, tgt, tgt), TrainingConfig())
+        sums.loss.backward()
+        made.append(float(sums.nll))
+
+    found = shares(step, steps=2)
+    assert len(made) == 3  # one before the clock runs
+    assert list(found) == [*KINDS, REST]
+    assert sum(found.values()) == pytest.approx(1)
+    assert all(found[name] > 0 for name in ("products", "attention", "loss", "norm"))
+    assert found["Adam"] == 0
+
+
+def test_where_the_work_is_the_seconds_are() -> None:
+    large, small = torch.randn(700, 700), torch.randn(3)
+    found = shares(lambda: (large @ large, small + small), steps=2)
+    assert found["products"] > 0.9

@@ -6,20 +6,15 @@ import pytest
 import torch
 
 from lessonkit.analysis import roles
-from lessonkit.analysis import word_pairs as wp
 from lessonkit.analysis.alignment import word_attention
-from lessonkit.analysis.roles import ask
+from lessonkit.analysis.roles import ask, word_pairs
 from transformer.attention import AttentionMaps
-from transformer.data import embedded as reader
+from transformer.data import embedded
+from transformer.data.embedded import Sentence
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-SENTENCES = reader.sentences("test")[:12]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator.load("demo-en-fr")
+SENTENCES = embedded.sentences("test")[:12]
 
 
 def looking(kind: str, q_len: int, k_len: int) -> torch.Tensor:
@@ -31,7 +26,7 @@ def looking(kind: str, q_len: int, k_len: int) -> torch.Tensor:
     return torch.eye(k_len)[places]
 
 
-def test_heads_of_known_habits(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tokens of these sentences' words: with one piece each the answers are 0 and 1."""
     kinds = ("itself", "before", "next", "even")
 
@@ -47,12 +42,12 @@ def test_heads_of_known_habits(translator: Translator, monkeypatch: pytest.Monke
         }
         return AttentionMaps(**stacks)
 
-    tokenizer = translator.src_tokenizer
-    short = [s for s in reader.sentences("test")[:300] if _one_piece_each(tokenizer, s.en)][:9]
+    tokenizer = shipped.src_tokenizer
+    short = [s for s in embedded.sentences("test")[:300] if _one_piece_each(tokenizer, s.en)][:9]
     assert len(short) == 9
-    monkeypatch.setattr(translator.model, "attention_maps", maps)
-    found = {(each.stack, each.question): each for each in ask(translator, short)}
-    for question, habit in ((wp.ITSELF, 0), (wp.BEFORE, 1), (wp.NEXT, 2)):
+    monkeypatch.setattr(shipped.model, "attention_maps", maps)
+    found = {(each.stack, each.question): each for each in ask(shipped, short)}
+    for question, habit in ((roles.ITSELF, 0), (roles.BEFORE, 1), (roles.NEXT, 2)):
         shares = found["encoder", question].shares[0]
         assert shares[habit] == 1
         assert all(shares[head] < 0.25 for head in range(3) if head != habit)  # the first word
@@ -60,22 +55,22 @@ def test_heads_of_known_habits(translator: Translator, monkeypatch: pytest.Monke
     assert found["decoder", roles.READ].shares[0].tolist()[:2] == [1, 0]
     assert found["decoder", roles.READ_BEFORE].shares[0].tolist()[:2] == [0, 1]
     words = sum(len(one.en.split()) for one in short)
-    assert found["encoder", wp.ITSELF].cases == words
-    assert found["encoder", wp.NEXT].cases == words - len(short)
+    assert found["encoder", roles.ITSELF].cases == words
+    assert found["encoder", roles.NEXT].cases == words - len(short)
 
 
 def _one_piece_each(tokenizer: object, text: str) -> bool:
-    ids = tokenizer.encode(reader.as_written(text, "en"))  # type: ignore[attr-defined]
+    ids = tokenizer.encode(embedded.as_written(text, "en"))  # type: ignore[attr-defined]
     return len(ids) == len(text.split())
 
 
-def test_the_word_being_said(translator: Translator) -> None:
+def test_the_word_being_said(shipped: Translator) -> None:
     """The oracle: word by word from `word_attention` and the gold links."""
-    text = reader.pairs("test", "en", "fr")
-    found = {each.question: each for each in ask(translator, SENTENCES)}
+    text = embedded.pairs("test", "en", "fr")
+    found = {each.question: each for each in ask(shipped, SENTENCES)}
     shares: dict[str, list[torch.Tensor]] = {roles.SAYING: [], roles.SAID: []}
     for row in range(len(SENTENCES)):
-        weights = word_attention(translator, text.src[row], text.tgt[row]).weights
+        weights = word_attention(shipped, text.src[row], text.tgt[row]).weights
         links = text.alignments[row]
         for word in range(1, weights.shape[2]):
             now, last = ({s for s, t in links if t == at} for at in (word, word - 1))
@@ -87,11 +82,11 @@ def test_the_word_being_said(translator: Translator) -> None:
         torch.testing.assert_close(found[question].shares, torch.stack(values).mean(0))
 
 
-def test_what_the_lesson_says_of_the_shipped_model(translator: Translator) -> None:
-    found = {each.question: each for each in ask(translator, reader.sentences("test")[:150])}
-    to_noun = found[wp.PAST_ADJECTIVE]
+def test_what_the_lesson_says_of_the_shipped_model(shipped: Translator) -> None:
+    found = {each.question: each for each in ask(shipped, embedded.sentences("test")[:150])}
+    to_noun = found[roles.PAST_ADJECTIVE]
     assert to_noun.shares[1, 2] > 0.6 > 5 * to_noun.even
-    assert found[wp.ADJECTIVE].shares[1, 2] < 0.2
+    assert found[roles.ADJECTIVE].shares[1, 2] < 0.2
     assert found[roles.READ].shares[0, 2] > 0.6
     assert found[roles.SAYING].shares.min() > 0.5
 
@@ -101,3 +96,73 @@ def test_trees_are_english(tiny_folder: Path) -> None:
         ask(Translator.load(tiny_folder), [])
     answers = ask(Translator.load("demo-fr-en"), SENTENCES[:2])
     assert {each.stack for each in answers} == {"decoder", "cross"}
+
+
+# --- which words belong together ---
+
+
+def sentence(en: str, parse: str) -> Sentence:
+    return Sentence(en, "", "", {}, frozenset(), parse)
+
+
+def asked(one: Sentence) -> dict[str, set[tuple[str, str]]]:
+    """Give the words of each question's pairs."""
+    words, found = one.en.split(), dict[str, set[tuple[str, str]]]()
+    for question, query, keys in word_pairs(one):
+        named = " ".join(words[key] for key in keys)
+        found.setdefault(question, set()).add((words[query], named))
+    return found
+
+
+BECAUSE = sentence(
+    "The rich man and the boy cannot wash his cat because they are tired .",
+    "(S (NP (NP DT JJ NN )NP CC (NP DT NN )NP )NP (VP MD VB (NP DT NN )NP "
+    "(SBAR IN (S (NP PRP )NP (VP AUX JJ )VP )S )SBAR )VP . )S",
+)
+RELATIVE = sentence(
+    "The lady who has a shirt is not asking the man in the house .",
+    "(S (NP DT NN (SBAR WP (S (VP VB (NP DT NN )NP )VP )S )SBAR )NP "
+    "(VP AUX RB VB (NP DT NN (PP IN (NP DT NN )NP )PP )NP )VP . )S",
+)
+
+
+def test_pronouns_and_owners() -> None:
+    found = asked(BECAUSE)
+    assert found[roles.MEANT] == {("they", "man boy")}
+    assert found[roles.NOT_MEANT] == {("they", "cat")}
+    assert found[roles.OWNED] == {("his", "cat")}
+    assert found[roles.OWNER] == {("his", "man boy")}
+    assert found[roles.NOUN] == {("The", "man"), ("the", "boy"), ("his", "cat")}
+    assert found[roles.PAST_ADJECTIVE] == {("The", "man")}
+    assert found[roles.ADJECTIVE] == {("The", "rich")}
+    assert roles.NEGATED not in found
+    assert roles.SUBJECT not in found
+
+
+def test_a_verb_past_a_relative_clause() -> None:
+    found = asked(RELATIVE)
+    assert found[roles.SUBJECT] == {("is", "lady")}
+    assert found[roles.NOT_SUBJECT] == {("is", "shirt")}
+    assert found[roles.NEGATED] == {("not", "asking")}
+    assert found[roles.NOUN] >= {("the", "man"), ("the", "house"), ("The", "lady")}
+    assert ("not", "asking") in found[roles.NEXT]
+    assert ("not", "is") in found[roles.BEFORE]
+    assert ("lady", "lady") in found[roles.ITSELF]
+
+
+@pytest.mark.parametrize("split", ["test", "test_long"])
+def test_all_sentences(split: str) -> None:
+    seen = set()
+    for one in embedded.sentences(split):
+        words = one.en.split()
+        for question, query, keys in word_pairs(one):
+            seen.add(question)
+            assert 0 <= query < len(words)
+            assert keys
+            assert all(0 <= key < len(words) for key in keys)
+            if question in (roles.NOUN, roles.OWNED):
+                assert 1 <= keys[0] - query <= 4  # three adjectives or numbers between, at most
+            if question in (roles.OWNER, roles.SUBJECT, roles.MEANT):
+                assert all(key < query for key in keys)
+    missing = set() if split == "test" else {roles.MEANT, roles.NOT_MEANT}
+    assert seen == set(roles.QUESTIONS) - missing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessonkit.analysis.leaks import measure_leak
+from lessonkit.analysis.scores import measure_leak
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.tatoeba import group_pairs
 

@@ -1,0 +1,237 @@
+"""Figures of texts, and figures counted in several ways: records of lessons 01, 06, 08 and 10.
+
+Not in the paper. `python -m experiments text` measures Multi30k, `leaks` Tatoeba, once split at
+random as system 3 did and once by groups as `transformer.data.tatoeba` does, `bleu` a model on its
+test set, `loss` a model on its validation text: system 4's perplexity is of the mean over batches.
+"""
+
+import math
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
+from lessonkit.analysis.text import measure, plans, unknown_share, vocabulary_growth
+from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
+from transformer.data import corpora
+from transformer.data.batches import collate, encode_pairs
+from transformer.data.parallel import ParallelText
+from transformer.data.tatoeba import Pair, split_pairs
+from transformer.data.tokenizers import train
+from transformer.data.words import split_words
+from transformer.evaluation.evaluate import fitting_pairs, record_measure
+from transformer.evaluation.scores import bleu
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+from transformer.training.loss import validation_loss
+
+TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
+SEED = 1
+SIZES = (500, 1000, 2000, 4000, 8000)  # types of a vocabulary, the special ones not counted
+BUDGETS = (1000, 2000, 4000, 8000, 25_000)  # positions of a batch on either side
+TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
+LOSS_WAYS = ("mean over tokens", "mean over batches")
+BATCH_SENTENCES = 128  # of system 4
+
+
+def padding_table(config: DataConfig, budgets: Sequence[int]) -> list[dict[str, Any]]:
+    """Measure the padding of the training text's batches, by rule and budget.
+
+    Args:
+        config: Corpus, languages, tokenizer.
+        budgets: Most positions of a batch, on either side.
+
+    Returns:
+        A row for each budget and rule: batch_tokens, rule, and what `measure` gives.
+
+    Raises:
+        UserError: the corpus cannot be had, or a sentence is over a budget.
+    """
+    text = corpora.load(config.corpus, "train", config.src_lang, config.tgt_lang)
+    tokenizers = train(config, text.src, text.tgt)
+    examples = encode_pairs(*tokenizers, text, config.max_train_tokens)
+    return [
+        {"batch_tokens": budget, "rule": rule, **_rounded(measure(examples, plan))}
+        for budget in budgets
+        for rule, plan in plans(examples, budget, SEED).items()
+    ]
+
+
+def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) for name, value in figures.items()}
+
+
+def language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
+    """Measure one language: growth, unknown share and sentence length by vocabulary size.
+
+    Args:
+        lang: "de", "en" or "fr".
+        text: Training sentences; the vocabularies come from them.
+        other: Sentences of another split.
+
+    Returns:
+        growth (from `vocabulary_growth`, of shuffled sentences), words_per_sentence of
+        `other`, and for each size of `SIZES` unknown (share) and pieces_per_sentence.
+    """
+    shuffled = random.Random(SEED).sample(text, len(text))
+    known = [word for sentence in shuffled for word in split_words(lang, sentence)]
+    new = [word for sentence in other for word in split_words(lang, sentence)]
+    second = "fr" if lang != "fr" else "en"  # a configuration names two; one is used
+    pieces = []
+    for size in SIZES:
+        config = DataConfig(
+            corpus="multi30k",
+            src_lang=lang,
+            tgt_lang=second,
+            tokenizer=TokenizerKind.BPE,
+            vocab_size=size + FIRST_ID,
+        )
+        tokenizer, _ = train(config, text, [])
+        encoded = tokenizer.encode_all(other)
+        assert not any(UNK_ID in ids for ids in encoded)
+        pieces.append(sum(map(len, encoded)) / len(other))
+    return {
+        "growth": vocabulary_growth(known),
+        "words_per_sentence": round(len(new) / len(other), 4),
+        "unknown": [round(unknown_share(known, new, size), 4) for size in SIZES],
+        "pieces_per_sentence": [round(number, 4) for number in pieces],
+    }
+
+
+def multi30k_figures() -> dict[str, Any]:
+    """Measure Multi30k: its three languages, and padding German to English.
+
+    Raises:
+        UserError: the corpus cannot be had.
+    """
+    languages = {}
+    for lang in ("de", "en", "fr"):
+        other = "en" if lang != "en" else "de"
+        sides = (corpora.load("multi30k", split, lang, other) for split in ("train", "validation"))
+        languages[lang] = language_figures(lang, *(list(side.src) for side in sides))
+    config = DataConfig(corpus="multi30k", src_lang="de", tgt_lang="en", vocab_size=8000)
+    return {
+        "sizes": SIZES,
+        "languages": languages,
+        "padding": padding_table(config, BUDGETS),
+    }
+
+
+def random_split(
+    pairs: Sequence[Pair], test_pairs: int = TEST_PAIRS, seed: int = SEED
+) -> tuple[list[Pair], list[Pair]]:
+    """Shuffle pairs and cut off the last: the split that leaks.
+
+    Args:
+        pairs: All pairs.
+        test_pairs: How many to cut off.
+        seed: Of the shuffle.
+
+    Returns:
+        The training pairs and the test pairs.
+
+    Raises:
+        UserError: one of the two would be empty.
+    """
+    if not 0 < test_pairs < len(pairs):
+        raise UserError(
+            f"{test_pairs} test pairs of {len(pairs)}: give a number from 1 to {len(pairs) - 1}"
+        )
+    shuffled = list(pairs)
+    random.Random(seed).shuffle(shuffled)
+    return shuffled[:-test_pairs], shuffled[-test_pairs:]
+
+
+def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Measure the leak of both splits, and what memory alone scores on their test sets.
+
+    Args:
+        pairs: English, French.
+
+    Returns:
+        For "random" and "grouped": train and test (pairs), leak (as `Leak`, the first side
+        English) and bleu (of what `from_memory` says, French to English, once for each French
+        sentence, which may match any of its translations in the test set).
+    """
+    grouped = split_pairs(pairs)
+    return {
+        "random": measure_pairs(*random_split(pairs)),
+        "grouped": measure_pairs(grouped["train"], grouped["test"]),
+    }
+
+
+def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
+    """Measure one split (see `measure_splits` for what comes back)."""
+    accepted: dict[str, list[str]] = {}
+    for english, french in test:
+        accepted.setdefault(french, []).append(english)
+    said = from_memory(train, list(accepted))
+    leak = {name: round(share, 4) for name, share in measure_leak(train, test)._asdict().items()}
+    return {
+        "train": len(train),
+        "test": len(test),
+        "leak": leak,
+        "bleu": bleu(said, list(accepted.values())),
+    }
+
+
+def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
+    """Measure a model on its corpus's test set, and write the figures with their origin.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        return {"beam_size": beam_size} | score_five_ways(translator, text, beam_size)
+
+    return record_measure(model, file, None, measure)
+
+
+def loss_two_ways(
+    translator: Translator, text: ParallelText, batch_sentences: int = BATCH_SENTENCES
+) -> dict[str, float]:
+    """Measure the loss, and average it in the two `LOSS_WAYS`.
+
+    Not in the paper: system 4 reports the second. The sentences are sorted by length and cut into
+    batches. Short sentences fill a batch with fewer tokens: in the second mean each of their
+    tokens weighs more.
+
+    Args:
+        translator: The model.
+        text: Sources and references. Pairs with a side longer than the model takes are left out.
+        batch_sentences: Of a batch.
+
+    Returns:
+        Nats per token, by the name of the way.
+
+    Raises:
+        UserError: no pair is left, or a batch would be empty.
+    """
+    if batch_sentences < 1:
+        raise UserError(f"batch_sentences is {batch_sentences}: a batch has one or more")
+    examples = fitting_pairs(translator, text)
+    examples = sorted(examples, key=lambda pair: (len(pair.src), len(pair.tgt)))
+    losses, tokens = [], []
+    for first in range(0, len(examples), batch_sentences):
+        batch = examples[first : first + batch_sentences]
+        losses.append(validation_loss(translator.model, [collate(batch)], device=translator.device))
+        tokens.append(sum(len(pair.tgt) + 1 for pair in batch))  # with eos
+    total = sum(loss * count for loss, count in zip(losses, tokens, strict=True))
+    return dict(zip(LOSS_WAYS, (total / sum(tokens), sum(losses) / len(losses)), strict=True))
+
+
+def record_two_ways(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model on its corpus's validation text, and write the figures with their origin.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        losses = loss_two_ways(translator, text)
+        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
+        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
+
+    return record_measure(model, file, "validation", measure)
