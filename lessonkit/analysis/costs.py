@@ -4,7 +4,7 @@ Three layers map n vectors of width d to n others. Their cost is computed as in 
 table, and measured: operations by counting them, seconds by the clock, waiting steps and path
 length in the graph that PyTorch keeps of a computation.
 
-A training step's operations (§5.2, Table 2) are counted from the model's shape, and by PyTorch while it works. A
+A training step's operations (§5.2, Table 2) are counted from the model's shape, and by PyTorch. A
 multiplication and the addition that follows it are two. Only matrix products are counted: all
 else (norms, softmax, dropout, Adam) does a few operations for each number, products do hundreds.
 """

@@ -1,37 +1,15 @@
 """Lesson 08: wrong answers that have passed, and right ones that must."""
 
-import pytest
+from functools import partial
 
 from lessonkit.analysis.scores import measure_leak
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.tatoeba import group_pairs
 
 
-def leaked_by(make):
-    def answer(train, test):
-        firsts, seconds = ({make(pair[side]) for pair in train} for side in (0, 1))
-        return sum(make(a) in firsts or make(b) in seconds for a, b in test) / len(test)
-
-    return answer
-
-
-MAKE = {
-    "lower case": str.lower,
-    "no mark": lambda text: text.rstrip(" .!?"),
-    "no blank": str.strip,
-    "first word": lambda text: text.split()[0],
-}
-
-
-@pytest.mark.parametrize("name", MAKE)
-def test_a_text_is_compared_as_it_stands(name):
-    assert status("leaked", leaked_by(MAKE[name])) == "wrong"
-    assert status("leaked", leaked_by(str)) == "passed"
-
-
-def one_set(train, test):
-    seen = {text for pair in train for text in pair}
-    return sum(a in seen or b in seen for a, b in test) / len(test)
+def leaked(train, test, make=str):
+    firsts, seconds = ({make(pair[side]) for pair in train} for side in (0, 1))
+    return sum(make(a) in firsts or make(b) in seconds for a, b in test) / len(test)
 
 
 def part_of_a_text(train, test):
@@ -39,13 +17,20 @@ def part_of_a_text(train, test):
     return sum(a in sides[0] or b in sides[1] for a, b in test) / len(test)
 
 
-def of_the_package(train, test):
-    return measure_leak(train, test).either
+LEAKS = {
+    "lower case": partial(leaked, make=str.lower),
+    "no mark": partial(leaked, make=lambda text: text.rstrip(" .!?")),
+    "no blank": partial(leaked, make=str.strip),
+    "first word": partial(leaked, make=lambda text: text.split()[0]),
+    "part of a text": part_of_a_text,
+    "the package's, either side in either": lambda train, test: measure_leak(train, test).either,
+}
 
 
-@pytest.mark.parametrize("answer", [one_set, part_of_a_text, of_the_package])
-def test_each_side_is_looked_for_in_its_own_place_and_whole(answer):
-    assert status("leaked", answer) == "wrong"
+def test_each_side_is_looked_for_in_its_own_place_whole_and_as_it_stands():
+    assert status("leaked", leaked) == "passed"
+    for name, answer in LEAKS.items():
+        assert status("leaked", answer) == "wrong", name
 
 
 def groups_by_hand(pairs):
@@ -58,11 +43,14 @@ def groups_by_hand(pairs):
     return sorted(map(sorted, found))
 
 
-def groups_of_the_package(pairs):
-    return sorted(map(sorted, group_pairs(pairs)))
+def test_groups_are_not_those_of_the_lesson():
+    for answer in (groups_by_hand, lambda pairs: sorted(map(sorted, group_pairs(pairs)))):
+        verdict = ALL["groups"].check(answer)
+        assert verdict.status == "wrong"
+        assert ".hint() gives" not in repr(verdict)
 
 
-def in_hops(pairs, hops):
+def in_hops(pairs, hops=99):
     groups, left = [], list(pairs)
     while left:
         group = [left.pop(0)]
@@ -74,17 +62,10 @@ def in_hops(pairs, hops):
     return sorted(groups)
 
 
-def test_groups_are_not_those_of_the_lesson():
-    for answer in (groups_by_hand, groups_of_the_package):
-        verdict = ALL["groups"].check(answer)
-        assert verdict.status == "wrong"
-        assert ".hint() gives" not in repr(verdict)
-
-
-@pytest.mark.parametrize("hops", [1, 2, 3])
-def test_a_chain_may_be_longer(hops):
-    assert status("groups", lambda pairs: in_hops(pairs, hops)) == "wrong"
-    assert status("groups", lambda pairs: in_hops(pairs, 99)) == "passed"
+def test_a_chain_may_be_long():
+    assert status("groups", in_hops) == "passed"
+    for hops in (1, 2, 3):
+        assert status("groups", partial(in_hops, hops=hops)) == "wrong", hops
 
 
 def fault_by_norms(trainer, pause=1, limit=1.8):
@@ -102,15 +83,13 @@ def fault_by_norms(trainer, pause=1, limit=1.8):
     return "gradients add up" if sum(way[-1].values()) > limit * sum(way[0].values()) else "none"
 
 
-def test_a_fault_may_be_found_in_many_steps():
+def fault_by_loss(trainer):
+    first, second = trainer.step(), trainer.step()
+    return "uphill" if second > first else "none" if second < first else "nothing moves"
+
+
+def test_a_fault_may_be_found_in_many_steps_and_not_by_the_loss_alone():
     for pause in (1, 2, 5):
-        assert status("fault", lambda trainer, n=pause: fault_by_norms(trainer, n)) == "passed"
-    assert status("fault", lambda trainer: fault_by_norms(trainer, limit=3.0)) == "wrong"
-
-
-def test_a_fault_is_no_matter_of_the_loss_alone():
-    def by_loss(trainer):
-        first, second = trainer.step(), trainer.step()
-        return "uphill" if second > first else "none" if second < first else "nothing moves"
-
-    assert status("fault", by_loss) == "wrong"
+        assert status("fault", partial(fault_by_norms, pause=pause)) == "passed"
+    for answer in (partial(fault_by_norms, limit=3.0), fault_by_loss):
+        assert status("fault", answer) == "wrong"

@@ -1,8 +1,7 @@
-"""Lesson 09: wrong answers that have passed, and right ones that must."""
+"""Lesson 09: wrong answers that have passed."""
 
 import math
 
-import pytest
 import torch
 
 from tests.helpers.exercise_walk import status
@@ -27,9 +26,7 @@ def without_small_weights(weights):
     return -sum(w * math.log(w) for w in weights if w > 0.01)
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [("prune", as_if_square), ("links", strong_ones), ("spread", without_small_weights)],
-)
-def test_refused(name, answer):
-    assert status(name, answer) == "wrong"
+def test_refused():
+    assert status("prune", as_if_square) == "wrong"
+    assert status("links", strong_ones) == "wrong"
+    assert status("spread", without_small_weights) == "wrong"
