@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.cases import Cases
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.unlabelled import Cases
 from transformer.config import PAD_ID
 
 Sentences = list[list[int]]

@@ -11,8 +11,8 @@ from torch import Tensor
 from attention_laws import diagnose
 from attention_laws.adapter import Adapter
 from lessonkit.exercises import faults as ex
-from lessonkit.exercises.cases import CELL, NUMBERS, Case, Cases
 from lessonkit.exercises.check import MAX_COLUMNS
+from lessonkit.exercises.unlabelled import CELL, NUMBERS, Case, Cases
 from lessonkit.museum import SPECIMENS
 from tests.helpers.exercise_walk import status
 from transformer.support.errors import UserError
