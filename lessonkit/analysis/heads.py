@@ -59,8 +59,10 @@ def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
         )
     stack = model.encoder if head.stack == "encoder" else model.decoder
     layer: Any = stack.layers[head.layer - 1]
-    attention = layer.cross_attention if head.stack == "cross" else layer.self_attention
-    return attention  # type: ignore[no-any-return]
+    attention: MultiHeadAttention = (
+        layer.cross_attention if head.stack == "cross" else layer.self_attention
+    )
+    return attention
 
 
 def entropy(weights: Tensor) -> Tensor:
