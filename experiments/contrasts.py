@@ -5,12 +5,13 @@ about each: which of the two translations it thinks the likelier, and what it sa
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
 from transformer.data.batches import Example, collate
 from transformer.data.parallel import tidy
@@ -21,12 +22,10 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.machine import pick_device
-from transformer.support.paths import corpus_folder
 from transformer.support.provenance import provenance
 
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")
-COLUMNS = ("corpus", "phenomenon", *LANGUAGES)
 
 Cue = frozenset[str]  # words of which any will do
 
@@ -58,92 +57,37 @@ class Contrast(NamedTuple):
     sides: dict[str, tuple[Side, Side]]
 
 
-def load_contrasts(file: Path | None = None) -> list[Contrast]:
-    """Read the table of pairs.
+def load_contrasts() -> list[Contrast]:
+    """Read the table of pairs, `data/corpus/contrasts.tsv` (its README says how it is written)."""
+    alike = {
+        (row["language"], word): frozenset(row["words"].split())
+        for row in corpus_table("contrast_cues.tsv")
+        for word in row["words"].split()
+    }
+    return [
+        Contrast(
+            row["corpus"],
+            row["phenomenon"],
+            {
+                lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
+                for lang in LANGUAGES
+            },
+        )
+        for row in corpus_table("contrasts.tsv")
+    ]
+
+
+def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str], Cue]) -> Side:
+    """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".
 
     Args:
-        file: None means the course's own; `contrast_cues.tsv` must lie beside it.
-
-    Raises:
-        UserError: a file is missing, or a line is not as `data/corpus/README.md` says.
+        lang: Of the cell.
+        text: Ways to put it, divided by |; {a/b} where the sentences differ, * before a cue.
+        option: 0 takes the first part of each {a/b}, 1 the second.
+        alike: For a language and a word, the words that count as one with it.
     """
-    file = file or corpus_folder() / "contrasts.tsv"
-    alike = _read_cues(file.with_name("contrast_cues.tsv"))
-    contrasts = []
-    for place, row in _rows(file, COLUMNS):
-        corpus, phenomenon, *texts = row
-        if phenomenon not in PHENOMENA:
-            raise UserError(f"{place}: {phenomenon!r} is none of {', '.join(PHENOMENA)}")
-        sides = {
-            lang: _read_sides(place, lang, text, alike)
-            for lang, text in zip(LANGUAGES, texts, strict=True)
-        }
-        contrasts.append(Contrast(corpus, phenomenon, sides))
-    return contrasts
-
-
-def _rows(file: Path, columns: Sequence[str]) -> Iterable[tuple[str, list[str]]]:
-    """Give each row of a table with its place, for messages; lines that open with # are remarks."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {file}: {error}; get it again with git checkout") from error
-    head, *rows = [
-        (f"{file.name}, line {number}", line.split("\t"))
-        for number, line in enumerate(lines, start=1)
-        if line and not line.startswith("#")
-    ] or [(file.name, [])]
-    for place, row in [head, *rows]:
-        if len(row) != len(columns) or not all(row):
-            raise UserError(f"{place}: {len(row)} columns, none empty: give {', '.join(columns)}")
-    if tuple(head[1]) != tuple(columns):
-        raise UserError(f"{head[0]}: the first line must name the columns: {', '.join(columns)}")
-    return rows
-
-
-def _read_cues(file: Path) -> dict[tuple[str, str], Cue]:
-    """Read which words count as one, by language and word."""
-    alike = {}
-    for place, (lang, text) in _rows(file, ("language", "words")):
-        for word in text.split():
-            if (lang, word) in alike:
-                raise UserError(f"{place}: {word!r} stands twice: a word belongs to one line")
-            alike[lang, word] = frozenset(text.split())
-    return alike
-
-
-def _read_sides(
-    place: str, lang: str, text: str, alike: dict[tuple[str, str], Cue]
-) -> tuple[Side, Side]:
-    """Take a cell apart: "A man is {/*not} here. | ..." is two sentences, each in several ways."""
-    first, second = (
-        _make_side(place, lang, [_choose(place, way, option) for way in text.split("|")], alike)
-        for option in (0, 1)
-    )
-    if not all(a or b for a, b in zip(first.cues, second.cues, strict=True)):
-        raise UserError(f"{place}: {text!r} has no cue: put * before the word that tells")
-    for side in (first, second):
-        if any(side.cues) and not all(side.cues):
-            raise UserError(f"{place}: {text!r} has cues for some translations only")
-    if set(first.accepted) & set(second.accepted):
-        raise UserError(f"{place}: {text!r} says the same twice: the two must differ")
-    return first, second
-
-
-def _choose(place: str, way: str, option: int) -> str:
-    """Take the first or the second part of every {a/b}."""
-    for braces in re.findall(r"\{([^}]*)\}", way):
-        if braces.count("/") != 1:
-            raise UserError(f"{place}: {{{braces}}} must have two parts: write {{a/b}}")
-    return re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda found: found[option + 1], way)
-
-
-def _make_side(
-    place: str, lang: str, ways: Sequence[str], alike: dict[tuple[str, str], Cue]
-) -> Side:
-    for way in ways:
-        if re.search(r"\*(?!\w)", way):
-            raise UserError(f"{place}: no word after * in {way!r}: put it before the cue")
+    chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda found: found[option + 1], text)
+    ways = chosen.split("|")
     marked = [[split_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
     cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
     return Side(tuple(tidy(way.replace("*", "")) for way in ways), tuple(cues))

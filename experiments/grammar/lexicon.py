@@ -1,11 +1,11 @@
 """The word lists of the embedded corpus, read from `data/corpus/`: one class a table."""
 
-import csv
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lessonkit.analysis.articles import corpus_table
 from transformer.support.paths import corpus_folder
 
 
@@ -142,12 +142,6 @@ class Lexicon:
     times: tuple[Time, ...]
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    lines = (corpus_folder() / name).read_text(encoding="utf-8").splitlines()
-    table = (line for line in lines if line and not line.startswith("#"))
-    return list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
 def _forms(text: str) -> tuple[str, ...]:
     return tuple(form.strip() for form in text.split(","))
 
@@ -263,11 +257,11 @@ def lexicon() -> Lexicon:
     Not in the paper: the course's own corpus.
     """
     return Lexicon(
-        nouns=tuple(map(_noun, _rows("nouns.tsv"))),
-        names=tuple(map(_name, _rows("names.tsv"))),
-        adjectives=tuple(map(_adjective, _rows("adjectives.tsv"))),
+        nouns=tuple(map(_noun, corpus_table("nouns.tsv"))),
+        names=tuple(map(_name, corpus_table("names.tsv"))),
+        adjectives=tuple(map(_adjective, corpus_table("adjectives.tsv"))),
         verbs=_verbs(),
         modals=_modals(),
-        places=tuple(map(_place, _rows("places.tsv"))),
-        times=tuple(map(_time, _rows("times.tsv"))),
+        places=tuple(map(_place, corpus_table("places.tsv"))),
+        times=tuple(map(_time, corpus_table("times.tsv"))),
     )

@@ -1,7 +1,7 @@
-"""Word alignments read from cross-attention, and how wrong they are.
+"""A model's attention between words; alignments read from it, and how wrong they are.
 
-Not in the paper, whose appendix figures only show attention. The error rate is that of
-Och and Ney (2003), https://aclanthology.org/J03-1002.
+Not in the paper, whose figures show tokens. The error rate is that of Och and Ney (2003),
+https://aclanthology.org/J03-1002.
 """
 
 import re
@@ -92,8 +92,8 @@ class WordAttention(NamedTuple):
 
     Attributes:
         src_words, tgt_words: As `aligned_tokens` cuts them.
-        weights: (num_layers, num_heads, tgt_words, src_words + 1); the last column is "<eos>".
-            A row sums to 1.
+        weights: (num_layers, num_heads, tgt_words, src_words + 1), rows summing to 1; the last
+            column is "<eos>".
     """
 
     src_words: list[str]

@@ -41,15 +41,19 @@ class Noun(NamedTuple):
     classes: frozenset[str]
 
 
+def corpus_table(name: str) -> list[dict[str, str]]:
+    """Read a table of `data/corpus/`, a row for each line; lines that open with # are remarks."""
+    lines = (corpus_folder() / name).read_text(encoding="utf-8").splitlines()
+    table = (line for line in lines if line and not line.startswith("#"))
+    return list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 @cache
 def nouns() -> dict[str, Noun]:
-    """Read the nouns of the embedded corpus (`data/corpus/nouns.tsv`), by their English."""
-    lines = (corpus_folder() / "nouns.tsv").read_text(encoding="utf-8").splitlines()
-    table = (line for line in lines if line and not line.startswith("#"))
-    rows = csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
+    """Read the nouns of the embedded corpus, by their English."""
     return {
         row["en"]: Noun(row["en"], row["fr"], row["fr_gender"], frozenset(row["classes"].split()))
-        for row in rows
+        for row in corpus_table("nouns.tsv")
     }
 
 

@@ -72,35 +72,33 @@ def table_1(n: int, d: int, kernel: int = KERNEL, neighbours: int = 16) -> dict[
 Layer = Callable[[list[Tensor]], list[Tensor]]
 
 
-def make_layer(name: str, d: int, kernel: int = KERNEL) -> Layer:
+def make_layer(name: str, d: int) -> Layer:
     """Make one layer: it takes n vectors of width d and gives n others.
 
     Self-attention is Eq. 1 with the same vectors as queries, keys and values; the recurrent
-    layer a plain RNN; the convolution sees `kernel` vectors, the last of them in its own place.
+    layer a plain RNN; the convolution sees `KERNEL` vectors, the last of them in its own place.
 
     Args:
         name: "self-attention", "recurrent" or "convolution".
         d: Width of the vectors.
-        kernel: Width of the convolution.
 
     Raises:
         UserError: the name is another.
     """
-    makers = {"self-attention": _attention, "recurrent": _recurrent, "convolution": _convolution}
+    if name == "self-attention":
+        return _attend
+    makers = {"recurrent": _recurrent, "convolution": _convolution}
     if name not in makers:
-        raise UserError(f"no layer {name!r} to measure: give one of {', '.join(makers)}")
-    return makers[name](d, kernel)
+        raise UserError(f"no layer {name!r} to measure: give self-attention, {', '.join(makers)}")
+    return makers[name](d)
 
 
-def _attention(d: int, kernel: int) -> Layer:
-    def layer(vectors: list[Tensor]) -> list[Tensor]:
-        each = torch.stack(vectors)[None, None]  # one sentence, one head
-        return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
-
-    return layer
+def _attend(vectors: list[Tensor]) -> list[Tensor]:
+    each = torch.stack(vectors)[None, None]  # one sentence, one head
+    return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
 
 
-def _recurrent(d: int, kernel: int) -> Layer:
+def _recurrent(d: int) -> Layer:
     from_input, from_state = (torch.randn(d, d) / math.sqrt(d) for _ in range(2))
 
     def layer(vectors: list[Tensor]) -> list[Tensor]:
@@ -113,7 +111,7 @@ def _recurrent(d: int, kernel: int) -> Layer:
     return layer
 
 
-def _convolution(d: int, kernel: int, dilation: int = 1) -> Layer:
+def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
     weight = torch.randn(d, d, kernel) / math.sqrt(kernel * d)
 
     def layer(vectors: list[Tensor]) -> list[Tensor]:
@@ -284,11 +282,7 @@ def forward_flops(
 def step_flops(
     model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
 ) -> int:
-    """Count the operations of a training step: the forward pass, and twice as many backward.
-
-    Args:
-        model, vocab_size, sentences, src_len, tgt_len: As `forward_flops` has them.
-    """
+    """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
     lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
     return (1 + BACKWARD) * sum(forward_flops(model, vocab_size, **lengths))
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_of
+from lessonkit.analysis.heads import Head, all_heads, attention_of
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
@@ -35,11 +35,7 @@ _DECODER_CALL, _ATTENTION_CALL = signature(Decoder.forward), signature(MultiHead
 
 
 def source_of(translator: Translator, sentence: str) -> Tensor:
-    """Give a sentence's ids with its end mark, (1, src_len).
-
-    Raises:
-        UserError: the sentence is blank.
-    """
+    """Give a sentence's ids with its end mark, (1, src_len); a blank one is refused."""
     if not sentence.strip():
         raise UserError("an empty sentence has nothing to take away: give some words")
     ids = translator.src_tokenizer.encode(sentence)
@@ -47,11 +43,7 @@ def source_of(translator: Translator, sentence: str) -> Tensor:
 
 
 def network_of(translator: Translator) -> Transformer:
-    """Give a translator's network.
-
-    Raises:
-        UserError: it is recurrent.
-    """
+    """Give a translator's network; a recurrent one is refused."""
     if not isinstance(translator.model, Transformer):
         raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
     return translator.model
@@ -79,9 +71,9 @@ def _target_start(model: Transformer) -> Iterator[Callable[[], int]]:
 def _heads_reached(
     model: Transformer, reach: Mapping[Head, Callable[[Tensor, int], None]]
 ) -> Iterator[Transformer]:
-    """Show each head's outputs (batch, length, d_v), and the place of the first, before they join.
+    """Give each head's outputs (batch, length, d_v), and the place of the first, to a function.
 
-    They are a copy: what is written over them goes on, what is kept of them stays.
+    What it writes over them goes on to the output projection; what it keeps of them stays.
     """
 
     def show(head: Head, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
@@ -386,11 +378,5 @@ def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head,
     """
     if not sentences:
         raise UserError("no sentences to take the means over: give at least one")
-    heads = all_heads(network_of(translator))
-    sums: dict[Head, Tensor | int] = dict.fromkeys(heads, 0)
-    tokens = dict.fromkeys(STACKS, 0)
-    for sentence in sentences:
-        for head, outputs in run_of(translator, sentence).heads.items():
-            sums[head] = sums[head] + outputs.sum(0)
-            tokens[head.stack] += len(outputs) * ((head.layer, head.head) == (1, 1))
-    return {head: torch.as_tensor(total) / tokens[head.stack] for head, total in sums.items()}
+    runs = [run_of(translator, sentence).heads for sentence in sentences]
+    return {head: torch.cat([run[head] for run in runs]).mean(0) for head in runs[0]}

@@ -81,14 +81,9 @@ REST = "all else"
 
 
 def kind(operation: str) -> str:
-    """Give the kind of work that an operation is, one of `KINDS` or `REST`.
-
-    Args:
-        operation: As PyTorch names it: "aten::mm", "aten::native_dropout_backward".
-    """
+    """Give the kind of work, one of `KINDS` or `REST`, that an operation ("aten::mm") is."""
     name = operation.partition("::")[2]
-    kinds = (each for each, starts in KINDS.items() if name.startswith(starts))
-    return next(kinds, REST)
+    return next((each for each, starts in KINDS.items() if name.startswith(starts)), REST)
 
 
 def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:

@@ -103,11 +103,7 @@ class Tree:
 
 
 def word_pairs(sentence: Sentence) -> Iterator[WordPair]:
-    """Give every pair that a question asks about, in one English sentence.
-
-    Args:
-        sentence: Of the embedded corpus.
-    """
+    """Give every pair that a question asks about, in one English sentence of the corpus."""
     words, tree = sentence.en.split(), Tree(sentence.parse)
     for word, text in enumerate(words):
         yield WordPair(ITSELF, word, (word,))

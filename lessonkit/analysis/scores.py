@@ -12,7 +12,7 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from attention_laws.leaks import Leak, measure_leak
-from transformer.config import EOS_ID, PAD_ID
+from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import ParallelText
 from transformer.data.tatoeba import Pair, key
@@ -70,14 +70,11 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
         batch = batch.to(translator.device)
         best = translator.model(batch.src, batch.tgt_in).argmax(dim=-1)
         for guess, wanted in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):
-            length = sum(token != PAD_ID for token in wanted)  # as far as there is a reference
-            guesses.append(tokenizer.decode(_until_eos(guess[:length])))
-            references.append(tokenizer.decode(_until_eos(wanted)))
+            length = wanted.index(EOS_ID)  # as far as there is a reference
+            ended = guess.index(EOS_ID) if EOS_ID in guess[: length + 1] else length + 1
+            guesses.append(tokenizer.decode(guess[:ended]))
+            references.append(tokenizer.decode(wanted[:length]))
     return guesses, references
-
-
-def _until_eos(ids: list[int]) -> list[int]:
-    return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
 
 
 def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lang: str) -> float:

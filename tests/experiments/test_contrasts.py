@@ -21,9 +21,11 @@ from experiments.contrasts import (
     load_contrasts,
     log_probabilities,
     measure_contrasts,
+    read_side,
     record_contrasts,
     split_words,
 )
+from lessonkit.analysis.articles import corpus_table
 from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
@@ -45,16 +47,6 @@ PAIRS = {
     "tatoeba": [("fr", "en")],
     "embedded": [("de", "en"), ("fr", "en")],
 }
-HEAD = "corpus\tphenomenon\tde\ten\tfr\n"
-ROW = "multi30k\tnegation\tDa ist {ein/*kein} Hund.\tA dog is {/*not} there.\t{Le/*Ne}"
-
-
-def write(folder: Path, table: str, cues: str = "") -> Path:
-    """Write a table and its cues."""
-    (folder / "contrast_cues.tsv").write_text(f"language\twords\n{cues}", encoding="utf-8")
-    file = folder / "contrasts.tsv"
-    file.write_text(table, encoding="utf-8")
-    return file
 
 
 def test_every_phenomenon_has_its_pairs_in_each_corpus() -> None:
@@ -100,25 +92,34 @@ def test_the_words_are_the_corpus_s_and_the_sentences_are_not(
                         assert rare <= RARE, sentence
 
 
-def test_a_row_by_hand(tmp_path: Path) -> None:
-    english = "A man is {/*not} here. | {Mike is/No *man's} {in./*out.}"
-    row = f"tatoeba\tgender\tEin {{*Mann/*Kind}}.\t{english}\t{{l'*homme/*n'a  pas}} ?"
-    file = write(tmp_path, f"# remark\n{HEAD}\n{row}\n", "# remark\nen\tnot no\nen\tman man's\n")
-    (contrast,) = load_contrasts(file)
-    assert contrast[:2] == ("tatoeba", "gender")
-    assert contrast.sides["en"] == (
-        Side(("A man is here.", "Mike is in."), ((), ())),
-        Side(
-            ("A man is not here.", "No man's out."),
-            (
-                (frozenset({"not", "no"}),),
-                (frozenset({"man", "man's"}), frozenset({"out"})),
-            ),
-        ),
+def test_a_cell_by_hand() -> None:
+    text, not_no = (
+        "A man is {/*not} here. | {Mike is/No *man's} {in./*out.}",
+        frozenset({"not", "no"}),
     )
-    first, second = contrast.sides["fr"]
+    alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
+    assert read_side("en", text, 0, alike) == Side(("A man is here.", "Mike is in."), ((), ()))
+    second = read_side("en", text, 1, alike)
+    assert second.accepted == ("A man is not here.", "No man's out.")
+    assert second.cues == ((not_no,), (alike["en", "man's"], frozenset({"out"})))
+    first, second = (read_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1))
     assert (first.accepted, second.accepted) == (("l'homme ?",), ("n'a pas ?",))
     assert (first.cues, second.cues) == (((frozenset({"homme"}),),), ((frozenset({"n'"}),),))
+
+
+def test_the_table_is_written_as_readme_says() -> None:
+    cues = corpus_table("contrast_cues.tsv")
+    words = [(row["language"], word) for row in cues for word in row["words"].split()]
+    assert len(words) == len(set(words)), "a word belongs to one line of cues"
+    for row in corpus_table("contrasts.tsv"):
+        for lang in LANGUAGES:
+            assert all(each.count("/") == 1 for each in re.findall(r"\{([^}]*)\}", row[lang]))
+            assert not re.search(r"\*(?!\w)", row[lang]), "no word after *"
+    for sides in (sides for contrast in CONTRASTS for sides in contrast.sides.values()):
+        first, second = sides
+        assert all(a or b for a, b in zip(first.cues, second.cues, strict=True)), first
+        assert all(all(side.cues) or not any(side.cues) for side in sides), first
+        assert not set(first.accepted) & set(second.accepted), first
 
 
 def test_words_are_cut_language_by_language() -> None:
@@ -127,36 +128,6 @@ def test_words_are_cut_language_by_language() -> None:
         "l'", "été", "n'", "est", "il", "pas", "là",
     ]  # fmt: skip
     assert split_words("de", "Größe, 3 Bälle!") == ["größe", "3", "bälle"]
-
-
-def test_a_table_that_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="git checkout"):
-        load_contrasts(tmp_path / "contrasts.tsv")
-    for table, told in (
-        ("", "contrasts.tsv: 0 columns"),
-        (ROW + "\n", "line 1: the first line must name the columns"),
-        (HEAD + "multi30k\tnegation\tEin\n", "line 2: 3 columns, none empty"),
-        (HEAD + ROW.replace("{/*not}", "").replace("A dog is  there.", "") + "\n", "none empty"),
-        (HEAD + ROW.replace("negation", "tense") + "\n", "'tense' is none of negation, gender"),
-        (HEAD + ROW.replace("{ein/*kein}", "{ein/kein}") + "\n", "no cue: put * before"),
-        (HEAD + ROW.replace("{ein/*kein}", "*kein") + "\n", "says the same twice"),
-        (HEAD + ROW.replace("{ein/*kein}", "{ein/*kein/zwei}") + "\n", "must have two parts"),
-        (HEAD + ROW.replace("{ein/*kein}", "{*kein}") + "\n", "must have two parts"),
-        (
-            HEAD + ROW.replace("Hund.", "Hund. | {Ein *Hund/*Keiner} ist da.") + "\n",
-            "has cues for some translations only",
-        ),
-        (HEAD + ROW.replace("*kein}", "*}") + "\n", "no word after *"),
-    ):
-        with pytest.raises(UserError) as refused:
-            load_contrasts(write(tmp_path, table))
-        assert told in str(refused.value)
-
-
-def test_a_word_in_two_lines_of_cues(tmp_path: Path) -> None:
-    file = write(tmp_path, HEAD + ROW, "en\tnot no\nfr\tno\nen\tno never\n")
-    with pytest.raises(UserError, match=r"contrast_cues.tsv, line 4: 'no' stands twice"):
-        load_contrasts(file)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from experiments.heads import NamedHead, Role, name_heads, role_scores
 from lessonkit.analysis import roles
 from lessonkit.analysis.heads import STACKS, Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
-from transformer.attention import AttentionMaps
+from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data import corpora, embedded
 from transformer.evaluation.paired_bootstrap import paired_bootstrap
 from transformer.evaluation.scores import bleu
@@ -19,40 +19,14 @@ from transformer.support.errors import UserError
 KINDS = ("itself", "before", "next", "first", "second")
 
 
-def looking(kind: str, q_len: int, k_len: int) -> torch.Tensor:
-    """Weights (q_len, k_len) of a head that always looks in the same way."""
-    if kind == "first":
-        return torch.eye(k_len)[torch.zeros(q_len, dtype=torch.long)]
-    shift = {"itself": 0, "before": -1, "next": 1, "second": 2}[kind]
-    return torch.eye(k_len)[(torch.arange(q_len) + shift).clamp(0, k_len - 1)]
-
-
 @pytest.fixture
 def scored(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Role]:
     """Scores of made-up heads on sentences whose words have one piece each."""
-
-    def maps(src: torch.Tensor, tgt_in: torch.Tensor) -> AttentionMaps:
-        sizes = {
-            "encoder": (src.shape[1], src.shape[1]),
-            "decoder": (tgt_in.shape[1], tgt_in.shape[1]),
-            "cross": (tgt_in.shape[1], src.shape[1]),
-        }
-        return AttentionMaps(
-            **{
-                name: torch.stack([looking(kind, *size) for kind in KINDS])[None, None]
-                for name, size in sizes.items()
-            }
-        )
-
+    maps = of_habits(*KINDS)
     monkeypatch.setattr(shipped.model, "attention_maps", maps)
     monkeypatch.setattr(heads, "FEWEST", 11)
-    tokenizer = shipped.src_tokenizer
-    short = [
-        each
-        for each in embedded.sentences("test")
-        if len(tokenizer.encode(embedded.as_written(each.en, "en"))) == len(each.en.split())
-    ]
-    return {(role.stack, role.role): role for role in role_scores(shipped, short[:150])}
+    some = one_piece_each(shipped, 150)
+    return {(role.stack, role.role): role for role in role_scores(shipped, some)}
 
 
 def test_positional_heads_score_one(scored: dict[tuple[str, str], Role]) -> None:

@@ -82,11 +82,6 @@ def test_sorted_goes_by_the_longer_side() -> None:
     assert lengths != [len(examples[index].src) for index in order]
 
 
-def test_the_same_seed_gives_the_same_plans() -> None:
-    assert plans(mixed(), 97, seed=3) == plans(mixed(), 97, seed=3)
-    assert plans(mixed(), 97, seed=3)["random"] != plans(mixed(), 97, seed=5)["random"]
-
-
 def test_refusals() -> None:
     with pytest.raises(UserError, match="a plan without batches"):
         measure(HAND, [])
