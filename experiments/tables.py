@@ -46,8 +46,6 @@ def runs_table() -> str:
         UserError: the folder of records is not there.
     """
     paths = sorted(results_folder().glob("*.json"))
-    if not paths:
-        return "No run is recorded yet."
     return markdown(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
@@ -84,10 +82,7 @@ def seeds_table() -> str:
         path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
     ]
     groups = [group for name in names for group in load_seeds(name)]
-    rows = [_seeds(group) for group in groups if len(group) > 1]
-    if not rows:
-        return "No recipe is recorded with several seeds yet."
-    return markdown(SEED_COLUMNS, rows)
+    return markdown(SEED_COLUMNS, [_seeds(group) for group in groups if len(group) > 1])
 
 
 def _seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:

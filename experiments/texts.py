@@ -5,6 +5,7 @@ random as system 3 did and once by groups as `transformer.data.tatoeba` does, `b
 test set, `loss` a model on its validation text: system 4's perplexity is of the mean over batches.
 """
 
+import dataclasses
 import math
 import random
 from collections.abc import Sequence
@@ -23,7 +24,6 @@ from transformer.data.words import split_words
 from transformer.evaluation.evaluate import fitting_pairs, record_measure
 from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
@@ -33,70 +33,6 @@ BUDGETS = (1000, 2000, 4000, 8000, 25_000)  # positions of a batch on either sid
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
 LOSS_WAYS = ("mean over tokens", "mean over batches")
 BATCH_SENTENCES = 128  # of system 4
-
-
-def padding_table(config: DataConfig, budgets: Sequence[int]) -> list[dict[str, Any]]:
-    """Measure the padding of the training text's batches, by rule and budget.
-
-    Args:
-        config: Corpus, languages, tokenizer.
-        budgets: Most positions of a batch, on either side.
-
-    Returns:
-        A row for each budget and rule: batch_tokens, rule, and what `measure` gives.
-
-    Raises:
-        UserError: the corpus cannot be had, or a sentence is over a budget.
-    """
-    text = corpora.load(config.corpus, "train", config.src_lang, config.tgt_lang)
-    tokenizers = train(config, text.src, text.tgt)
-    examples = encode_pairs(*tokenizers, text, config.max_train_tokens)
-    return [
-        {"batch_tokens": budget, "rule": rule, **_rounded(measure(examples, plan))}
-        for budget in budgets
-        for rule, plan in plans(examples, budget, SEED).items()
-    ]
-
-
-def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 4) for name, value in figures.items()}
-
-
-def language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
-    """Measure one language: growth, unknown share and sentence length by vocabulary size.
-
-    Args:
-        lang: "de", "en" or "fr".
-        text: Training sentences; the vocabularies come from them.
-        other: Sentences of another split.
-
-    Returns:
-        growth (from `vocabulary_growth`, of shuffled sentences), words_per_sentence of
-        `other`, and for each size of `SIZES` unknown (share) and pieces_per_sentence.
-    """
-    shuffled = random.Random(SEED).sample(text, len(text))
-    known = [word for sentence in shuffled for word in split_words(lang, sentence)]
-    new = [word for sentence in other for word in split_words(lang, sentence)]
-    second = "fr" if lang != "fr" else "en"  # a configuration names two; one is used
-    pieces = []
-    for size in SIZES:
-        config = DataConfig(
-            corpus="multi30k",
-            src_lang=lang,
-            tgt_lang=second,
-            tokenizer=TokenizerKind.BPE,
-            vocab_size=size + FIRST_ID,
-        )
-        tokenizer, _ = train(config, text, [])
-        encoded = tokenizer.encode_all(other)
-        assert not any(UNK_ID in ids for ids in encoded)
-        pieces.append(sum(map(len, encoded)) / len(other))
-    return {
-        "growth": vocabulary_growth(known),
-        "words_per_sentence": round(len(new) / len(other), 4),
-        "unknown": [round(unknown_share(known, new, size), 4) for size in SIZES],
-        "pieces_per_sentence": [round(number, 4) for number in pieces],
-    }
 
 
 def multi30k_figures() -> dict[str, Any]:
@@ -109,37 +45,57 @@ def multi30k_figures() -> dict[str, Any]:
     for lang in ("de", "en", "fr"):
         other = "en" if lang != "en" else "de"
         sides = (corpora.load("multi30k", split, lang, other) for split in ("train", "validation"))
-        languages[lang] = language_figures(lang, *(list(side.src) for side in sides))
-    config = DataConfig(corpus="multi30k", src_lang="de", tgt_lang="en", vocab_size=8000)
+        languages[lang] = _language_figures(lang, *(list(side.src) for side in sides))
+    return {"sizes": SIZES, "languages": languages, "padding": _padding_table()}
+
+
+def _language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
+    """Measure one language by vocabularies of its training text, on sentences of another split.
+
+    The growth is that of shuffled sentences.
+    """
+    shuffled = random.Random(SEED).sample(text, len(text))
+    known = [word for sentence in shuffled for word in split_words(lang, sentence)]
+    new = [word for sentence in other for word in split_words(lang, sentence)]
+    second = "fr" if lang != "fr" else "en"  # a configuration names two languages; one is used
+    base = DataConfig(
+        corpus="multi30k", src_lang=lang, tgt_lang=second, tokenizer=TokenizerKind.BPE
+    )
+    pieces = []
+    for size in SIZES:
+        config = dataclasses.replace(base, vocab_size=size + FIRST_ID)
+        tokenizer, _ = train(config, text, [])
+        encoded = tokenizer.encode_all(other)
+        assert not any(UNK_ID in ids for ids in encoded)
+        pieces.append(sum(map(len, encoded)) / len(other))
     return {
-        "sizes": SIZES,
-        "languages": languages,
-        "padding": padding_table(config, BUDGETS),
+        "growth": vocabulary_growth(known),
+        "words_per_sentence": round(len(new) / len(other), 4),
+        "unknown": [round(unknown_share(known, new, size), 4) for size in SIZES],
+        "pieces_per_sentence": [round(number, 4) for number in pieces],
     }
 
 
+def _padding_table() -> list[dict[str, Any]]:
+    """Measure the padding of the training text's batches: a row for each budget and rule."""
+    config = DataConfig(corpus="multi30k", src_lang="de", tgt_lang="en", vocab_size=8000)
+    text = corpora.load(config.corpus, "train", config.src_lang, config.tgt_lang)
+    tokenizers = train(config, text.src, text.tgt)
+    examples = encode_pairs(*tokenizers, text, config.max_train_tokens)
+    rows = []
+    for budget in BUDGETS:
+        for rule, plan in plans(examples, budget, SEED).items():
+            figures = {name: round(value, 4) for name, value in measure(examples, plan).items()}
+            rows.append({"batch_tokens": budget, "rule": rule, **figures})
+    return rows
+
+
 def random_split(
-    pairs: Sequence[Pair], test_pairs: int = TEST_PAIRS, seed: int = SEED
+    pairs: Sequence[Pair], test_pairs: int = TEST_PAIRS
 ) -> tuple[list[Pair], list[Pair]]:
-    """Shuffle pairs and cut off the last: the split that leaks.
-
-    Args:
-        pairs: All pairs.
-        test_pairs: How many to cut off.
-        seed: Of the shuffle.
-
-    Returns:
-        The training pairs and the test pairs.
-
-    Raises:
-        UserError: one of the two would be empty.
-    """
-    if not 0 < test_pairs < len(pairs):
-        raise UserError(
-            f"{test_pairs} test pairs of {len(pairs)}: give a number from 1 to {len(pairs) - 1}"
-        )
+    """Shuffle pairs and cut off the last for the test: the split that leaks."""
     shuffled = list(pairs)
-    random.Random(seed).shuffle(shuffled)
+    random.Random(SEED).shuffle(shuffled)
     return shuffled[:-test_pairs], shuffled[-test_pairs:]
 
 
@@ -207,10 +163,8 @@ def loss_two_ways(
         Nats per token, by the name of the way.
 
     Raises:
-        UserError: no pair is left, or a batch would be empty.
+        UserError: no pair is left.
     """
-    if batch_sentences < 1:
-        raise UserError(f"batch_sentences is {batch_sentences}: a batch has one or more")
     examples = fitting_pairs(translator, text)
     examples = sorted(examples, key=lambda pair: (len(pair.src), len(pair.tgt)))
     losses, tokens = [], []

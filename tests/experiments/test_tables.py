@@ -38,11 +38,6 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     assert first == second.replace("| 62 |", "| 1.3 |")
 
 
-def test_no_runs_no_table(folder: Path) -> None:
-    assert runs_table() == "No run is recorded yet."
-    assert seeds_table() == "No recipe is recorded with several seeds yet."
-
-
 @pytest.mark.parametrize("first", ["a", "systems/a"])
 def test_seeds_are_told_together(first: str, folder: Path) -> None:
     (folder / "seeds").mkdir()

@@ -69,17 +69,10 @@ def test_the_record_is_what_multi30k_gives(
 
 
 def test_a_random_split_keeps_every_pair_once() -> None:
-    train, test = random_split(TRAIN, test_pairs=2, seed=3)
+    train, test = random_split(TRAIN, test_pairs=2)
     assert len(test) == 2
     assert sorted(train + test) == sorted(TRAIN)
-    assert random_split(TRAIN, 2, 3) == (train, test)
-    assert random_split(TRAIN, 2, 4) != (train, test)
-
-
-def test_a_split_has_two_parts() -> None:
-    for test_pairs in (0, 5, -1):
-        with pytest.raises(UserError, match="from 1 to 4"):
-            random_split(TRAIN, test_pairs)
+    assert random_split(TRAIN, 2) == (train, test)
 
 
 @pytest.mark.slow
@@ -200,8 +193,6 @@ def test_two_ways_are_recorded_with_their_origin(
 def test_losses_that_cannot_be_measured(
     shipped: Translator, long_text: ParallelText, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="batch_sentences is 0"):
-        loss_two_ways(shipped, long_text, 0)
     endless = dataclasses.replace(long_text, src=["the dog " * 300], tgt=["le chien"])
     with pytest.raises(UserError, match="give shorter sentences"):
         loss_two_ways(shipped, endless)

@@ -142,13 +142,6 @@ def test_a_pass_by_hand() -> None:
     assert found == Flops(projections=2 * 12 * 4, attention=2 * 6 * 2, feed_forward=48, output=20)
 
 
-def test_longer_sentences_cost_attention_more_and_the_rest_no_more() -> None:
-    shape = ModelConfig()
-    short = forward_flops(shape, 37_000, sentences=100, src_len=10, tgt_len=10)
-    long = forward_flops(shape, 37_000, sentences=10, src_len=100, tgt_len=100)
-    assert long == short._replace(attention=10 * short.attention)
-
-
 def test_sizes_under_one_are_refused() -> None:
     for wrong in ("vocab_size", *SIZES):
         with pytest.raises(UserError, match=f"{wrong} is 0: give 1 or more"):
