@@ -14,8 +14,8 @@ import torch
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
 from transformer.data.batches import Example, collate
-from transformer.data.parallel import tidy
-from transformer.evaluation.significance import share_interval
+from transformer.data.treatment import tidy
+from transformer.evaluation.compare import share_interval
 from transformer.models.folder import RUN
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator

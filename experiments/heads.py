@@ -36,7 +36,7 @@ from lessonkit.analysis.roles import (
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora, embedded
 from transformer.data.embedded import Sentence
-from transformer.evaluation.paired_bootstrap import paired_bootstrap
+from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu, count_run_on
 from transformer.models.translator import Translator
 from transformer.support import machine

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessonkit.records import load_runs, markdown, precision, run_cells, systems_table
-from transformer.evaluation.significance import mean_interval
+from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 

@@ -1,7 +1,7 @@
 """Figures of texts, and figures counted in several ways: records of lessons 01, 06, 08 and 10.
 
 Not in the paper. `python -m experiments text` measures Multi30k, `leaks` Tatoeba, once split at
-random as system 3 did and once by groups as `transformer.data.tatoeba` does, `bleu` a model on its
+random as system 3 did and once by groups as `transformer.data.parallel` does, `bleu` a model on its
 test set, `loss` a model on its validation text: system 4's perplexity is of the mean over batches.
 """
 
@@ -17,8 +17,7 @@ from lessonkit.analysis.text import measure, plans, unknown_share, vocabulary_gr
 from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
-from transformer.data.parallel import ParallelText
-from transformer.data.tatoeba import Pair, split_pairs
+from transformer.data.parallel import Pair, ParallelText, split_pairs
 from transformer.data.tokenizers import train
 from transformer.data.words import split_words
 from transformer.evaluation.evaluate import fitting_pairs, record_measure

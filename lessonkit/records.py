@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.significance import chance_of
+from transformer.evaluation.compare import chance_of
 from transformer.support.errors import unknown_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder

@@ -23,7 +23,7 @@ _NAMES = {
     "racing": "TARGET best race",
     "roles": "QUESTIONS ask",
     "scores": "from_memory measure_leak score_five_ways",
-    "table_3": "SHARED_TYPES TABLE_3",
+    "table_3": "SHARED_TYPES TABLE_3 expected_parameters",
     "text": "measure plans unknown_share vocabulary_growth",
     "tracing": "rotate trace",
 }

@@ -30,8 +30,8 @@ from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
 from transformer.data import corpora
-from transformer.data.tatoeba import key
-from transformer.evaluation.significance import share_interval
+from transformer.data.parallel import key
+from transformer.evaluation.compare import share_interval
 from transformer.models.folder import Description
 from transformer.models.shipped import names
 from transformer.models.translator import Translator

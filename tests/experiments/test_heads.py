@@ -10,7 +10,7 @@ from lessonkit.analysis.heads import STACKS, Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data import corpora, embedded
-from transformer.evaluation.paired_bootstrap import paired_bootstrap
+from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
 from transformer.models.translator import Translator

@@ -19,7 +19,7 @@ from lessonkit.records import PUBLISHED, load_speed_runs, standing
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.significance import chance_of, student_t
+from transformer.evaluation.compare import chance_of, student_t
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 

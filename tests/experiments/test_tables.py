@@ -12,7 +12,7 @@ from experiments.tables import COLUMNS, load_seeds, runs_table, seeds_table
 from lessonkit import records as results
 from tests.helpers import ROOT
 from tests.helpers.records import sample
-from transformer.evaluation.significance import difference_interval, mean_interval, verdict
+from transformer.evaluation.compare import difference_interval, mean_interval, verdict
 from transformer.support import paths
 from transformer.support.errors import UserError
 

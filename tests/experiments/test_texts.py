@@ -25,9 +25,7 @@ from lessonkit.analysis.text import RULES
 from lessonkit.records import load_result
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
-from transformer.data.corpora import CORPORA
-from transformer.data.parallel import ParallelText
-from transformer.data.tatoeba import Pair, all_pairs
+from transformer.data.parallel import Pair, ParallelText
 from transformer.evaluation import evaluate
 from transformer.evaluation.evaluate import text_loss
 from transformer.models.shipped import find_model
@@ -80,7 +78,7 @@ def test_the_record_is_what_the_code_measures_today(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    pairs = all_pairs(CORPORA["tatoeba"])
+    pairs = corpora.all_tatoeba_pairs()
     record = load_result("leaks/tatoeba")
     assert record["pairs"] == len(pairs)
     assert measure_splits(pairs) == record["figures"]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer.attention import AttentionMaps
 from transformer.data import embedded
 from transformer.data.embedded import Sentence
+from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 
 SHIFTS = {"itself": 0, "before": -1, "next": 1, "second": 2}

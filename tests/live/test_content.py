@@ -12,7 +12,7 @@ from lessonkit.analysis.interventions import next_token, without_heads
 from tests.helpers import ROOT
 from tests.helpers.hiding import translate_hiding
 from tests.live.node import LIVE, ask
-from transformer.data.registry import CORPORA
+from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder

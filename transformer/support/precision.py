@@ -36,15 +36,3 @@ def _seconds(matrix: Tensor) -> float:
         matrix @ matrix
         rounds.append(time.process_time() - started)
     return min(rounds)
-
-
-def for_products(hidden: Tensor) -> Tensor:
-    """Round what several products are about to read, if autocast is on: it would for each anew.
-
-    Args:
-        hidden: Of any shape; without autocast it is given back as it is.
-    """
-    kind = hidden.device.type
-    if not torch.is_autocast_enabled(kind):
-        return hidden
-    return hidden.to(torch.get_autocast_dtype(kind))

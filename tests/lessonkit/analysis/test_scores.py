@@ -17,8 +17,7 @@ from lessonkit.analysis.scores import (
     with_begin_and_end,
 )
 from transformer.data import corpora
-from transformer.data.parallel import ParallelText
-from transformer.data.tatoeba import Pair
+from transformer.data.parallel import Pair, ParallelText
 from transformer.data.words import split_words
 from transformer.models.translator import Translator
 
