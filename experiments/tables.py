@@ -41,9 +41,6 @@ SEED_COLUMNS = {
 
 def runs_table() -> str:
     """Give every recorded run as a row of a Markdown table, in the order of their names.
-
-    Raises:
-        UserError: the folder of records is not there.
     """
     paths = sorted(results_folder().glob("*.json"))
     return markdown(COLUMNS, [run_cells(read_json(path)) for path in paths])
@@ -73,9 +70,6 @@ def seeds_table() -> str:
 
     A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
     mean, by Student's t; the range is from lowest to highest.
-
-    Raises:
-        UserError: the folder of records is not there.
     """
     folder = results_folder()
     names = [

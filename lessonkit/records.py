@@ -207,9 +207,6 @@ def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
 
     Args:
         fields: Which of `SYSTEM_COLUMNS`; all of them are too wide for a lesson.
-
-    Raises:
-        UserError: the folder of records is not there.
     """
     rows = []
     for name, report in PUBLISHED.items():

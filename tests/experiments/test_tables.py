@@ -13,8 +13,6 @@ from lessonkit import records as results
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.evaluation.compare import difference_interval, mean_interval, verdict
-from transformer.support import paths
-from transformer.support.errors import UserError
 
 
 @pytest.fixture
@@ -84,15 +82,6 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
     assert [row.split(" | ")[2:4] for row in rows] == told
     groups = [[run["training"]["seed"] for run in group] for group in load_seeds("a")]
     assert [seeds for seeds, _ in told] == [", ".join(map(str, each)) for each in groups]
-
-
-def test_without_a_folder_of_records_there_is_no_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
-    for table in (runs_table, seeds_table, results.systems_table):
-        with pytest.raises(UserError, match="or install again"):
-            table()
 
 
 def test_readme_gives_the_recorded_figures() -> None:
