@@ -40,8 +40,7 @@ SEED_COLUMNS = {
 
 
 def runs_table() -> str:
-    """Give every recorded run as a row of a Markdown table, in the order of their names.
-    """
+    """Give every recorded run as a row of a Markdown table, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
     return markdown(COLUMNS, [run_cells(read_json(path)) for path in paths])
 

@@ -53,7 +53,11 @@ class _ReachedError(Exception):
 
 
 def race(
-    settings: Mapping[str, str], *, seed: int = 1, on_report: Callable[[str], None] = print
+    settings: Mapping[str, str],
+    *,
+    seed: int = 1,
+    on_report: Callable[[str], None] = print,
+    **options: Any,
 ) -> Finish:
     """Train the recipe with other settings until the validation loss is at the target.
 
@@ -61,6 +65,7 @@ def race(
         settings: Of the recipe, as typed after `--set`; none of its data.
         seed: Of weights and batches.
         on_report: Called with a line for each validation.
+        options: For `train_recipe`: a rate, an optimizer or a start of your own.
 
     Raises:
         UserError: a setting is of the data, or cannot be.
@@ -88,6 +93,7 @@ def race(
                 device=torch.device("cpu"),
                 on_begin=lambda _: begun.append(time.process_time()),
                 on_report=look,
+                **options,
             )
     clock, last = reports[-1]
     return Finish(last.loss <= TARGET, clock, clock / step, last.step, last.loss)
