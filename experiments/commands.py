@@ -15,13 +15,13 @@ from experiments.bench.tables import FOLDER, SECTIONS
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
 from transformer.cli.commands import parse_settings, train_as_typed
-from transformer.cli.parser import add_beam, add_model, add_train_options
+from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, write_json
 from transformer.support.paths import corpus_folder, require_checkout, results_folder
 
 Run = Callable[[argparse.Namespace], int | None]
-AddOption = Callable[[argparse.ArgumentParser], object]
+AddOption = Callable[[Parser], object]
 
 
 class Command(NamedTuple):
