@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from experiments.training_parts import Parts, changed
 from transformer.config import Recipe
@@ -40,6 +41,10 @@ class Experiment:
         """Give the recipe of one run, and the parts of its training that no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         return changed(find_recipe(self.recipe), settings)
+
+    def about(self) -> dict[str, Any]:
+        """Give what all runs of a record have in common."""
+        return {"experiment": self.name, "recipe": self.recipe, "budget": dict(self.budget)}
 
     def switched_on(self, variant: str) -> list[str]:
         """Give the faults in a variant's network."""

@@ -55,28 +55,31 @@ def run_experiment(
         UserError: a variant is unknown, or a folder or the record is of something else, all
             before any training; or a run fails.
     """
-    for name in only:
-        if name not in experiment.variants:
-            raise unknown_name("variant", name, experiment.variants)
-    plan = [(name, seed) for seed in seeds for name in only or experiment.variants]
-    folders = [out / f"{list(experiment.variants).index(name)}-{seed}" for name, seed in plan]
-    recipes = [experiment.run_recipe(name, seed) for name, seed in plan]
+    order = list(experiment.variants)
+    if unknown := set(only) - set(order):
+        raise unknown_name("variant", min(unknown), order)
+    runs = [
+        (variant, seed, out / f"{order.index(variant)}-{seed}")
+        for seed in seeds
+        for variant in only or order
+    ]
+    recipes = [experiment.run_recipe(variant, seed) for variant, seed, _ in runs]
     if any(each.training.bf16 for each in recipes) and not bfloat16_is_faster(pick_device()):
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
         )
     check_record(record, experiment)
-    for (name, seed), folder in zip(plan, folders, strict=True):
-        check_run(folder, experiment, name, seed)
-    for number, ((name, seed), folder) in enumerate(zip(plan, folders, strict=True), start=1):
-        on_line(f"run {number} of {len(plan)}: {name}, seed {seed}")
-        build = build_with(*experiment.switched_on(name))
+    for variant, seed, folder in runs:
+        check_run(folder, experiment, variant, seed)
+    for number, (variant, seed, folder) in enumerate(runs, start=1):
+        on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
+        build = build_with(*experiment.switched_on(variant))
         if not (folder / RUN).exists():
             begun = holds_run(folder)
             if not begun:
-                write_json(folder / SWITCHED_ON, experiment.switched_on(name))
-            recipe, parts = experiment.changed(name, seed)
+                write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
+            recipe, parts = experiment.changed(variant, seed)
             result = train_recipe(
                 recipe,
                 folder,
@@ -90,7 +93,7 @@ def run_experiment(
                 return False
         if not (folder / FIGURES).exists():
             write_json(folder / FIGURES, measure(folder, build))
-        add_run(record, experiment, ended_run(experiment, name, folder))
+        add_run(record, experiment, ended_run(experiment, variant, folder))
     return True
 
 
@@ -104,18 +107,17 @@ def check_record(record: Path, experiment: Experiment) -> None:
     check_file(record)
     if not record.exists():
         return
-    held, wanted = read_json(record), _about(experiment)
+    held, wanted = read_json(record), experiment.about()
     if not isinstance(held, dict) or {key: held.get(key) for key in wanted} != wanted:
         raise UserError(
             f"{record} is no record of {experiment.name!r} with its recipe and budget of today: "
             "give another --record, or remove the file"
         )
-    for run in held["runs"]:
-        if run["variant"] not in experiment.variants:
-            raise UserError(
-                f"{record} has a run of {run['variant']!r}, which is no variant of "
-                f"{experiment.name!r}: rename it there, or give another --record"
-            )
+    if unknown := {run["variant"] for run in held["runs"]} - set(experiment.variants):
+        raise UserError(
+            f"{record} has a run of {min(unknown)!r}, which is no variant of "
+            f"{experiment.name!r}: rename it there, or give another --record"
+        )
 
 
 def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
@@ -128,7 +130,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
         return
     same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
     file = folder / SWITCHED_ON
-    faults = read_json(file) if file.exists() else []  # earlier versions wrote no such file
+    faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.switched_on(variant):
         raise UserError(
             f"{folder} holds another run than {variant!r} with seed {seed}: "
@@ -168,7 +170,7 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         steps with the loss after them (nats per token).
     """
     training = read_json(folder / RUN)
-    log = read_log(RunFolder(folder).log)
+    log = [line for line in read_log(RunFolder(folder).log) if line["kind"] == "validation"]
     return {
         "variant": variant,
         "seed": training["seed"],
@@ -176,9 +178,7 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         "faults": experiment.switched_on(variant),
         "training": training,
         "figures": read_json(folder / FIGURES),
-        "validation": [
-            [line["step"], round(line["loss"], 4)] for line in log if line["kind"] == "validation"
-        ],
+        "validation": [[line["step"], round(line["loss"], 4)] for line in log],
     }
 
 
@@ -188,13 +188,4 @@ def add_run(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
     order = list(experiment.variants)
     runs = [old for old in runs if (old["variant"], old["seed"]) != (run["variant"], run["seed"])]
     runs = sorted([*runs, run], key=lambda one: (order.index(one["variant"]), one["seed"]))
-    write_json(record, _about(experiment) | {"runs": runs})
-
-
-def _about(experiment: Experiment) -> dict[str, Any]:
-    """Give what all runs of a record have in common."""
-    return {
-        "experiment": experiment.name,
-        "recipe": experiment.recipe,
-        "budget": dict(experiment.budget),
-    }
+    write_json(record, experiment.about() | {"runs": runs})

@@ -38,23 +38,22 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_each_variant_changes_what_it_says_and_no_more(name: str) -> None:
-    experiment = find(name)
-    assert experiment.name == name
-    base, *others = experiment.variants
-    assert not experiment.variants[base]
-    before = experiment.run_recipe(base, seed=7)
-    assert before.training.seed == 7
-    for variant in others:
-        after = experiment.run_recipe(variant, seed=7)
-        changed = {
-            key
-            for section in ("data", "model", "training")
-            for key, value in dataclasses.asdict(getattr(after, section)).items()
-            if value != getattr(getattr(before, section), key)
-        }
-        assert changed == set(experiment.variants[variant])
+def test_each_variant_changes_what_it_says_and_no_more() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.name == name
+        base, *others = experiment.variants
+        assert not experiment.variants[base]
+        before = experiment.run_recipe(base, seed=7)
+        assert before.training.seed == 7
+        for variant in others:
+            after = experiment.run_recipe(variant, seed=7)
+            changed = {
+                key
+                for section in ("data", "model", "training")
+                for key, value in dataclasses.asdict(getattr(after, section)).items()
+                if value != getattr(getattr(before, section), key)
+            }
+            assert changed == set(experiment.variants[variant])
 
 
 def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
@@ -138,37 +137,23 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    ("changes", "variant"),
-    [
-        ({"variants": {"new": {"dropout": "0.3"}, **SMALL.variants}}, "new"),
-        ({"budget": {**SMALL.budget, "steps": "6"}}, "as it is"),
-        ({"faults": {"as it is": ("padding is attended to",)}}, "as it is"),
-    ],
-)
-def test_a_folder_of_another_run_is_refused_before_any_training(
-    tmp_path: Path, changes: dict[str, Any], variant: str
-) -> None:
-    train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=1)
-    lines: list[str] = []
-    with pytest.raises(UserError, match=f"0-1 holds another run than '{variant}' with seed 1"):
-        run_experiment(
-            dataclasses.replace(SMALL, **changes),
-            tmp_path,
-            tmp_path / "record.json",
-            seeds=[2, 1],
-            on_line=lines.append,
-        )
-    assert not lines
-    assert [path.name for path in tmp_path.iterdir()] == ["0-1"]
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_run_with_faults_is_no_run_without(tmp_path: Path) -> None:
+def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) -> None:
     recipe = SMALL.run_recipe("as it is", 1)
     reworded = dataclasses.replace(recipe, about="the same in other words")
     train_recipe(reworded, tmp_path / "0-1", stop_after=1)
     running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+    lines: list[str] = []
+    others: list[tuple[dict[str, Any], str]] = [
+        ({"variants": {"new": {"dropout": "0.3"}, **SMALL.variants}}, "new"),
+        ({"budget": {**SMALL.budget, "steps": "6"}}, "as it is"),
+        ({"faults": {"as it is": ("padding is attended to",)}}, "as it is"),
+    ]
+    for changes, variant in others:
+        other, record = dataclasses.replace(SMALL, **changes), tmp_path / "record.json"
+        with pytest.raises(UserError, match=f"0-1 holds another run than '{variant}' with seed 1"):
+            run_experiment(other, tmp_path, record, seeds=[2, 1], on_line=lines.append)
+    assert not lines
+    assert [path.name for path in tmp_path.iterdir()] == ["0-1"]
     write_json(tmp_path / "0-1" / "faults.json", ["padding is attended to"])
     with pytest.raises(UserError, match="0-1 holds another run"):
         running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
@@ -209,28 +194,20 @@ def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     assert scores(read_json(record)) == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
 
 
-@pytest.mark.parametrize(
-    ("earlier", "message"),
-    [
+def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"variants": {"as it was": {}}}, "a run of 'as it was', which is no variant of 'small'"),
         ({"budget": {"steps": "3"}}, "no record of 'small' with its recipe and budget of today"),
         ({"name": "large"}, "no record of 'small' with its recipe and budget of today"),
-    ],
-)
-def test_a_record_that_does_not_fit_is_refused_before_any_training(
-    tmp_path: Path, earlier: dict[str, Any], message: str
-) -> None:
-    other = dataclasses.replace(SMALL, **earlier)
-    record = tmp_path / "record.json"
-    add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
-    before = record.read_bytes()
-    with pytest.raises(UserError, match=message):
-        run_experiment(SMALL, tmp_path / "runs", record)
-    assert record.read_bytes() == before
-    assert not (tmp_path / "runs").exists()
-
-
-def test_what_is_no_record_is_refused_before_any_training(tmp_path: Path) -> None:
+    ]
+    for number, (earlier, message) in enumerate(cases):
+        other = dataclasses.replace(SMALL, **earlier)
+        record = tmp_path / f"{number}.json"
+        add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
+        before = record.read_bytes()
+        with pytest.raises(UserError, match=message):
+            run_experiment(SMALL, tmp_path / "runs", record)
+        assert record.read_bytes() == before
     write_json(tmp_path / "list.json", [])
     with pytest.raises(UserError, match=r"list\.json is no record of 'small'"):
         run_experiment(SMALL, tmp_path / "runs", tmp_path / "list.json")
@@ -247,9 +224,7 @@ def test_unknown_names(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["homework", "faults"])
-def test_every_fault_is_a_variant_of_its_own_and_of_all_together(name: str) -> None:
-    faults = find(name).faults
-    assert list(faults) == [*FAULTS, "all four"]
-    assert [faults[fault] for fault in FAULTS] == [(fault,) for fault in FAULTS]
-    assert faults["all four"] == tuple(FAULTS)
+def test_every_fault_is_a_variant_of_its_own_and_of_all_together() -> None:
+    for name in ("homework", "faults"):
+        faults = find(name).faults
+        assert faults == {fault: (fault,) for fault in FAULTS} | {"all four": tuple(FAULTS)}
