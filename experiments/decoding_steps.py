@@ -87,20 +87,14 @@ def measure(change: Change) -> dict[str, Any]:
         The change's name and what it does, and for each side the median over the rounds of the
         seconds of one call.
     """
-    took: dict[str, list[float]] = {"before": [], "after": []}
-    sides = {"before": change.before, "after": change.after}
-    for number in range(ROUNDS + 1):  # the first of them warms up
-        for name, side in sides.items():
-            seconds = seconds_of(partial(_repeat, side, change.calls))
-            if number:
-                took[name].append(seconds / change.calls)
-    medians = {name: round(statistics.median(each), 8) for name, each in took.items()}
-    return {"name": change.name, "what": change.what} | medians
 
+    def seconds(side: Side) -> float:
+        return seconds_of(lambda: [side() for _ in range(change.calls)]) / change.calls
 
-def _repeat(side: Side, calls: int) -> None:
-    for _ in range(calls):
-        side()
+    rounds = [(seconds(change.before), seconds(change.after)) for _ in range(ROUNDS + 1)]
+    before, after = (statistics.median(each[1:]) for each in zip(*rounds, strict=True))
+    sides = {"before": round(before, 8), "after": round(after, 8)}  # the first round warms up
+    return {"name": change.name, "what": change.what} | sides
 
 
 def products(model: Transformer) -> Iterator[Change]:
