@@ -269,7 +269,7 @@ def bench(options: argparse.Namespace) -> None:
 
     left = list(options.sections or SECTIONS)
     while left:
-        options.typed = [options.typed[0], *left]  # where the same command would go on
+        options.typed = ["bench", *left]  # which go on after Ctrl-C
         sections.record_section(left.pop(0), results_folder() / FOLDER)
         tables.write_tables(root)
 
