@@ -40,18 +40,14 @@ Chance = random.Random
 
 def run(*words: object, largest: int = 1 << 30) -> Ended:
     """Run `python -m transformer` with these words; no file it writes can grow beyond `largest`."""
+    full_disk = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, largest))
     return subprocess.run(
-        _typed(words), input=GIVEN, capture_output=True, timeout=SECONDS, preexec_fn=_limit(largest)
+        _typed(words), input=GIVEN, capture_output=True, timeout=SECONDS, preexec_fn=full_disk
     )
 
 
 def _typed(words: tuple[object, ...]) -> list[str]:
     return [sys.executable, "-m", "transformer", *map(str, words)]
-
-
-def _limit(largest: int) -> Callable[[], None]:
-    """Give what makes a disk full: after it a process's files can grow no further."""
-    return partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, largest))
 
 
 class Scene:

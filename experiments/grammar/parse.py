@@ -103,9 +103,8 @@ def _spans(tree: Tree, words: list[Word]) -> list[Span]:
     return found
 
 
-def _span(indices: list[int], label: str) -> Iterator[Span]:
-    if indices:
-        yield Span(min(indices), max(indices) + 1, label)
+def _span(indices: list[int], label: str) -> list[Span]:
+    return [Span(min(indices), max(indices) + 1, label)] if indices else []
 
 
 def _subordinate(clause: Clause, places: _Places, coordinated: bool = False) -> Iterator[Span]:
@@ -124,13 +123,14 @@ def _clause_spans(
     """The phrases inside a clause; a complement, "that ...", belongs to its verb."""
     key = clause.key
     for phrase in _said(clause):
-        yield from _span(places.phrase(phrase) + _how_many(clause, phrase, places), "NP")
+        counted = clause.ask == "how many" and phrase is clause.object
+        how_many = places.words(key, Key.FRONT) if counted else []
+        yield from _span(places.phrase(phrase) + how_many, "NP")
         yield from _phrase_spans(phrase, places)
         if preposition := places.words(phrase.key, Key.PREP):
             yield from _span(preposition + places.phrase(phrase), "PP")
-    yield from _span(places.words(key, *_PLACE), "PP")
-    yield from _span(places.words(key, *_PLACE[1:]), "NP")
-    yield from _span(places.words(key, *_TIME), "ADVP")
+    for label, offsets in (("PP", _PLACE), ("NP", _PLACE[1:]), ("ADVP", _TIME)):
+        yield from _span(places.words(key, *offsets), label)
     said = clause.said_object
     if clause.verb.en_prep and said is not None and clause.ask in ("", "who", "yes_no"):
         governed = places.words(key, Key.VERB_PREP)
@@ -141,21 +141,13 @@ def _clause_spans(
         yield from _clause_spans(clause.second, places)
 
 
-def _how_many(clause: Clause, phrase: Phrase, places: _Places) -> list[int]:
-    """The words "How many" where they belong to this noun."""
-    asked = clause.ask == "how many" and phrase is clause.object
-    return places.words(clause.key, Key.FRONT) if asked else []
-
-
 def _predicate(clause: Clause, places: _Places) -> list[int]:
     """The verb and what follows it; of an inverted question, what stands behind the subject."""
     verbal = (Key.TENSE, Key.VERB, Key.NOT, Key.MODAL, Key.COPULA, Key.SELF)
     verbs = places.words(clause.key, *verbal)
     if clause.inverted and (subject := places.phrase(clause.subject)):
         verbs = [index for index in verbs if index > max(subject)]
-    if not verbs:
-        return []
-    return [index for index in places.clause(clause) if index >= min(verbs)]
+    return [i for i in places.clause(clause) if i >= min(verbs)] if verbs else []
 
 
 def _phrase_spans(phrase: Phrase, places: _Places) -> Iterator[Span]:
