@@ -206,12 +206,11 @@ class Transformer(nn.Module):
     def _initialise(self) -> None:
         """Draw the weights: Xavier uniform for matrices, biases 0.
 
-        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in
-        the authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are
-        added unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose
-        place they stand. (Concatenated ones, beside the word, are drawn as words are.) With
-        `xavier_embeddings` all are drawn as matrices are, and a word starts at
-        sqrt(2 * width / (types + width)), about a quarter.
+        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in the
+        authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are added
+        unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose place they
+        stand. (Concatenated ones are drawn as words are.) With `xavier_embeddings` all are drawn as
+        matrices are, and a word starts at sqrt(2 * width / (types + width)), about a quarter.
         """
         positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():
