@@ -26,12 +26,11 @@ class Encoder(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
-        """Run (batch, src_len, d_model) through every layer; collect weights if asked for."""
+        """Run (batch, src_len, d_model) through every layer; give its weights too, or None."""
         collected: list[Tensor] = []
         for layer in self.layers:
             hidden, weights = layer(hidden, mask, return_weights)
-            if return_weights:
-                collected.append(weights)
+            collected.append(weights)
         return self.norm(hidden), collected
 
 
@@ -72,15 +71,14 @@ class Decoder(nn.Module):
         cache: DecoderCache | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
+        """Run (batch, tgt_len, d_model) through every layer; give its weights too, or None."""
         own: list[Tensor] = []
         cross: list[Tensor] = []
         for index, layer in enumerate(self.layers):
             past = None if cache is None else cache.layers[index]
             hidden, *weights = layer(hidden, memory, tgt_mask, src_mask, past, return_weights)
-            if return_weights:
-                own.append(weights[0])
-                cross.append(weights[1])
+            own.append(weights[0])
+            cross.append(weights[1])
         return self.norm(hidden), own, cross
 
 
