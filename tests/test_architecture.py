@@ -24,7 +24,6 @@ ROOMS: dict[str, set[str]] = {
 # The command line opens other rooms' doors, each inside the function of one command.
 DOORS = {
     "transformer.cli.commands",
-    "transformer.cli.diagnose",
     "transformer.models.translator",
 }
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")

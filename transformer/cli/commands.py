@@ -214,6 +214,13 @@ def evaluate_model(options: argparse.Namespace) -> int:
     return 0
 
 
+def diagnose_target(options: argparse.Namespace) -> int:
+    """Try the laws of an encoder-decoder on somebody's code, and print the report."""
+    from lessonkit.diagnose import diagnose_target
+
+    return diagnose_target(options)
+
+
 def export_folder(options: argparse.Namespace) -> int:
     """Write a model for another engine, and print where it is and how to try it."""
     from engines.folder import export_model

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from transformer.cli import commands, diagnose
+from transformer.cli import commands
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.models.shipped import names
 from transformer.recipes.named import RECIPES
@@ -262,7 +262,7 @@ def _add_diagnose(program: Any) -> None:
     command = _add(
         program,
         "diagnose",
-        diagnose.diagnose_target,
+        commands.diagnose_target,
         "try the laws of an encoder-decoder on anybody's code",
         (
             "diagnose my_model:make",
