@@ -3,8 +3,7 @@
 from statistics import mean
 from typing import Any
 
-from experiments.run import scores
-from lessonkit.records import load_runs
+from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
 from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.support.files import read_json
