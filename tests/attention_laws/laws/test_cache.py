@@ -19,10 +19,6 @@ def tried(adapter: Adapter) -> Report:
     return diagnose(adapter, laws=cache.LAWS)
 
 
-def test_on_sound_code_every_law_of_caches_is_kept() -> None:
-    assert [line.law for line in tried(sound()).of(Verdict.KEPT)] == NAMES
-
-
 def altered(adapter: Adapter, **changes: Any) -> Adapter:
     """The adapter with another start, step or reorder."""
     assert adapter.cached is not None
@@ -41,15 +37,6 @@ def forgets_the_mask(adapter: Adapter) -> Adapter:
     return altered(adapter, start=seeing)
 
 
-def begins_each_step_at_the_first_position(adapter: Adapter) -> Adapter:
-    step = adapter.cached.step  # type: ignore[union-attr]
-
-    def at_first(tokens: Tensor, cache: Any) -> Any:
-        return step(tokens, [*cache[:2], adapter.module.new_cache()])  # type: ignore[union-attr, operator]
-
-    return altered(adapter, step=at_first)
-
-
 def leaves_rows_where_they_are(adapter: Adapter) -> Adapter:
     return altered(adapter, reorder=lambda cache, rows: cache)
 
@@ -62,19 +49,6 @@ def reorders_no_memory(adapter: Adapter) -> Adapter:
         return cache
 
     return altered(adapter, reorder=reorder)
-
-
-def keeps_one_cache_for_all(adapter: Adapter) -> Adapter:
-    """What was read of the sentence before stays."""
-    module: Any = adapter.module
-    held: dict[int, Any] = {}
-
-    def start(src: Tensor) -> Any:
-        mask = padding_mask(src)
-        layers = held.setdefault(len(src), module.new_cache())
-        return [module.encode(src, mask), mask, layers]
-
-    return altered(adapter, start=start)
 
 
 def decodes_without_the_mask(adapter: Adapter) -> Adapter:
@@ -91,10 +65,8 @@ def decodes_without_the_mask(adapter: Adapter) -> Adapter:
     [
         (decodes_without_the_mask, "encode_then_decode"),
         (forgets_the_mask, "cache"),
-        (begins_each_step_at_the_first_position, "cache"),
         (leaves_rows_where_they_are, "cache_reordered"),
         (reorders_no_memory, "cache_reordered"),
-        (keeps_one_cache_for_all, "cache_begins_empty"),
     ],
 )
 def test_a_fault_breaks_its_law_and_shows_where(
@@ -132,7 +104,3 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
     assert line.verdict == Verdict.NOT_TRIED
     assert "(1, 1, 29)" in line.seen
     assert "(batch, vocab)" in line.seen
-
-
-def test_without_padding_sources_are_of_one_length() -> None:
-    assert not tried(sound().replace(pad_id=None)).broken

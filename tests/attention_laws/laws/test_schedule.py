@@ -13,22 +13,6 @@ from tests.attention_laws.trying import setup, small, tried
 from transformer.training.schedule import learning_rate
 
 POSITIVE, PAPER, USED = "rate_above_zero", "schedule_of_paper", "rates_used"
-NEEDS = {
-    POSITIVE: ("schedule",),
-    PAPER: ("schedule", "d_model", "warmup_steps"),
-    USED: ("schedule", "optimizer", "train_step"),
-}
-
-
-@pytest.mark.parametrize("name", NEEDS)
-def test_kept_by_sound_code(name: str) -> None:
-    assert tried(small(), name).verdict == Verdict.KEPT
-
-
-@pytest.mark.parametrize(("name", "need"), [(n, each) for n in NEEDS for each in NEEDS[n]])
-def test_not_tried_without_what_it_needs(name: str, need: str) -> None:
-    line = tried(small().replace(**{need: None}), name)
-    assert (line.verdict, line.seen) == (Verdict.NOT_TRIED, f"the adapter has no {need}")
 
 
 @pytest.mark.parametrize("warmup_steps", [1, 2, 7, 4000])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from experiments.plans import EXPERIMENTS
 from lessonkit.analysis.heads import all_heads, without_heads
-from lessonkit.museum.faults import FAULTS, build_with
+from lessonkit.museum.faults import FAULTS, build_with, switch_on
 from transformer.config import ModelConfig, Positions
 from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
@@ -29,8 +29,7 @@ def built(*names: str) -> Transformer:
     torch.manual_seed(1)
     config = ModelConfig(d_model=24, d_ff=31, num_heads=3, num_layers=2, d_k=8, d_v=8)
     model = Transformer(config, src_vocab_size=37, tgt_vocab_size=37)
-    for name in names:
-        FAULTS[name](model)
+    switch_on(model, *names)
     return model.eval()
 
 
