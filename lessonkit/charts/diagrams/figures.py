@@ -87,8 +87,8 @@ def render(drawing: Drawing) -> bytes:
 def page() -> str:
     """Write figures/README.md: every picture, and under it what it shows in words."""
     parts = [
-        "# Figures\n\nOur own drawings, made from code: `python -m experiments figures` "
-        "(`make figures`). A test draws them again and compares.\n"
+        "# Figures\n\nOur own drawings, made from code: `python -m experiments figures`. "
+        "A test draws them again and compares.\n"
     ]
     for name, drawing in DRAWINGS.items():
         text = drawing.describe().replace("<", "&lt;").replace(">", "&gt;")
