@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attention_laws.adapter import Adapter
 from attention_laws.errors import UserError
 from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
-from attention_laws.untouched import untouched
+from attention_laws.untouched import hooked, untouched
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 
@@ -120,12 +120,8 @@ def _called(module: nn.Module, src: Tensor, tgt_in: Tensor) -> tuple[Tensor, dic
             tables.setdefault(int(ids.flatten()[0]), table.num_embeddings)
 
     embeddings = [each for each in module.modules() if isinstance(each, nn.Embedding)]
-    handles = [each.register_forward_pre_hook(note) for each in embeddings]
-    try:
+    with hooked(each.register_forward_pre_hook(note) for each in embeddings):
         return module(src, tgt_in), tables
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _length_first(module: Forward) -> Forward:

@@ -12,10 +12,9 @@ from typing import Any
 
 import torch
 
-from attention_laws.laws import LAWS
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import PIPELINE_LAWS, diagnose_pipeline
+from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.specimen import RECORD, Specimen

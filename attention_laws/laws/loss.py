@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
@@ -69,7 +69,15 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other), 1e-3)
 
 
-def _takes_logits(subject: Subject) -> Finding:
+@law(
+    says="The loss takes a softmax of logits, once.",
+    means="the model ends in a softmax and the loss takes another, which flattens every "
+    "gradient; or the loss wants probabilities and is given logits",
+    look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
+    "NLLLoss and KLDivLoss take log-probabilities",
+    needs=("loss",),
+)
+def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     """Compare what the model gives with what the loss takes."""
     form = output_form(subject)
     softmax_inside = shift_changes_nothing(subject)
@@ -104,7 +112,13 @@ def _even_and_wrong(scores: _Scores) -> tuple[float, float]:
     return float(scores.loss(even, target)), float(scores.loss(wrong, target))
 
 
-def _padding(subject: Subject) -> Finding:
+@law(
+    says="Padding is out of the loss, and out of what it is divided by.",
+    means="ignore_index is missing, or the sum is divided by all places",
+    look="at ignore_index, and at what the sum is divided by",
+    needs=("loss",),
+)
+def padding_costs_nothing(subject: Subject) -> Finding:
     """Change logits at padding, and add padded places."""
     pad_id = subject.adapter.pad_id
     if pad_id is None:
@@ -139,7 +153,14 @@ def _targets(subject: Subject) -> Tensor:
     return targets
 
 
-def _each_once(subject: Subject) -> Finding:
+@law(
+    says="The loss is a sum over tokens, or a mean over tokens.",
+    means="a mean is divided again, or means of sentences or batches are averaged, so that "
+    "tokens of short sentences weigh more",
+    look="at each mean() and each division after the loss",
+    needs=("loss",),
+)
+def each_token_counts_once(subject: Subject) -> Finding:
     """Compare the loss of two sentences together with theirs alone."""
     if subject.adapter.pad_id is None:
         return not_tried("without padding sentences of unequal lengths cannot stand together")
@@ -170,7 +191,13 @@ def _each_once(subject: Subject) -> Finding:
     )
 
 
-def _every_token(subject: Subject) -> Finding:
+@law(
+    says="At every real token the loss is lowered most by the true token's logit.",
+    means="targets are shifted against the logits, once too often, or eos is left out",
+    look="at what is shifted where: by the batch, by the model or by the loss, but once",
+    needs=("loss",),
+)
+def wants_the_true_token(subject: Subject) -> Finding:
     """Look at each place for the token whose logit the loss would raise."""
     scores = _Scores(subject)
     targets = _targets(subject)
@@ -194,7 +221,13 @@ def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
     return found
 
 
-def _mass(subject: Subject) -> Finding:
+@law(
+    says="The smoothed target is a distribution: it sums to one.",
+    means="what the true token gives up is shared among more tokens, or fewer, than are there",
+    look="at what the smoothing is divided by, and whether the true token and padding get a share",
+    needs=("loss",),
+)
+def smoothing_sums_to_one(subject: Subject) -> Finding:
     """Recover from gradients what distribution the loss trains towards.
 
     With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
@@ -228,48 +261,6 @@ def _mass(subject: Subject) -> Finding:
 
 
 LAWS = (
-    Law(
-        name="loss_takes_what_it_is_given",
-        says="The loss takes a softmax of logits, once.",
-        means="the model ends in a softmax and the loss takes another, which flattens every "
-        "gradient; or the loss wants probabilities and is given logits",
-        look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
-        "NLLLoss and KLDivLoss take log-probabilities",
-        check=_takes_logits,
-        needs=("loss",),
-    ),
-    Law(
-        name="padding_costs_nothing",
-        says="Padding is out of the loss, and out of what it is divided by.",
-        means="ignore_index is missing, or the sum is divided by all places",
-        look="at ignore_index, and at what the sum is divided by",
-        check=_padding,
-        needs=("loss",),
-    ),
-    Law(
-        name="each_token_counts_once",
-        says="The loss is a sum over tokens, or a mean over tokens.",
-        means="a mean is divided again, or means of sentences or batches are averaged, so that "
-        "tokens of short sentences weigh more",
-        look="at each mean() and each division after the loss",
-        check=_each_once,
-        needs=("loss",),
-    ),
-    Law(
-        name="wants_the_true_token",
-        says="At every real token the loss is lowered most by the true token's logit.",
-        means="targets are shifted against the logits, once too often, or eos is left out",
-        look="at what is shifted where: by the batch, by the model or by the loss, but once",
-        check=_every_token,
-        needs=("loss",),
-    ),
-    Law(
-        name="smoothing_sums_to_one",
-        says="The smoothed target is a distribution: it sums to one.",
-        means="what the true token gives up is shared among more tokens, or fewer, than are there",
-        look="at what the smoothing is divided by, and whether the true token and padding get a "
-        "share",
-        check=_mass,
-        needs=("loss",),
-    ),
+    *(loss_takes_what_it_is_given, padding_costs_nothing, each_token_counts_once),
+    *(wants_the_true_token, smoothing_sums_to_one),
 )

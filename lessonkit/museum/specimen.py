@@ -13,8 +13,7 @@ from torch import nn
 from attention_laws.adapter import Adapter
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Report
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import diagnose_pipeline
+from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum.edits import Edit, load_edited, module_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from attention_laws.laws import LAWS
-from attention_laws.run_pipeline import PIPELINE_LAWS
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import museum_table as table
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen

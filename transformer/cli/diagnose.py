@@ -93,8 +93,7 @@ def _report(options: argparse.Namespace) -> "Report":
     from tqdm import tqdm
 
     from attention_laws import Report, diagnose, diagnose_pipeline
-    from attention_laws.laws import LAWS
-    from attention_laws.run_pipeline import PIPELINE_LAWS
+    from attention_laws.laws import LAWS, PIPELINE_LAWS
 
     adapter, pipeline = _found(options)
     number = len(LAWS) * (adapter is not None) + len(PIPELINE_LAWS) * (pipeline is not None)

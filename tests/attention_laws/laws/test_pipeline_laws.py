@@ -7,7 +7,7 @@ from functools import cache
 from sacrebleu.metrics import BLEU
 
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
-from attention_laws.run_pipeline import PIPELINE_LAWS
+from attention_laws.laws import PIPELINE_LAWS
 from lessonkit.subjects import corpus_bleu
 from transformer.config import BOS_ID, EOS_ID, UNK_ID, DataConfig
 from transformer.data import corpora, tokenizers

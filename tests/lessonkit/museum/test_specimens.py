@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from attention_laws.adapter import Adapter
-from attention_laws.laws import LAWS
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import PIPELINE_LAWS, diagnose_pipeline
+from attention_laws.laws import LAWS, PIPELINE_LAWS
+from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.museum_table import TITLES, drawn_config
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.edits import Edit, load_edited
