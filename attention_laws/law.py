@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ CANNOT = RuntimeError, TypeError, ValueError
 FAULT = 1e-6
 
 
+Given = TypeVar("Given")
 Check = Callable[[Any], Finding]
 
 
@@ -59,6 +60,12 @@ def law(**says: Any) -> Callable[[Check], Law]:
     return lambda check: Law(name=check.__name__, check=check, **says)
 
 
+def needed(given: Given | None) -> Given:
+    """Give what a law has asked for by its `needs`, and so is there."""
+    assert given is not None
+    return given
+
+
 class Subject:
     """A model under diagnosis: sentences to try it with, and what counts as a difference.
 
@@ -78,8 +85,7 @@ class Subject:
     @property
     def module(self) -> nn.Module:
         """What holds the parameters, where a law has asked for it."""
-        assert self.adapter.module is not None
-        return self.adapter.module
+        return needed(self.adapter.module)
 
     def ids(self, vocab_size: int, *shape: int) -> Tensor:
         """Draw ids that are no special ones, of any shape, without repeats in a row if possible."""
@@ -111,8 +117,7 @@ class Subject:
 
     def padded(self, ids: Tensor, number: int) -> Tensor:
         """Append `number` places of padding to (batch, length)."""
-        assert self.adapter.pad_id is not None
-        return torch.nn.functional.pad(ids, (0, number), value=self.adapter.pad_id)
+        return torch.nn.functional.pad(ids, (0, number), value=needed(self.adapter.pad_id))
 
     @torch.no_grad()
     def logits(self, src: Tensor, tgt_in: Tensor) -> Tensor:

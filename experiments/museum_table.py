@@ -26,7 +26,7 @@ from lessonkit.museum.trained_table import (
     scores,
     told_by_score,
 )
-from transformer.evaluation.significance import Interval
+from transformer.evaluation.compare import Interval
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance

@@ -1,6 +1,6 @@
 """What is read and what is to be said are one sentence, a place apart (§3.1)."""
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, warned
 
 LENGTHS = ((3, 4), (5, 2), (1, 6))  # of source and target
@@ -12,12 +12,11 @@ class _Made:
 
     def __init__(self, subject: Subject) -> None:
         adapter = subject.adapter
-        assert adapter.make_batch is not None
         self.pad_id, self.bos_id, self.eos_id = adapter.pad_id, adapter.bos_id, adapter.eos_id
         lengths = EQUAL if self.pad_id is None else LENGTHS
         self.sources = [subject.ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
         self.targets = [subject.ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
-        self.src, self.tgt_in, self.tgt_out = adapter.make_batch(self.sources, self.targets)
+        self.src, self.tgt_in, self.tgt_out = needed(adapter.make_batch)(self.sources, self.targets)
 
 
 @law(

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_laws.adapter import CachedDecoder
-from attention_laws.law import Subject, law, rounding_aside
+from attention_laws.law import Subject, law, needed, rounding_aside
 from attention_laws.report import Finding, broken, kept, not_tried
 
 BATCHES = (1, 2, 7)
@@ -29,11 +28,6 @@ def _sources(subject: Subject, batch: int) -> Tensor:
     return src
 
 
-def _cached(subject: Subject) -> CachedDecoder:
-    assert subject.adapter.cached is not None
-    return subject.adapter.cached
-
-
 def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """Read (batch, length) token by token; give the logits (batch, length, vocab), and the cache.
 
@@ -42,7 +36,7 @@ def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """
     found = []
     for place in range(tokens.shape[1]):
-        logits, cache = _cached(subject).step(tokens[:, place : place + 1], cache)
+        logits, cache = needed(subject.adapter.cached).step(tokens[:, place : place + 1], cache)
         if logits.dim() != 2 or len(logits) != len(tokens):
             raise ValueError(
                 f"`cached.step` gave logits of the shape {tuple(logits.shape)} for "
@@ -67,7 +61,7 @@ def cache(subject: Subject) -> Finding:
     for batch in BATCHES:
         src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
         wanted = subject.logits(src, tgt_in)
-        found, _ = _read(subject, tgt_in, _cached(subject).start(src))
+        found, _ = _read(subject, tgt_in, needed(subject.adapter.cached).start(src))
         for step in range(STEPS):
             moved = subject.differ(found[:, step], wanted[:, step])
             if moved:
@@ -91,7 +85,7 @@ def cache(subject: Subject) -> Finding:
 @torch.no_grad()
 def cache_reordered(subject: Subject) -> Finding:
     """Exchange and repeat rows in the middle, as a beam search does."""
-    cached = _cached(subject)
+    cached = needed(subject.adapter.cached)
     if cached.reorder is None:
         return not_tried("the adapter's `cached` has no `reorder`")
     src = _sources(subject, SENTENCES).repeat_interleave(BEAMS, dim=0)
@@ -124,7 +118,7 @@ def cache_reordered(subject: Subject) -> Finding:
 @torch.no_grad()
 def cache_begins_empty(subject: Subject) -> Finding:
     """Decode a sentence, another, and the first again."""
-    cached = _cached(subject)
+    cached = needed(subject.adapter.cached)
     sources = [subject.src(1, 7), subject.src(1, 7)]
     targets = [subject.tgt_in(1, 4), subject.tgt_in(1, 4)]
     first, _ = _read(subject, targets[0], cached.start(sources[0]))
@@ -156,12 +150,10 @@ def cache_begins_empty(subject: Subject) -> Finding:
 @torch.no_grad()
 def encode_then_decode(subject: Subject) -> Finding:
     """Encode, then decode."""
-    adapter = subject.adapter
-    assert adapter.encode is not None
-    assert adapter.decode is not None
+    encode, decode = needed(subject.adapter.encode), needed(subject.adapter.decode)
     for batch in BATCHES:
         src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
-        found = adapter.decode(tgt_in, adapter.encode(src), src)
+        found = decode(tgt_in, encode(src), src)
         moved = subject.differ(found, subject.logits(src, tgt_in))
         if moved:
             return broken(

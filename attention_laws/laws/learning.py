@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim import Adam, Adamax, AdamW, NAdam, RAdam
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.laws.loss import output_form
 from attention_laws.laws.parameters import trainable
 from attention_laws.laws.schedule import learning_rate
@@ -56,8 +56,7 @@ class Task:
 
 def learned(subject: Subject, task: Task) -> Finding:
     """Train a model until it has learned a task, or the time is up, and say what its loss means."""
-    train_step = subject.adapter.train_step
-    assert train_step is not None
+    train_step = needed(subject.adapter.train_step)
     form = output_form(subject)
     before = _flat(subject)
     losses = [_loss(subject, task, form)]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
@@ -36,9 +36,8 @@ class _Scores:
         They are normalised: log-probabilities are logits too, and right for a loss that wants
         either. A loss that wants probabilities gets them.
         """
-        assert self.subject.adapter.loss is not None
         given = scores.log_softmax(dim=-1)
-        return self.subject.adapter.loss(given.exp() if self._wants_exp else given, targets)
+        return needed(self.subject.adapter.loss)(given.exp() if self._wants_exp else given, targets)
 
     @property
     def _wants_exp(self) -> bool:
@@ -57,11 +56,11 @@ def output_form(subject: Subject) -> str:
 
 def shift_changes_nothing(subject: Subject) -> bool:
     """Add a constant to the logits of each place; a softmax does not see it."""
-    assert subject.adapter.loss is not None
+    loss = needed(subject.adapter.loss)
     scores = torch.randn((2, 4, subject.adapter.tgt_vocab_size), generator=subject.generator)
     targets = subject.ids(subject.adapter.tgt_vocab_size, 2, 4)
     shifts = torch.tensor([0.5, 1.0, 1.5, 2.0])[:, None]
-    losses = [float(subject.adapter.loss(each, targets)) for each in (scores, scores + shifts)]
+    losses = [float(loss(each, targets)) for each in (scores, scores + shifts)]
     return _near(*losses)
 
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
 
@@ -97,8 +97,7 @@ def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]
 def optimizer_holds(subject: Subject) -> Finding:
     """Compare what the optimizer holds with what the model has."""
     names = trainable(subject)
-    assert subject.adapter.optimizer is not None
-    held = [p for group in subject.adapter.optimizer.param_groups for p in group["params"]]
+    held = [p for group in needed(subject.adapter.optimizer).param_groups for p in group["params"]]
     ids = {id(each) for each in held}
     missing = [name for name, weight in names.items() if id(weight) not in ids]
     own = {id(each) for each in subject.module.parameters()}
@@ -121,10 +120,9 @@ def optimizer_holds(subject: Subject) -> Finding:
 def all_move(subject: Subject) -> Finding:
     """Do a few steps, and look which parameters are what they were."""
     names = trainable(subject)
-    assert subject.adapter.train_step is not None
     before = {name: weight.detach().clone() for name, weight in names.items()}
     for _ in range(3):
-        subject.adapter.train_step(*batch(subject))
+        needed(subject.adapter.train_step)(*batch(subject))
     moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in names.items()}
     largest = max(moves.values(), default=0.0)
     if largest == 0:
@@ -199,7 +197,6 @@ def _gradients_of_step(
     subject: Subject, names: dict[str, Tensor], given: tuple[Tensor, Tensor, Tensor]
 ) -> dict[str, Tensor]:
     """Do one step; give the gradients that the optimizer found, or those that are left."""
-    assert subject.adapter.train_step is not None
     found: dict[str, Tensor] = {}
 
     def note(*_: object) -> None:
@@ -208,7 +205,7 @@ def _gradients_of_step(
     optimizer = subject.adapter.optimizer
     torch.manual_seed(0)
     with hooked([] if optimizer is None else [optimizer.register_step_pre_hook(note)]):
-        subject.adapter.train_step(*given)
+        needed(subject.adapter.train_step)(*given)
     if not found:
         note()
     return found
@@ -230,8 +227,7 @@ def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
 )
 def trains_in_training_mode(subject: Subject) -> Finding:
     """Note the mode of each nn.Dropout as it is called in steps that follow each other."""
-    module, step = subject.module, subject.adapter.train_step
-    assert step is not None
+    module, step = subject.module, needed(subject.adapter.train_step)
     layers = [each for each in module.modules() if isinstance(each, nn.Dropout) and each.p > 0]
     if not layers:
         return not_tried("it has no nn.Dropout with a probability above 0")

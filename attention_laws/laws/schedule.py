@@ -3,7 +3,7 @@
 import math
 
 from attention_laws.errors import UserError
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.laws.parameters import batch
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
@@ -26,8 +26,7 @@ def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
 )
 def rate_above_zero(subject: Subject) -> Finding:
     """Ask for the rates of the first steps."""
-    schedule = subject.adapter.schedule
-    assert schedule is not None
+    schedule = needed(subject.adapter.schedule)
     rates = {step: float(schedule(step)) for step in (1, 2, 3, 10, 100)}
     for step, rate in rates.items():
         if not math.isfinite(rate) or rate < 0 or (rate == 0 and step > 1):
@@ -48,9 +47,8 @@ def rate_above_zero(subject: Subject) -> Finding:
 )
 def schedule_of_paper(subject: Subject) -> Finding:
     """Compare with Eq. 3; the whole of it may be multiplied."""
-    schedule, d_model = subject.adapter.schedule, subject.adapter.d_model
-    warmup = subject.adapter.warmup_steps
-    assert schedule is not None and d_model is not None and warmup is not None
+    schedule, d_model = needed(subject.adapter.schedule), needed(subject.adapter.d_model)
+    warmup = needed(subject.adapter.warmup_steps)
     steps = sorted(
         {1, 2, 3, max(warmup // 2, 1), max(warmup - 1, 1), warmup, warmup + 1, 4 * warmup}
     )
@@ -78,8 +76,7 @@ def schedule_of_paper(subject: Subject) -> Finding:
 def rates_used(subject: Subject) -> Finding:
     """Note the rate that each update is made with."""
     adapter = subject.adapter
-    optimizer, train_step = adapter.optimizer, adapter.train_step
-    assert optimizer is not None and train_step is not None
+    optimizer, train_step = needed(adapter.optimizer), needed(adapter.train_step)
     done = _updates_done(subject)
     rates: list[list[float]] = []
 
@@ -108,18 +105,17 @@ def rates_used(subject: Subject) -> Finding:
 
 def _updates_done(subject: Subject) -> int:
     """Give how many updates the optimizer remembers, as Adam does."""
-    assert subject.adapter.optimizer is not None
-    states = subject.adapter.optimizer.state.values()
+    states = needed(subject.adapter.optimizer).state.values()
     return max((int(each["step"]) for each in states if "step" in each), default=0)
 
 
 def _asked(subject: Subject, done: int) -> list[float]:
     """Give the schedule's rates after `done` steps; NaN where it refuses."""
-    assert subject.adapter.schedule is not None
+    schedule = needed(subject.adapter.schedule)
     rates = []
     for step in range(done + 1, done + STEPS + 1):
         try:
-            rates.append(float(subject.adapter.schedule(step)))
+            rates.append(float(schedule(step)))
         except (UserError, ValueError, ZeroDivisionError):
             rates.append(math.nan)
     return rates

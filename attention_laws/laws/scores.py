@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import wraps
 
-from attention_laws.law import law
+from attention_laws.law import law, needed
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
@@ -33,8 +33,7 @@ def _with_references(check: Callable[[Pipeline, list[str]], Finding]) -> Callabl
 
 
 def _score(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
-    assert pipeline.score is not None
-    return float(pipeline.score(list(hypotheses), list(texts)))
+    return float(needed(pipeline.score)(list(hypotheses), list(texts)))
 
 
 @law(
@@ -122,11 +121,10 @@ def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
 @_with_references
 def tokenised_once(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Score what a model gives back that says every token right."""
-    assert pipeline.encode_tgt is not None
-    assert pipeline.decode is not None
+    encode, decode = needed(pipeline.encode_tgt), needed(pipeline.decode)
     tokens, wanted = [], []
     for text in texts:
-        given = pipeline.decode(pipeline.encode_tgt(text))
+        given = decode(encode(text))
         if squeezed(given) == squeezed(text):  # all is there, but for blanks, case and accents
             tokens.append(given)
             wanted.append(text)

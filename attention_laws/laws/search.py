@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
@@ -59,11 +59,9 @@ def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
 @torch.no_grad()
 def greedy_is_forward(subject: Subject) -> Finding:
     """Read each translation with forward: every token must be the best after those before it."""
-    adapter = subject.adapter
-    assert adapter.greedy is not None
-    sources = _sources(subject)
+    adapter, sources = subject.adapter, _sources(subject)
     ended = 0
-    found = adapter.greedy(_batch(subject, sources), LENGTH)
+    found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
     for src, ids in zip(sources, found, strict=True):
         if adapter.eos_id in ids:
             continue  # `search_ends` says so
@@ -128,12 +126,10 @@ def search_ends(subject: Subject) -> Finding:
 @torch.no_grad()
 def search_in_company(subject: Subject) -> Finding:
     """Search each sentence alone and in a batch."""
-    adapter = subject.adapter
-    assert adapter.greedy is not None
-    sources = _sources(subject)
-    together = adapter.greedy(_batch(subject, sources), LENGTH)
+    greedy, sources = needed(subject.adapter.greedy), _sources(subject)
+    together = greedy(_batch(subject, sources), LENGTH)
     for row, (src, ids) in enumerate(zip(sources, together, strict=True)):
-        alone = adapter.greedy(src, LENGTH)[0]
+        alone = greedy(src, LENGTH)[0]
         if ids != alone and not _tie(subject, src, ids, alone):
             return broken(
                 f"src {src[0].tolist()}: {alone} alone, {ids} as sentence {row + 1} of {SENTENCES}"
@@ -170,12 +166,9 @@ def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) ->
 @torch.no_grad()
 def beam_is_forward(subject: Subject) -> Finding:
     """Add up what forward says of each candidate, in a batch of sentences."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
-    sources = _sources(subject)
-    number = 0
+    sources, number = _sources(subject), 0
     for size in (1, BEAM_SIZE):
-        found = adapter.beam(_batch(subject, sources), size, LENGTH)
+        found = needed(subject.adapter.beam)(_batch(subject, sources), size, LENGTH)
         for row, (src, candidates) in enumerate(zip(sources, found, strict=True)):
             for ids, log_prob, finished in candidates:
                 number += 1
@@ -200,10 +193,8 @@ def beam_is_forward(subject: Subject) -> Finding:
 @torch.no_grad()
 def candidates_in_order(subject: Subject) -> Finding:
     """Compare candidates of one length, which any length penalty orders alike."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
     sources = _sources(subject)
-    found = adapter.beam(_batch(subject, sources), BEAM_SIZE, LENGTH)
+    found = needed(subject.adapter.beam)(_batch(subject, sources), BEAM_SIZE, LENGTH)
     for src, candidates in zip(sources, found, strict=True):
         shown = f"src {src[0].tolist()}, beam {BEAM_SIZE}"
         for place, one in enumerate(candidates):
@@ -229,13 +220,11 @@ def candidates_in_order(subject: Subject) -> Finding:
 @torch.no_grad()
 def beam_not_below_greedy(subject: Subject) -> Finding:
     """Compare the best candidate with greedy's translation."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
-    assert adapter.greedy is not None
-    sources = _sources(subject)
+    adapter, sources = subject.adapter, _sources(subject)
     src = _batch(subject, sources)
     below = []
-    greedy, beams = adapter.greedy(src, LENGTH), adapter.beam(src, BEAM_SIZE, LENGTH)
+    greedy = needed(adapter.greedy)(src, LENGTH)
+    beams = needed(adapter.beam)(src, BEAM_SIZE, LENGTH)
     for each, ids, candidates in zip(sources, greedy, beams, strict=True):
         alone = _log_probs(subject, each, ids, finished=len(ids) < LENGTH)[0]
         best = max((candidate.log_prob for candidate in candidates), default=-torch.inf)
@@ -256,8 +245,7 @@ def beam_not_below_greedy(subject: Subject) -> Finding:
 )
 def length_penalty(subject: Subject) -> Finding:
     """Rank candidates by hand."""
-    rank = subject.adapter.rank
-    assert rank is not None
+    rank = needed(subject.adapter.rank)
     for log_prob in (-2.0, -12.0):
         shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
         if longer < shorter - 1e-9:

@@ -8,7 +8,7 @@ from functools import wraps
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
 
@@ -86,9 +86,10 @@ def starts_unsure(subject: Subject) -> Finding:
 @of_a_beginning
 def scores_near_one(subject: Subject) -> Finding:
     """Recover how far scores spread: logs of weights differ as their scores do."""
-    assert subject.adapter.attention is not None
     with torch.no_grad():
-        maps = subject.adapter.attention(subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN))
+        maps = needed(subject.adapter.attention)(
+            subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
+        )
     spreads = {name: _spread(weights) for name, weights in maps.items()}
     name = max(spreads, key=spreads.__getitem__)
     if spreads[name] > LARGE_SCORES:

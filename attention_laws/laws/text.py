@@ -3,7 +3,7 @@
 import unicodedata
 from collections import Counter
 
-from attention_laws.law import law
+from attention_laws.law import law, needed
 from attention_laws.laws.scores import folded
 from attention_laws.leaks import measure_leak
 from attention_laws.pipeline import Pipeline
@@ -16,8 +16,7 @@ LEAK = 0.01  # of the test pairs
 
 def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
     """Give training targets (or sources) with their ids, none with an unknown word."""
-    encode = pipeline.encode_tgt if side == "target" else pipeline.encode_src
-    assert encode is not None
+    encode = needed(pipeline.encode_tgt if side == "target" else pipeline.encode_src)
     texts = [pair[side == "target"] for pair in pipeline.train[:SENTENCES]]
     encoded = [(text, encode(text)) for text in texts]
     return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
@@ -40,12 +39,12 @@ def round_trip(pipeline: Pipeline) -> Finding:
 
 def _come_back(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
-    assert pipeline.decode is not None
+    decode = needed(pipeline.decode)
     came = total = 0
     worst, worst_share = "", 1.0
     for text, ids in _encoded(pipeline, side):
         try:
-            given = pipeline.decode(ids)
+            given = decode(ids)
         except (LookupError, ValueError) as error:  # an id that decode does not have
             return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
         words, back = _words(text), _words(given)
@@ -79,18 +78,18 @@ def _words(text: str) -> Counter[str]:
 )
 def no_marks_scored(pipeline: Pipeline) -> Finding:
     """Put the special ids around a target's, as a search may."""
-    assert pipeline.decode is not None
+    decode = needed(pipeline.decode)
     targets = _encoded(pipeline, "target")
     if not targets:
         return not_tried("no training target is without an unknown word")
     text, ids = targets[0]
     plain = pipeline.without_marks(ids)
-    wanted = pipeline.decode(plain)
+    wanted = decode(plain)
     marks = {"bos": [pipeline.bos_id, *plain], "eos": [*plain, pipeline.eos_id]}
     if pipeline.pad_id is not None:
         marks["padding"] = [*plain, pipeline.eos_id, pipeline.pad_id, pipeline.pad_id]
     for name, marked in marks.items():
-        given = pipeline.decode(marked)
+        given = decode(marked)
         if " ".join(given.split()) != " ".join(wanted.split()):
             return broken(f"with {name} the ids of {text!r} are decoded to {given!r}")
     return kept(f"{', '.join(marks)} around a sentence leave no trace in its text")
@@ -105,16 +104,12 @@ def no_marks_scored(pipeline: Pipeline) -> Finding:
 )
 def treated_alike(pipeline: Pipeline) -> Finding:
     """Encode test sources, and odd ways to write them, as training and as translation do."""
-    assert pipeline.encode_src is not None
-    assert pipeline.encode_to_translate is not None
+    encoders = needed(pipeline.encode_src), needed(pipeline.encode_to_translate)
     number = 0
     for source, _ in [*pipeline.test[:SENTENCES], *pipeline.train[:20]]:
         for text in _written(source):
             number += 1
-            ids = [
-                pipeline.without_marks(encode(text))
-                for encode in (pipeline.encode_src, pipeline.encode_to_translate)
-            ]
+            ids = [pipeline.without_marks(encode(text)) for encode in encoders]
             if ids[0] != ids[1]:
                 return broken(
                     f"{text!r} has the ids {ids[0][:12]} in training and {ids[1][:12]} in "

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, warned
 
 ROUNDING = 1e-3  # half precision included
@@ -11,12 +11,11 @@ ROUNDING = 1e-3  # half precision included
 
 def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """Ask for the weights of two sentences, the second padded."""
-    assert subject.adapter.attention is not None
     src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
     if subject.adapter.pad_id is not None:
         src[1, 5:] = subject.adapter.pad_id
     with torch.no_grad():
-        return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
+        return src, tgt_in, dict(needed(subject.adapter.attention)(src, tgt_in))
 
 
 @law(

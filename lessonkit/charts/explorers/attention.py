@@ -5,8 +5,8 @@ import altair as alt
 from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import slider
 from lessonkit.charts.export import require_attention
-from transformer.attention import AttentionMaps
 from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 
 WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colors of attention weights

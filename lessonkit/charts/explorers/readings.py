@@ -11,7 +11,7 @@ import altair as alt
 
 from lessonkit.charts.controls import choice
 from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
-from transformer.evaluation.significance import difference_interval, verdict
+from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
 VERDICTS = {"higher": OURS, "lower": TARGET, "no difference": SOURCE, "not shown": PAPER}
@@ -28,7 +28,7 @@ def readings_explorer(
     Args:
         readings: For each reading the figures of each variant's runs, the same variants in
             the same order, two runs or more of each; the first variant is the base.
-        worth: The smallest difference worth having (see `significance.verdict`).
+        worth: The smallest difference worth having (see `compare.verdict`).
         domain: Lowest and highest difference that the axis shows; intervals may go beyond.
         unit: Of the figures.
 

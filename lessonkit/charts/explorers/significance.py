@@ -17,7 +17,7 @@ WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
 
 ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
 # Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
-# Of a few runs it is not, and `transformer.evaluation.significance.margin` goes further.
+# Of a few runs it is not, and `transformer.evaluation.compare.margin` goes further.
 SHOWN = (
     f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
     f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"

@@ -25,7 +25,7 @@ def draw_seeds(
         xlabel: What the figures are, with the unit.
         title: Above the picture.
         margin: Shade so much to both sides of the line: means in there may be equal to the
-            first (see `transformer.evaluation.significance.margin`).
+            first (see `transformer.evaluation.compare.margin`).
     """
     for row, runs in enumerate(scores.values()):
         ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)

@@ -3,7 +3,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 from torch import Tensor
 from torch.optim import Adam
 from torch.optim.lr_scheduler import LambdaLR
@@ -128,10 +127,3 @@ def test_steps_go_on_where_a_trained_model_is() -> None:
     for _ in range(3):
         own.train_step(*own.make_batch([[5, 6]], [[7, 8]]))
     assert tried(adapter, USED).seen == "5 steps are made at the rates of steps 4 to 8"
-
-
-def test_an_optimizer_that_is_not_stepped_has_no_rates() -> None:
-    idle = Adam([torch.zeros(1, requires_grad=True)], lr=1.0)
-    line = tried(small().replace(optimizer=idle), USED)
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "does not step this optimizer" in line.seen

@@ -21,7 +21,6 @@ from lessonkit.charts.diagrams import architecture, batch, checklist, diagram
 from lessonkit.charts.diagrams.diagram import Box
 from lessonkit.charts.diagrams.figures import DRAWINGS, page, render, write_all
 from tests.helpers import ROOT
-from transformer.support.paths import figures_folder
 
 NAMES = list(DRAWINGS)
 COMMAND = "python -m experiments figures"
@@ -53,7 +52,7 @@ PINNED = re.findall(
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_figure_is_current(name: str) -> None:
-    stored = (figures_folder() / f"{name}.png").read_bytes()
+    stored = (ROOT / "figures" / f"{name}.png").read_bytes()
     changed = changes(stored, render(DRAWINGS[name]))
     assert changed <= MOST, (
         f"figures/{name}.png is stale ({changed} pixels differ): run `{COMMAND}` "
@@ -62,12 +61,12 @@ def test_figure_is_current(name: str) -> None:
 
 
 def test_page_is_current() -> None:
-    stored = (figures_folder() / "README.md").read_text(encoding="utf-8")
+    stored = (ROOT / "figures" / "README.md").read_text(encoding="utf-8")
     assert stored == page(), f"figures/README.md is stale: run `{COMMAND}`"
 
 
 def test_folder_holds_nothing_else() -> None:
-    there = {path.name for path in figures_folder().iterdir()}
+    there = {path.name for path in (ROOT / "figures").iterdir()}
     assert there == {"README.md", *(f"{name}.png" for name in NAMES)}
 
 
@@ -83,13 +82,13 @@ def test_one_changed_word_is_noticed(
 
     monkeypatch.setattr(diagram, "words", altered)
     monkeypatch.setattr(architecture, "words", altered)
-    stored = (figures_folder() / "architecture.png").read_bytes()
+    stored = (ROOT / "figures" / "architecture.png").read_bytes()
     assert changes(stored, render(DRAWINGS["architecture"])) > MOST
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figure_is_small_in_bytes_and_large_on_paper(name: str) -> None:
-    stored = (figures_folder() / f"{name}.png").read_bytes()
+    stored = (ROOT / "figures" / f"{name}.png").read_bytes()
     assert len(stored) < 200_000
     width, height = Image.open(BytesIO(stored)).size
     assert 1000 < width < 1600
@@ -99,7 +98,7 @@ def test_figure_is_small_in_bytes_and_large_on_paper(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_background_is_opaque(name: str) -> None:
     """Dark pages show a white card, and no dark letters on dark ground."""
-    stored = Image.open(figures_folder() / f"{name}.png")
+    stored = Image.open(ROOT / "figures" / f"{name}.png")
     assert "transparency" not in stored.info
     corners = [stored.convert("RGB").getpixel(place) for place in ((0, 0), (stored.width - 1, 0))]
     assert corners == [(255, 255, 255)] * 2
@@ -137,7 +136,7 @@ def test_alt_text_is_a_paragraph(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_figure_is_never_shown_without_its_title_in_words(name: str) -> None:
     """In figures/README.md, and in every other page or lesson that shows it."""
-    root = figures_folder().parent
+    root = ROOT
     pages = [root / "README.md", *root.glob("*/*.md"), *root.glob("notebooks/*.ipynb")]
     shown = re.compile(rf"!\[([^\]]*)\]\((?:\.\./)?(?:figures/)?{name}\.png\)")
     texts = [alt for page in pages for alt in shown.findall(page.read_text(encoding="utf-8"))]

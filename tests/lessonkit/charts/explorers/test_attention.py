@@ -19,7 +19,7 @@ from tests.helpers.vega import (
     title,
     with_controls,
 )
-from transformer.attention import AttentionMaps
+from transformer.model import AttentionMaps
 from transformer.models.translator import Attention, Translator
 from transformer.support.errors import UserError
 

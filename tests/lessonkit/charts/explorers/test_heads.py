@@ -24,8 +24,8 @@ from tests.helpers.vega import (
     title,
     with_controls,
 )
-from transformer.attention import AttentionMaps
 from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.model import AttentionMaps
 
 Spec = dict[str, Any]
 OVERVIEW, LARGE, SENTENCE, TRANSLATION = range(4)

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import torch
 
+from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.charts.explorers.parameters import PARTS, TIED, UNTIED, parameters_explorer
 from tests.helpers.vega import texts, title, with_controls
 from transformer.config import ModelConfig
-from transformer.model import Transformer, expected_parameters
+from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 SIZES = (

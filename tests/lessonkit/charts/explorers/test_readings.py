@@ -6,7 +6,7 @@ import pytest
 
 from lessonkit.charts.explorers.readings import readings_explorer
 from tests.helpers.vega import as_text, texts, title, with_controls
-from transformer.evaluation.significance import difference_interval, verdict
+from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
 READINGS = {

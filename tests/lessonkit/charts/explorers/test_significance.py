@@ -9,7 +9,7 @@ import pytest
 
 from lessonkit.charts.explorers.significance import chance_explorer
 from tests.helpers.vega import points, title, with_controls
-from transformer.evaluation.significance import margin
+from transformer.evaluation.compare import margin
 from transformer.support.errors import UserError
 
 SETTINGS = [(1.0, 1.0, 3), (0.0, 0.5, 7), (5.0, 3.0, 1), (0.5, 0.25, 20)]
