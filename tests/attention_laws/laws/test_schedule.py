@@ -23,22 +23,6 @@ def test_the_papers_schedule_is_known_for_any_warmup(warmup_steps: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "rate",
-    [
-        lambda step: 16**-0.5 * min(max(step - 1, 0.1) ** -0.5, (step - 1) * 40**-1.5),
-        lambda step: 16**-0.5 * max(step**-0.5, step * 40**-1.5),
-        lambda step: 16**-0.5 * min(step**-0.5, step * 40**-0.5),
-        lambda step: learning_rate(step, 16, 41),
-        lambda step: 1e-3,
-    ],
-)
-def test_another_schedule_is_not_the_papers(rate: Callable[[int], float]) -> None:
-    line = tried(small().replace(schedule=rate), PAPER)
-    assert line.verdict == Verdict.BROKEN
-    assert "where Eq. 3 with d_model 16 and 40 steps of warm-up gives" in line.seen
-
-
-@pytest.mark.parametrize(
     ("rate", "verdict"),
     [
         (lambda step: 1e-3, Verdict.KEPT),
@@ -88,21 +72,15 @@ def test_a_scheduler_that_is_stepped_after_the_update_is_right() -> None:
         assert tried(adapter, USED).verdict == Verdict.KEPT
 
 
-@pytest.mark.parametrize(
-    "adapter",
-    [
-        scheduled(small(), lambda count: papers(count + 1), steps=2),
-        scheduled(small(), lambda count: papers(count) if count else 0.0),
-        scheduled(small(), lambda count: papers(max(count, 1))),
-        scheduled(small(), lambda count: papers(count + 2)),
-        scheduled(small(), lambda count: papers(count + 1), steps=0),
-    ],
-    ids=["stepped twice", "from 0", "the first twice", "a step ahead", "never stepped"],
-)
-def test_other_rates_than_were_asked_for_are_found(adapter: Adapter) -> None:
-    line = tried(adapter, USED)
-    assert line.verdict == Verdict.BROKEN
-    assert line.seen.startswith("steps 1, 2, ... are made at")
+def test_other_rates_than_were_asked_for_are_found() -> None:
+    for adapter in (
+        scheduled(small(), lambda count: papers(max(count, 1))),  # the first twice
+        scheduled(small(), lambda count: papers(count + 2)),  # a step ahead
+        scheduled(small(), lambda count: papers(count + 1), steps=0),  # never stepped
+    ):
+        line = tried(adapter, USED)
+        assert line.verdict == Verdict.BROKEN
+        assert line.seen.startswith("steps 1, 2, ... are made at")
 
 
 def counting(start: int) -> Adapter:
