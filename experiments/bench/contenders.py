@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.optim import AdamW
+from torch.optim import Adam
 from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.bench.names import MARIAN, OURS, TORCH
@@ -24,10 +24,7 @@ from experiments.bench.workload import Workload
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, Positions, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.embeddings import Embedding
-from transformer.training.distributed import ALONE
-from transformer.training.updates import Updates
-
-CPU = torch.device("cpu")
+from transformer.training.updates import BETA1, Updates
 
 
 class Contender(NamedTuple):
@@ -177,22 +174,17 @@ def _marian_differs(config: ModelConfig) -> str:
 def _ours(workload: Workload, training: TrainingConfig) -> Contender:
     """Make updates as `train` does."""
     model = workload.build()
-    updates = Updates(model, training, workload.network.d_model, CPU, ALONE)
+    updates = Updates(model, training, workload.network.d_model)
     return Contender(model, lambda number, batch: updates.make(number, [batch]))
 
 
 def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
-    betas = training.beta1, training.beta2
+    betas = BETA1, training.beta2
     rate = training.learning_rate or 1e-3  # a schedule costs nothing worth measuring
-    optimizer = AdamW(
-        model.train().parameters(),
-        lr=rate,
-        betas=betas,
-        eps=training.epsilon,
-        weight_decay=training.weight_decay,
-        fused=True,
+    optimizer = Adam(
+        model.train().parameters(), lr=rate, betas=betas, eps=training.epsilon, fused=True
     )
 
     def step(number: int, batch: Batch) -> None:

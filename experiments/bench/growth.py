@@ -16,7 +16,6 @@ from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.clock import seconds_of
-from transformer.training.distributed import ALONE
 from transformer.training.loss import batch_loss
 from transformer.training.updates import Updates
 
@@ -110,7 +109,7 @@ class _Subject:
         self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
         sentences, length = shape = sizes["batch"], sizes["length"]
         self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
-        self.updates = Updates(self.model, TRAINING, config.d_model, torch.device("cpu"), ALONE)
+        self.updates = Updates(self.model, TRAINING, config.d_model)
         lengths = {"src_len": length, "tgt_len": length}
         self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
 
