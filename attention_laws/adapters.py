@@ -4,7 +4,7 @@ Not in the paper.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -129,20 +129,12 @@ def _length_first(module: Forward) -> Forward:
     return lambda src, tgt_in: module(src.T, tgt_in.T).transpose(0, 1)
 
 
-class TorchParts(Protocol):
-    """What stands around a `torch.nn.Transformer` in somebody's model."""
-
-    src_embedding: nn.Module  # ids -> (batch, length, d_model), positions included
-    tgt_embedding: nn.Module
-    transformer: nn.Transformer  # batch_first=True
-    output: nn.Linear
-
-
 def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
     """Adapt a model around `torch.nn.Transformer`, whose masks say True = hidden.
 
     Args:
-        model: A module with the attributes of `TorchParts`.
+        model: A module with a `transformer`, batch first; `src_embedding` and `tgt_embedding`,
+            which give (batch, length, d_model) of ids, positions included; an `output`, nn.Linear.
         pad_id: Padding.
     """
 

@@ -7,8 +7,6 @@ import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-KEPT_ALL, BROKE_ONE, COULD_NOT_RUN = 0, 1, 2  # exit statuses
-
 
 class Verdict(StrEnum):
     """What was found of one law."""
@@ -117,8 +115,8 @@ class Report:
         """0: no law is broken; 1: one is; 2: nothing could be tried."""
         untried = all(line.verdict == Verdict.NOT_TRIED for line in self.lines)
         if self.stopped or (self.lines and untried):
-            return COULD_NOT_RUN
-        return BROKE_ONE if self.broken else KEPT_ALL
+            return 2
+        return 1 if self.broken else 0
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""

@@ -12,36 +12,26 @@ LENGTHS = (2, 5)  # real tokens of the two sentences
 
 
 class _Scores:
-    """What a loss is given: scores as this model gives them, drawn at random.
-
-    Args:
-        subject: The model.
-
-    Attributes:
-        form: "logits", "log-probabilities" or "probabilities", whichever the model's output is.
-    """
+    """Scores as this model gives them, drawn at random, and what the loss says of them."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.form = output_form(subject)
+        self.probabilities = output_form(subject) == "probabilities"
 
-    def draw(self, batch: int, length: int, size: float = 1.0) -> Tensor:
+    def draw(self, batch: int, length: int) -> Tensor:
         """Draw scores before the softmax, (batch, length, tgt_vocab_size)."""
         shape = (batch, length, self.subject.adapter.tgt_vocab_size)
-        return size * torch.randn(shape, generator=self.subject.generator)
+        return torch.randn(shape, generator=self.subject.generator)
 
     def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Give the loss of scores.
+        """Give the loss of scores, normalised, or as probabilities where the loss wants these.
 
-        They are normalised: log-probabilities are logits too, and right for a loss that wants
-        either. A loss that wants probabilities gets them.
+        Log-probabilities are logits too, and right for a loss that wants either.
         """
         given = scores.log_softmax(dim=-1)
-        return needed(self.subject.adapter.loss)(given.exp() if self._wants_exp else given, targets)
-
-    @property
-    def _wants_exp(self) -> bool:
-        return self.form == "probabilities" and not shift_changes_nothing(self.subject)
+        if self.probabilities and not shift_changes_nothing(self.subject):
+            given = given.exp()
+        return needed(self.subject.adapter.loss)(given, targets)
 
 
 def output_form(subject: Subject) -> str:
@@ -90,7 +80,12 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
             "a constant added to all logits of a place changes the loss, and the model gives "
             "logits that are not normalised"
         )
-    even, wrong = _even_and_wrong(_Scores(subject))
+    scores, true = _Scores(subject), subject.other_id(-1, subject.adapter.tgt_vocab_size)
+    alike = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
+    another_is_sure = alike.clone()
+    another_is_sure[..., subject.other_id(true, alike.shape[-1])] = CONFIDENT
+    target = torch.tensor([[true]])
+    even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
     if wrong < 4 * even:
         return broken(
             f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
@@ -98,17 +93,6 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
         )
     inside = "takes a softmax itself" if softmax_inside else "takes none"
     return kept(f"the model gives {form}, and the loss {inside}")
-
-
-def _even_and_wrong(scores: _Scores) -> tuple[float, float]:
-    """Give the loss of a token where all are alike, and where another is sure."""
-    vocab_size = scores.subject.adapter.tgt_vocab_size
-    true = scores.subject.other_id(-1, vocab_size)
-    even = torch.zeros(1, 1, vocab_size)
-    wrong = even.clone()
-    wrong[..., scores.subject.other_id(true, vocab_size)] = CONFIDENT
-    target = torch.tensor([[true]])
-    return float(scores.loss(even, target)), float(scores.loss(wrong, target))
 
 
 @law(
