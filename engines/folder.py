@@ -15,11 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from engines.tokenizer_json import (
-    check_exportable,
-    vocabulary,
-    write_tokenizer,
-)
+from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
 from transformer.config import Recipe
 from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
@@ -76,7 +72,7 @@ The tokenizers write a text as the training text was written, cut it off at {max
 and add the end mark.
 
 Made with `python -m transformer export {model} --to {engine}`, and trained on the corpus
-`{corpus}` ({licence}). The weights are learnt from that data: use them under its terms.
+`{corpus}` ({licence}). The weights are learned from that data: use them under its terms.
 """
 
 
@@ -100,7 +96,12 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
     if os.path.lexists(out):
         raise UserError(f"{out} exists: remove it first, or give another folder")
     check_folder(out)
-    _require(ENGINES[engine].writer)
+    package = ENGINES[engine].writer
+    if importlib.util.find_spec(package) is None:
+        raise UserError(
+            f"{package} is not installed: python -m pip install {package}, or install the course "
+            "with its extra [export]"
+        )
     description, network = read_model(find_model(model))
     if not isinstance(network, Transformer):
         raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
@@ -115,19 +116,6 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
         write_atomically(made / "README.md", page.encode())
         made.rename(out)  # whole or not at all
     return out
-
-
-def _require(package: str) -> None:
-    """Refuse to begin without the package that writes for the engine.
-
-    Raises:
-        UserError: it is not installed.
-    """
-    if importlib.util.find_spec(package) is None:
-        raise UserError(
-            f"{package} is not installed: python -m pip install {package}, or install the course "
-            "with its extra [export]"
-        )
 
 
 def _write(

@@ -9,7 +9,6 @@ import numpy as np
 from ctranslate2.specs.attention_spec import MultiHeadAttentionSpec
 from ctranslate2.specs.common_spec import EmbeddingsSpec, LayerNormSpec, LinearSpec
 from ctranslate2.specs.transformer_spec import (
-    FeedForwardSpec,
     TransformerDecoderSpec,
     TransformerEncoderSpec,
     TransformerSpec,
@@ -20,8 +19,8 @@ from engines.arrays import array, embedding_tables
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.embeddings import Embedding
-from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
-from transformer.model import Transformer
+from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.model import Decoder, Encoder, Transformer
 from transformer.support.errors import UserError
 
 LOWEST = np.finfo(np.float32).min  # added to the logits of what no sentence holds
@@ -50,8 +49,15 @@ def write_ctranslate2(
     sizes = config.num_layers, config.num_heads, config.pre_norm
     encoder = TransformerEncoderSpec(*sizes, head_dim=config.key_size)
     decoder = TransformerDecoderSpec(*sizes, head_dim=config.key_size)
-    _set_encoder(encoder, model)
-    _set_decoder(decoder, model)
+    _set_embedding(encoder, encoder.embeddings[0], model.src_embedding)
+    _set_embedding(decoder, decoder.embeddings, model.tgt_embedding)
+    _set_stack(encoder, model.encoder)
+    _set_stack(decoder, model.decoder)
+    bias = np.zeros(model.output.out_features, np.float32)
+    if model.output.bias is not None:
+        bias += array(model.output.bias)
+    bias[[PAD_ID, BOS_ID]] = LOWEST
+    decoder.projection.weight, decoder.projection.bias = array(model.output.weight), bias
     spec = TransformerSpec(encoder, decoder)
     spec.register_source_vocabulary(src_vocabulary)
     spec.register_target_vocabulary(tgt_vocabulary)
@@ -63,35 +69,26 @@ def write_ctranslate2(
     spec.save(str(folder))
 
 
-def _set_encoder(spec: TransformerEncoderSpec, model: Transformer) -> None:
-    _set_embedding(spec, spec.embeddings[0], model.src_embedding)
-    for target, layer in zip(spec.layer, model.encoder.layers, strict=True):
-        assert isinstance(layer, EncoderLayer)
-        _set_self_attention(target.self_attention, layer.self_attention)
+def _set_stack(
+    spec: TransformerEncoderSpec | TransformerDecoderSpec, stack: Encoder | Decoder
+) -> None:
+    """Give a stack its layers; a post-norm one has nothing to do at its end."""
+    for target, layer in zip(spec.layer, stack.layers, strict=True):
+        assert isinstance(layer, EncoderLayer | DecoderLayer)
+        mine = layer.self_attention
+        joined = mine.query_projection, mine.key_projection, mine.value_projection
+        _set_attention(target.self_attention, mine, joined)
         _set_norm(target.self_attention.layer_norm, layer.self_attention_residual.norm)
-        _set_feed_forward(target.ffn, layer.feed_forward)
+        if isinstance(layer, DecoderLayer):
+            cross = layer.cross_attention
+            origin = cross.key_projection, cross.value_projection
+            _set_attention(target.attention, cross, (cross.query_projection,), origin)
+            _set_norm(target.attention.layer_norm, layer.cross_attention_residual.norm)
+        _set_linear(target.ffn.linear_0, layer.feed_forward.inner)
+        _set_linear(target.ffn.linear_1, layer.feed_forward.outer)
         _set_norm(target.ffn.layer_norm, layer.feed_forward_residual.norm)
-    if isinstance(model.encoder.norm, nn.LayerNorm):
-        _set_norm(spec.layer_norm, model.encoder.norm)
-
-
-def _set_decoder(spec: TransformerDecoderSpec, model: Transformer) -> None:
-    _set_embedding(spec, spec.embeddings, model.tgt_embedding)
-    for target, layer in zip(spec.layer, model.decoder.layers, strict=True):
-        assert isinstance(layer, DecoderLayer)
-        _set_self_attention(target.self_attention, layer.self_attention)
-        _set_norm(target.self_attention.layer_norm, layer.self_attention_residual.norm)
-        _set_cross_attention(target.attention, layer.cross_attention)
-        _set_norm(target.attention.layer_norm, layer.cross_attention_residual.norm)
-        _set_feed_forward(target.ffn, layer.feed_forward)
-        _set_norm(target.ffn.layer_norm, layer.feed_forward_residual.norm)
-    if isinstance(model.decoder.norm, nn.LayerNorm):
-        _set_norm(spec.layer_norm, model.decoder.norm)
-    bias = np.zeros(model.output.out_features, np.float32)
-    if model.output.bias is not None:
-        bias += array(model.output.bias)
-    bias[[PAD_ID, BOS_ID]] = LOWEST
-    spec.projection.weight, spec.projection.bias = array(model.output.weight), bias
+    if isinstance(stack.norm, nn.LayerNorm):
+        _set_norm(spec.layer_norm, stack.norm)
 
 
 def _set_embedding(
@@ -106,29 +103,12 @@ def _set_embedding(
         words.weight = words.weight * np.float32(embedding.scale)
 
 
-def _set_self_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
-    """Give the projections as the engine has them: one for queries, keys and values."""
-    joined, output = spec.linear
-    _set_linear(
-        joined,
-        attention.query_projection,
-        attention.key_projection,
-        attention.value_projection,
-    )
-    _set_linear(output, attention.output_projection)
-
-
-def _set_cross_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
-    """Give the projections as the engine has them: queries from one side, the rest from another."""
-    queries, joined, output = spec.linear
-    _set_linear(queries, attention.query_projection)
-    _set_linear(joined, attention.key_projection, attention.value_projection)
-    _set_linear(output, attention.output_projection)
-
-
-def _set_feed_forward(spec: FeedForwardSpec, feed_forward: FeedForward) -> None:
-    _set_linear(spec.linear_0, feed_forward.inner)
-    _set_linear(spec.linear_1, feed_forward.outer)
+def _set_attention(
+    spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, *inputs: tuple[nn.Linear, ...]
+) -> None:
+    """Give the projections as the engine has them: those of one input are one matrix."""
+    for linear, maps in zip(spec.linear, (*inputs, (attention.output_projection,)), strict=True):
+        _set_linear(linear, *maps)
 
 
 def _set_linear(spec: LinearSpec, *maps: nn.Linear) -> None:

@@ -49,7 +49,7 @@ def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
         )
     if clash := sorted(set(SPECIAL_TOKENS) & tokenizer.vocabulary.keys()):
         raise UserError(
-            f"this model's tokenizer learnt the piece {clash[0]!r}, the name of a special token: "
+            f"this model's tokenizer learned the piece {clash[0]!r}, the name of a special token: "
             "train on text without it"
         )
     return tokenizer

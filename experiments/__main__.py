@@ -1,15 +1,60 @@
 """The maintainers' command line: `python -m experiments --help`."""
 
+import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 
-from experiments.commands.record import make_parser
-from transformer.cli.parser import main as run
+from experiments.commands import COMMANDS, Command
+from transformer.cli.commands import typed_again
+from transformer.cli.parser import Parser
+from transformer.cli.parser import main as run_typed
+from transformer.support.errors import INTERRUPTED
+
+PROGRAM = "python -m experiments"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; as `transformer.cli.parser.main`, with these commands."""
-    return run(arguments, make_parser())
+    return run_typed(arguments, make_parser())
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Describe what can be measured, drawn or made again."""
+    parser = Parser(
+        prog=PROGRAM,
+        description="Measure or draw again what the repository keeps: its corpus, its figures,\n"
+        "its shipped models, and the records in data/results.",
+        epilog=f"example: {PROGRAM} experiment captions\n"
+        f"--help after a WHAT says more: {PROGRAM} heads --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where in the code a command failed"
+    )
+    whats = parser.add_subparsers(title="what", required=True, metavar="WHAT")
+    for name, command in COMMANDS.items():
+        what = whats.add_parser(
+            name,
+            help=command.about,
+            description=f"{command.about[0].upper()}{command.about[1:]}.",
+            epilog=f"example: {PROGRAM} {name} {command.example}".rstrip(),
+        )
+        for add_option in command.options:
+            add_option(what)
+        what.set_defaults(run=partial(run, command))
+    return parser
+
+
+def run(command: Command, options: argparse.Namespace) -> int:
+    """Run a command; after Ctrl-C say how to go on, where it can."""
+    try:
+        return command.run(options) or 0
+    except KeyboardInterrupt:
+        if not command.goes_on:
+            raise
+        print(f"stopped; go on with: {typed_again(options.typed, 'experiments')}", file=sys.stderr)
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -137,8 +137,7 @@ def full_disk(scene: Scene, chance: Chance, out: Path) -> str:
 def two_runs(scene: Scene, chance: Chance, out: Path) -> str:
     """Start two trainings in one folder: one does it all, the other is refused."""
     words = (*TRAIN, "--steps", STEPS, "--out", out)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    one = subprocess.Popen(_typed(words), **pipes)
+    one = subprocess.Popen(_typed(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(chance.uniform(0, scene.seconds))
     found = [run(*words)]
     said, why = one.communicate(timeout=SECONDS)

@@ -56,7 +56,7 @@ What it is for: the lessons. It has read one kind of text and no other; on anyth
 errs, often fluently.
 
 Training data: {licence} Cite: {citation}.
-The weights are learnt from that data: use them under its terms.
+The weights are learned from that data: use them under its terms.
 """
 
 

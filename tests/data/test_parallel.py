@@ -1,6 +1,5 @@
 """Lines to parallel text: what is tidied and dropped, IWSLT's files, Tatoeba's groups."""
 
-import gzip
 import logging
 import zipfile
 from collections import Counter
@@ -27,11 +26,6 @@ def test_lines_end_at_line_feeds_only() -> None:
     text = "a\u2028b\u0085c\rd\x1ce\nf\n"
     assert split_lines(text) == ["a\u2028b\u0085c\rd\x1ce", "f"]
     assert len(text.splitlines()) == 6  # what it would be otherwise
-
-
-def test_compressed_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress("eins\nStraße\n".encode()))
-    assert parallel.gzip_lines(tmp_path / "a.gz") == ["eins", "Straße"]
 
 
 def test_sides_of_different_length() -> None:

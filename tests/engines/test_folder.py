@@ -11,8 +11,11 @@ import pytest
 
 from engines import folder
 from engines.folder import export_model
+from transformer.__main__ import main
 from transformer.support.errors import UserError
 
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 Export = Callable[[str, str], Path]
 FILES = {
     "ctranslate2": {"model.bin", "config.json", "shared_vocabulary.json"},
@@ -42,6 +45,7 @@ def test_it_holds_what_serving_needs(exported: Export, engine: str) -> None:
     assert packages == [{"onnx": "onnxruntime"}.get(engine, engine), "tokenizers"]
 
 
+@pytest.mark.slow
 def test_translate_py_needs_nothing_of_the_course(
     exported: Export, engine: str, tmp_path: Path
 ) -> None:
@@ -70,28 +74,19 @@ def test_what_is_there_is_not_overwritten(engine: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("demo-lstm", "demo-lstm is an LSTM, and only Transformers are exported"),
-        ("demo-parser", "this model's tokens are words"),
-        ("nobody", "no model folder 'nobody'"),
-    ],
-)
-def test_what_cannot_be_exported_says_so(
-    engine: str, tmp_path: Path, model: str, message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        export_model(model, engine, tmp_path / "out")
-    assert not list(tmp_path.iterdir())
+def test_what_cannot_be_exported_says_so(engine: str, tmp_path: Path) -> None:
+    for model, wanted, message in (
+        ("demo-lstm", engine, "demo-lstm is an LSTM, and only Transformers are exported"),
+        ("demo-parser", engine, "this model's tokens are words"),
+        ("nobody", engine, "no model folder 'nobody'"),
+        ("demo-en-fr", "onx", "did you mean 'onnx'"),
+    ):
+        with pytest.raises(UserError, match=message):
+            export_model(model, wanted, tmp_path / "out")
+        assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="did you mean 'onnx'"):
-        export_model("demo-en-fr", "onx", tmp_path / "out")
-
-
-def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"onnx is not installed: python -m pip install onnx"):
         export_model("demo-en-fr", "onnx", tmp_path / "out")
@@ -99,7 +94,7 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_export_that_is_cut_short_leaves_nothing(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -108,3 +103,35 @@ def test_an_export_that_is_cut_short_leaves_nothing(
     with pytest.raises(OSError, match="No space"):
         export_model("demo-en-fr", engine, tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+# --- from the command line ---------------------------------------------------------------------
+
+
+def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Patch) -> None:
+    asked: list[tuple[str, str, Path]] = []
+    monkeypatch.setattr(folder, "export_model", lambda *given: asked.append(given))
+    for model, engine, options, out in (
+        ("demo-en-fr", "onnx", [], "runs/demo-en-fr-onnx"),
+        ("demo-en-fr", "onnx", ["--out", "my served"], "my served"),
+        ("runs/mine/", "ctranslate2", [], "runs/mine-ctranslate2"),
+    ):
+        assert main(["export", model, "--to", engine, *options]) == 0
+        assert asked.pop() == (model, engine, Path(out))
+        first, second = capsys.readouterr().out.splitlines()
+        assert first == out
+        assert second.startswith('try: echo "..." | python ')
+        assert second.strip("'").endswith(f"{out}/translate.py")
+
+
+def test_every_engine_can_be_named_and_no_other(capsys: Capture, tmp_path: Path) -> None:
+    for engine in folder.ENGINES:
+        assert main(["export", "demo-en-fr", "--to", engine, "--out", str(tmp_path)]) == 2
+        told = f"error: {tmp_path} exists: remove it first, or give another folder\n"
+        assert capsys.readouterr().err == told
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", "demo-en-fr", "--to", "onx"])
+    assert stopped.value.code == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "'ctranslate2', 'onnx'" in err

@@ -1,4 +1,4 @@
-"""`record`: every WHAT is listed, says how to use it, keeps its record in its place, or refuses."""
+"""`python -m experiments WHAT`: each is listed, is explained, keeps its record in its place."""
 
 import json
 import sys
@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import run, speedrun
+from experiments import commands, run, speedrun
 from experiments.__main__ import main
 from experiments.bench.tables import readme_table
-from experiments.commands import command as commands
-from experiments.commands.command import Command
-from experiments.commands.record import WHATS
+from experiments.commands import COMMANDS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
 from lessonkit import records as results
@@ -37,7 +35,6 @@ from transformer.support.files import read_json
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 ARGUMENTS = {
-    "train": ["multi30k-de-en-fast"],
     "heads": ["de-en", "de-en"],
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
@@ -45,11 +42,13 @@ ARGUMENTS = {
     "export": ["de-en"],
     "decoding": ["de-en"],
 }
-IN_THE_CHECKOUT = [
-    *("corpus", "figures", "text", "leaks"),
-    *("heads", "roles", "attributions", "experiment", "museum", "specimens", "bench"),
-    *("race", "export", "decoding", "speedrun"),
-]
+MEASURED = ("text", "leaks", "heads", "roles", "attributions")
+IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
+IN_THE_CHECKOUT += ("race", "export", "decoding", "speedrun")
+
+
+def never(*_: Any, **__: Any) -> None:
+    raise AssertionError("the work was begun")
 
 
 def stored() -> dict[Path, int]:
@@ -61,11 +60,9 @@ def stored() -> dict[Path, int]:
 
 
 def ends(*arguments: str) -> object:
-    """Run a command that its parser ends; it writes nothing."""
-    before = stored()
+    """Run a command that its parser ends."""
     with pytest.raises(SystemExit) as ended:
         main([*arguments])
-    assert stored() == before
     return ended.value.code
 
 
@@ -86,93 +83,71 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
     return package
 
 
-def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
+def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys: Capture) -> None:
+    before = stored()
     assert ends("--help") == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 24
-    for what in WHATS:
-        assert f" {what.name} {what.about}" in told
-
-
-@pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_help_shows_how_to_use_it_and_does_nothing(what: Command, capsys: Capture) -> None:
-    assert ends(what.name, "--help") == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"usage: python -m experiments {what.name} ")
-    assert f"example: python -m experiments {what.name}" in out
-
-
-@pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_an_unknown_option_is_refused(what: Command, capsys: Capture) -> None:
-    assert ends(what.name, *ARGUMENTS.get(what.name, []), "--nonsense") == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-
-
-def test_an_unknown_what_is_refused(capsys: Capture) -> None:
+    listed = " ".join(capsys.readouterr().out.split())
+    assert len(COMMANDS) == 23
+    for name, command in COMMANDS.items():
+        assert f" {name} {command.about}" in listed
+        assert ends(name, "--help") == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"usage: python -m experiments {name} ")
+        assert f"example: python -m experiments {name}" in out
+        assert ends(name, *ARGUMENTS.get(name, []), "--nonsense") == 2
+        out, err = capsys.readouterr()
+        assert (out, err[:7], err.count("\n")) == ("", "error: ", 1)
     assert ends("head") == 2
     assert "'heads'" in capsys.readouterr().err
+    assert stored() == before
 
 
-@pytest.mark.parametrize("what", IN_THE_CHECKOUT)
 def test_an_installed_package_keeps_no_records(
-    what: str, installed: Path, capsys: Capture, monkeypatch: Patch
+    installed: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    def never(*_: Any, **__: Any) -> None:
-        raise AssertionError("the work was begun")
-
-    monkeypatch.setattr(build, "build", never)
-    monkeypatch.setattr(figures, "render", never)
-    monkeypatch.setattr(text_figures, "multi30k_figures", never)
-    monkeypatch.setattr(corpora, "all_tatoeba_pairs", never)
-    monkeypatch.setattr(Translator, "load", never)
-    monkeypatch.setattr(run, "run_experiment", never)
-    assert main([what, *ARGUMENTS.get(what, [])]) == 2
-    assert capsys.readouterr().err.count("clone the repository") == 1
+    for module, work in (
+        (build, "build"),
+        (figures, "render"),
+        (text_figures, "multi30k_figures"),
+        (corpora, "all_tatoeba_pairs"),
+        (Translator, "load"),
+        (run, "run_experiment"),
+    ):
+        monkeypatch.setattr(module, work, never)
+    for name in IN_THE_CHECKOUT:
+        assert main([name, *ARGUMENTS.get(name, [])]) == 2
+        assert capsys.readouterr().err.count("clone the repository") == 1
     assert not [path for path in installed.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [(["--set", "dropout"], "give KEY=VALUE"), (["--processes", "0"], "give 1 or more")],
-)
-def test_a_speedrun_refuses_before_it_trains(
-    arguments: list[str], told: str, capsys: Capture, monkeypatch: Patch
-) -> None:
-    def never(*_: Any) -> None:
-        raise AssertionError("the work was begun")
-
+def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatch: Patch) -> None:
     monkeypatch.setattr(speedrun, "record_runs", never)
-    assert main(["speedrun", "--change", "new", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    for arguments, told in (
+        (["speedrun"], "give --change"),
+        (["speedrun", "--change", "new", "--set", "dropout"], "give KEY=VALUE"),
+        (["speedrun", "--change", "new", "--processes", "0"], "give 1 or more"),
+        (["experiment", "caption"], "unknown experiment 'caption': did you mean 'captions'?"),
+    ):
+        assert main(arguments) == 2
+        assert told in capsys.readouterr().err
+    for name in MEASURED:
+        (kept / name).touch()
+        assert main([name, *ARGUMENTS.get(name, [])]) == 2
+        assert "is not a folder" in capsys.readouterr().err
+    for name in ("bleu", "loss", "contrasts"):  # which have no place of their own
+        assert ends(name, "demo-en-fr") == 2
+        assert "--record" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["text", "leaks", "heads", "roles", "attributions"])
-def test_where_nothing_can_be_written_nothing_is_measured(
-    what: str, kept: Path, capsys: Capture
-) -> None:
-    (kept / what).touch()
-    assert main([what, *ARGUMENTS.get(what, [])]) == 2
-    assert "is not a folder" in capsys.readouterr().err
-
-
-def test_the_corpus_is_drawn_to_its_place(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> None:
     written: list[Path] = []
     monkeypatch.setattr(build, "write", written.append)
-    assert main(["corpus"]) == 0
-    assert written == [ROOT / "data" / "corpus" / "sentences.tsv.gz"]
-
-
-def test_the_figures_are_drawn_to_their_place(monkeypatch: Patch) -> None:
-    written: list[Path] = []
     monkeypatch.setattr(figures, "write_all", written.append)
-    assert main(["figures"]) == 0
-    assert written == [ROOT / "figures"]
+    assert [main([name]) for name in ("corpus", "figures")] == [0, 0]
+    assert written == [ROOT / "data" / "corpus" / "sentences.tsv.gz", ROOT / "figures"]
 
 
-def test_a_text_is_recorded_with_its_origin(
+def test_text_and_leaks_are_recorded_with_their_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(text_figures, "multi30k_figures", lambda: {"sizes": [1]})
@@ -185,10 +160,6 @@ def test_a_text_is_recorded_with_its_origin(
     assert made["command"] == "python -m experiments text"
     assert (made["seed"], made["figures"]) == (1, {"sizes": [1]})
 
-
-def test_leaks_are_recorded_with_their_origin(
-    kept: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
     split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
     monkeypatch.setattr(corpora, "all_tatoeba_pairs", lambda: [("Go!", "Va !")])
     monkeypatch.setattr(leaks, "measure_splits", lambda pairs: {"random": split})
@@ -197,7 +168,7 @@ def test_leaks_are_recorded_with_their_origin(
     assert said in capsys.readouterr().out
     made = read_json(kept / "leaks" / "tatoeba.json")
     assert (made["pairs"], made["figures"]) == (1, {"random": split})
-    assert {"command", "commit", "hardware", "date", "seed"} < set(made)
+    assert {*origin} < set(made)
 
 
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
@@ -239,60 +210,43 @@ def test_roles_and_attributions_are_recorded_with_their_origin(
     assert {"command", "commit", "hardware", "date", "model"} < set(made)
 
 
-@pytest.mark.parametrize(
-    ("what", "options", "passed", "measured", "printed"),
-    [
-        ("bleu", ["--beam", "3"], [3], {"points": {"sacreBLEU 13a": 1.5}}, ["points"]),
-        ("loss", [], [], {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}, ["loss", "perplexity"]),
-    ],
-)
-def test_a_figure_counted_in_several_ways(
-    what: str,
-    options: list[str],
-    passed: list[int],
-    measured: dict[str, Any],
-    printed: list[str],
-    tmp_path: Path,
-    capsys: Capture,
-    monkeypatch: Patch,
-) -> None:
-    given: list[Any] = []
-
-    def measure(*arguments: Any) -> dict[str, Any]:
-        given.extend(arguments)
-        return {"recipe": "demo", **measured}
-
-    name = {"bleu": "record_five_ways", "loss": "record_two_ways"}[what]
-    monkeypatch.setattr(ways_of_counting, name, measure)
-    file = tmp_path / "ways.json"
-    assert main([what, "a-model", "--record", str(file), *options]) == 0
-    assert given == ["a-model", file, *passed]
-    shown = json.loads(capsys.readouterr().out)
-    assert shown == (measured["points"] if what == "bleu" else measured)
-
-
-@pytest.mark.parametrize("what", ["bleu", "loss", "contrasts"])
-def test_what_has_no_place_of_its_own_needs_a_file(what: str, capsys: Capture) -> None:
-    assert ends(what, "demo-en-fr") == 2
-    assert "--record" in capsys.readouterr().err
-
-
-def test_contrasts_are_recorded_and_shown(
+def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    asked: list[Any] = []
-
-    def measured(*given: Any) -> dict[str, Any]:
-        asked.extend(given)
-        ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
-        return {"phenomena": {"negation": {"pairs": 23} | ways}}
-
-    monkeypatch.setattr(contrasts, "record_contrasts", measured)
     file = tmp_path / "record.json"
-    assert main(["contrasts", "demo-en-fr", "--record", str(file)]) == 0
-    assert asked == ["demo-en-fr", file]
-    both = "says 17, prefers 18, prefers_per_token 19"
-    assert capsys.readouterr().out == f"negation: both sides right in {both} of 23 pairs\n"
+    ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
+    loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
+    cases: list[tuple[Any, str, list[str], list[Any], dict[str, Any], Any]] = [
+        (
+            ways_of_counting,
+            "record_five_ways",
+            ["bleu", "--beam", "3"],
+            [3],
+            {"points": loss},
+            loss,
+        ),
+        (ways_of_counting, "record_two_ways", ["loss"], [], loss, loss),
+        (
+            contrasts,
+            "record_contrasts",
+            ["contrasts"],
+            [],
+            {"phenomena": {"negation": {"pairs": 23} | ways}},
+            "negation: both sides right in says 17, prefers 18, prefers_per_token 19 of 23 pairs\n",
+        ),
+    ]
+    for module, work, (name, *others), passed, measured, printed in cases:
+        given: list[Any] = []
+
+        def measure(*arguments: Any, given: Any = given, measured: Any = measured) -> Any:
+            given.extend(arguments)
+            return {"recipe": "demo"} | measured
+
+        monkeypatch.setattr(module, work, measure)
+        assert main([name, "a-model", "--record", str(file), *others]) == 0
+        assert given == ["a-model", file, *passed]
+        out = capsys.readouterr().out
+        assert (out if isinstance(printed, str) else json.loads(out)) == printed
 
 
 def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
@@ -303,42 +257,23 @@ def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
     assert capsys.readouterr().out == "\n\n".join(tables) + "\n"
 
 
-# --- experiments -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def asked(monkeypatch: Patch) -> list[Any]:
-    """What `run_experiment` is called with; it does nothing."""
-    given: list[Any] = []
+def test_an_experiment_has_its_own_places_or_others(
+    kept: Path, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    asked: list[Any] = []
 
     def done(*arguments: Any, **options: Any) -> bool:
-        given.extend([*arguments, options])
+        asked.append((*arguments, options))
         return True
 
     monkeypatch.setattr(run, "run_experiment", done)
-    return given
-
-
-def test_an_experiment_has_its_own_places(asked: list[Any], kept: Path) -> None:
+    captions, file, out = EXPERIMENTS["captions"], tmp_path / "own.json", tmp_path / "runs"
     assert main(["experiment", "captions"]) == 0
-    record_file = kept / "experiments" / "captions.json"
-    options = {"seeds": [1], "only": []}
-    assert asked == [EXPERIMENTS["captions"], Path("runs/captions"), record_file, options]
-
-
-def test_an_experiment_takes_other_places(
-    asked: list[Any], installed: Path, tmp_path: Path
-) -> None:
-    out, file = tmp_path / "runs", tmp_path / "record.json"
-    options = ["--seeds", "1", "2", "--only", "whole words", "--out", str(out)]
-    assert main(["experiment", "captions", *options, "--record", str(file)]) == 0
-    wanted = {"seeds": [1, 2], "only": ["whole words"]}
-    assert asked == [EXPERIMENTS["captions"], out, file, wanted]
-
-
-def test_an_unknown_experiment(capsys: Capture) -> None:
-    assert main(["experiment", "caption"]) == 2
-    assert "unknown experiment 'caption': did you mean 'captions'?" in capsys.readouterr().err
+    theirs = kept / "experiments" / "captions.json"
+    assert asked.pop() == (captions, Path("runs/captions"), theirs, {"seeds": [1], "only": []})
+    others = ["--seeds", "1", "2", "--only", "whole words", "--out", str(out)]
+    assert main(["experiment", "captions", *others, "--record", str(file)]) == 0
+    assert asked.pop() == (captions, out, file, {"seeds": [1, 2], "only": ["whole words"]})
 
 
 def stopped() -> bool:
@@ -356,12 +291,6 @@ def test_ctrl_c_names_the_command_that_goes_on(
     press: Callable[[], bool], kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(run, "run_experiment", lambda *_, **__: press())
-    command = ["experiment", "captions", "--only", "whole words"]
-    assert main(command) == 130
-    out, err = capsys.readouterr()
+    assert main(["experiment", "captions", "--only", "whole words"]) == 130
     again = "python -m experiments experiment captions --only 'whole words'"
-    if press is stopped:
-        assert (out, err) == (f"stopped, all is kept; go on with: {again}\n", "")
-    else:
-        said = f"stopped at once; go on from what was last saved with: {again}\n"
-        assert (out, err) == ("", said)
+    assert capsys.readouterr() == ("", f"stopped; go on with: {again}\n")

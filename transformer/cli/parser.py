@@ -157,7 +157,6 @@ def _add_train(program: Any) -> None:
     recipes = _listed("recipes", [f"{name:26} {each.about}" for name, each in RECIPES.items()])
     train.epilog = f"{recipes}\n\n{train.epilog}"
     add_train_options(train)
-    train.set_defaults(run=commands.train_model)
 
 
 def add_train_options(train: Parser) -> None:

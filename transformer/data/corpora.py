@@ -4,6 +4,7 @@ Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch
 nothing that is slow to import: the command line lists corpora with it.
 """
 
+import gzip
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,10 +129,9 @@ def _file(corpus: str, name: str) -> Path:
 
 def _load_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
-    sides = [
-        parallel.gzip_lines(_file("multi30k", f"{stem}.{lang}.gz")) for lang in (src_lang, tgt_lang)
-    ]
-    return parallel.side_by_side(src_lang, tgt_lang, *sides)
+    paths = [_file("multi30k", f"{stem}.{lang}.gz") for lang in (src_lang, tgt_lang)]
+    texts = [gzip.decompress(path.read_bytes()).decode("utf-8") for path in paths]
+    return parallel.side_by_side(src_lang, tgt_lang, *map(parallel.split_lines, texts))
 
 
 def all_tatoeba_pairs() -> list[Pair]:

@@ -1,6 +1,5 @@
 """Sentences beside their translations, and how each corpus's files become that."""
 
-import gzip
 import hashlib
 import logging
 import re
@@ -98,11 +97,6 @@ def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -
     return ParallelText(
         src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
     )
-
-
-def gzip_lines(path: Path) -> list[str]:
-    """Read the lines of a compressed file of Multi30k."""
-    return split_lines(gzip.decompress(path.read_bytes()).decode("utf-8"))
 
 
 def iwslt_lines(path: Path) -> list[str]:

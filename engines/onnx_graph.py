@@ -1,31 +1,73 @@
-"""The parts of a Transformer in ONNX's operators: Eq. 1 and its surroundings once more.
+"""A Transformer's parts in ONNX's operators, written node by node: Eq. 1 and its surroundings.
 
-Not in the paper. Each method of `Parts` is the forward pass of the module that it is given.
+Not in the paper. ONNX writes a network as a list of nodes, each of which reads named arrays and
+gives new ones: https://onnx.ai/onnx/operators/ says what each kind of node does. PyTorch's own
+exporter would need another package, onnxscript.
 """
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
 from engines.arrays import array, embedding_tables
-from engines.graph import Graph
+from transformer import __version__
 from transformer.attention import MultiHeadAttention
 from transformer.embeddings import Embedding
 from transformer.layers import FeedForward, Residual
 from transformer.model import Transformer
+from transformer.support.files import write_atomically
+
+OPSET = 17  # of the operators: the first that has LayerNormalization (2022)
+
+# A type of `onnx.TensorProto`, and a shape, with names where a size is free.
+Kind = tuple[int, Sequence[str | int]]
 
 
-class Parts(Graph):
-    """A graph that is given modules; their weights keep the names they have in the model.
+class Graph:
+    """Nodes and weights as they are added. A value goes by its name, a weight by the model's.
+
+    Methods named for a module add its forward pass.
 
     Args:
-        model: That the modules are of, on the CPU.
+        model: Whose modules are added, on the CPU.
     """
 
     def __init__(self, model: Transformer) -> None:
-        super().__init__()
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: dict[str, onnx.TensorProto] = {}
         self._names = {id(tensor): name for name, tensor in model.named_parameters()}
+
+    def add(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add a node of one result.
+
+        Args:
+            kind: The operator, "MatMul".
+            inputs: What it reads.
+            output: How to call the result; else the operator and a number.
+            attributes: Of the operator.
+
+        Returns:
+            The name of the result.
+        """
+        output = output or f"{kind}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
+        return output
+
+    def weight(self, name: str, values: Any) -> str:
+        """Add an array that does not change, once; it goes by this name."""
+        if name not in self.weights:
+            self.weights[name] = numpy_helper.from_array(np.asarray(values), name)
+        return name
+
+    def ints(self, *values: int) -> str:
+        """Add whole numbers, as a vector."""
+        return self.weight(f"ints{list(values)}", np.array(values, np.int64))
 
     def _weight_of(self, tensor: Tensor) -> str:
         return self.weight(self._names[id(tensor)], array(tensor))
@@ -33,10 +75,10 @@ class Parts(Graph):
     def linear(self, layer: nn.Linear, hidden: str) -> str:
         """(batch, length, in_features) -> (batch, length, out_features)."""
         turned = self.add("Transpose", self._weight_of(layer.weight), perm=[1, 0])
-        output = self.add("MatMul", hidden, turned)
-        return (
-            output if layer.bias is None else self.add("Add", output, self._weight_of(layer.bias))
-        )
+        product = self.add("MatMul", hidden, turned)
+        if layer.bias is None:
+            return product
+        return self.add("Add", product, self._weight_of(layer.bias))
 
     def norm(self, layer: nn.Module, hidden: str) -> str:
         """Normalise; a post-norm stack has nothing to do at its end."""
@@ -45,14 +87,11 @@ class Parts(Graph):
         weights = self._weight_of(layer.weight), self._weight_of(layer.bias)
         return self.add("LayerNormalization", hidden, *weights, epsilon=layer.eps)
 
-    def before(self, frame: Residual, hidden: str) -> str:
-        """Give a sub-layer's input."""
-        return self.norm(frame.norm, hidden) if frame.pre_norm else hidden
-
-    def after(self, frame: Residual, hidden: str, output: str) -> str:
-        """Add a sub-layer's output to what went in."""
-        hidden = self.add("Add", hidden, output)
-        return hidden if frame.pre_norm else self.norm(frame.norm, hidden)
+    def residual(self, frame: Residual, hidden: str, sublayer: Callable[[str], str]) -> str:
+        """Add a sub-layer's output to what went in, with the norm before it or after (§3.1)."""
+        if frame.pre_norm:
+            return self.add("Add", hidden, sublayer(self.norm(frame.norm, hidden)))
+        return self.norm(frame.norm, self.add("Add", hidden, sublayer(hidden)))
 
     def embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
         """Embed tokens that stand at positions start to end - 1: (batch, length, d_model).
@@ -99,25 +138,42 @@ class Parts(Graph):
         joined = self.add("Reshape", turned, self.ints(0, 0, -1))  # 0 keeps a size
         return self.linear(attention.output_projection, joined)
 
-    def feed_forward(self, layer: FeedForward, hidden: str) -> str:
-        """Map each position for itself (§3.3, Eq. 2)."""
-        return self.linear(layer.outer, self.add("Relu", self.linear(layer.inner, hidden)))
-
     def _split_heads(self, attention: MultiHeadAttention, joined: str) -> str:
         """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
         parted = self.add("Reshape", joined, self.ints(0, 0, attention.num_heads, -1))
         return self.add("Transpose", parted, perm=[0, 2, 1, 3])
 
-    def stack(self, layers: list[str], output: str) -> str:
+    def feed_forward(self, layer: FeedForward, hidden: str) -> str:
+        """Map each position for itself (§3.3, Eq. 2)."""
+        return self.linear(layer.outer, self.add("Relu", self.linear(layer.inner, hidden)))
+
+    def stack(self, layers: Sequence[str], output: str) -> None:
         """Lay one array a layer along a new first axis."""
-        first = self.ints(0)
-        return self.add(
-            "Concat",
-            *[self.add("Unsqueeze", each, first) for each in layers],
-            axis=0,
-            output=output,
-        )
+        rows = [self.add("Unsqueeze", each, self.ints(0)) for each in layers]
+        self.add("Concat", *rows, axis=0, output=output)
 
     def layer(self, stacked: str, index: int) -> str:
         """Take a layer's array out of a stack."""
         return self.add("Gather", stacked, self.weight(f"layer {index}", np.int64(index)), axis=0)
+
+    def write(self, path: Path, inputs: Mapping[str, Kind], outputs: Mapping[str, Kind]) -> None:
+        """Check the graph and write it.
+
+        Args:
+            path: Where to.
+            inputs: What is read at every run.
+            outputs: What is given.
+        """
+        given = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
+        made = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
+        weights = list(self.weights.values())
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(
+            helper.make_graph(self.nodes, path.stem, given, made, weights),
+            opset_imports=[opset],
+            ir_version=helper.find_min_ir_version_for([opset]),
+            producer_name="attention-course",
+            producer_version=__version__,
+        )
+        onnx.checker.check_model(model, full_check=True)
+        write_atomically(path, model.SerializeToString())

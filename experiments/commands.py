@@ -1,0 +1,382 @@
+"""What `python -m experiments` measures, draws or makes again: a function a command.
+
+Not in the paper. A command is called as its function is, and its help is the function's first
+line. Only what it needs is imported, when it runs: help answers at once.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.bench.tables import FOLDER, SECTIONS
+from experiments.checks import CHECKS
+from experiments.plans import EXPERIMENTS, find
+from transformer.cli.commands import parse_settings
+from transformer.cli.parser import add_beam, add_model
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import check_file, write_json
+from transformer.support.paths import corpus_folder, require_checkout, results_folder
+
+Run = Callable[[argparse.Namespace], int | None]
+AddOption = Callable[[argparse.ArgumentParser], object]
+
+
+class Command(NamedTuple):
+    """Something that can be measured, drawn or made again.
+
+    Attributes:
+        run: Does it, given the options, and gives the exit status, or None for 0.
+        about: What is done and where it is written, in a line.
+        example: What may be typed after the name.
+        options: Each adds one to the parser.
+        goes_on: Whether the same command goes on after Ctrl-C.
+    """
+
+    run: Run
+    about: str
+    example: str
+    options: tuple[AddOption, ...]
+    goes_on: bool
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(example: str = "", *options: AddOption, goes_on: bool = False) -> Callable[[Run], Run]:
+    """Enter a function as a command of its name."""
+
+    def enter(run: Run) -> Run:
+        about = (run.__doc__ or "").rstrip(".")
+        about = about[0].lower() + about[1:]
+        COMMANDS[run.__name__] = Command(run, about, example, options, goes_on)
+        return run
+
+    return enter
+
+
+def option(name: str, **settings: Any) -> AddOption:
+    """Describe an option, as `argparse.ArgumentParser.add_argument` takes it."""
+    return lambda parser: parser.add_argument(name, **settings)
+
+
+NAME = option("name", metavar="NAME", help="of the record, NAME.json")
+RECORD = option("--record", type=Path, required=True, metavar="FILE", help="JSON to write")
+SEEDS = option("--seeds", type=int, nargs="+", default=[1], metavar="N", help="of the runs (1)")
+ONLY = option("--only", nargs="+", default=[], metavar="VARIANT", help="of these variants alone")
+PAGE_ALONE = option(
+    "--page-alone", action="store_true", help="write the page of what is recorded, measure nothing"
+)
+
+
+def record_file(name: str) -> Path:
+    """Give a file of data/results that can be written.
+
+    Raises:
+        UserError: this is an installed package, or the file cannot be written.
+    """
+    require_checkout()
+    file = results_folder() / name
+    check_file(file)
+    return file
+
+
+def write_figures(file: Path, figures: dict[str, Any]) -> None:
+    """Write figures that need no model and no GPU, with where they come from."""
+    import torch
+
+    from transformer.support.provenance import provenance
+
+    write_json(file, provenance(torch.device("cpu")) | figures)
+    print(file)
+
+
+@command()
+def corpus(options: argparse.Namespace) -> None:
+    """Draw the embedded corpus into data/corpus."""
+    require_checkout()
+    from experiments.grammar import build
+    from transformer.data import embedded
+
+    file = corpus_folder() / embedded.FILE
+    build.write(file)
+    print(file)
+
+
+@command()
+def figures(options: argparse.Namespace) -> None:
+    """Draw every figure into figures/, with its page."""
+    folder = require_checkout() / "figures"
+    from lessonkit.charts.diagrams.figures import write_all
+
+    write_all(folder)
+    print(folder)
+
+
+@command()
+def text(options: argparse.Namespace) -> None:
+    """Measure Multi30k's vocabularies and padding for data/results/text."""
+    from lessonkit.analysis import text_figures
+
+    file = record_file(text_figures.RECORD)
+    figures = text_figures.multi30k_figures()
+    write_figures(file, {"seed": text_figures.SEED, "figures": figures})
+
+
+@command()
+def leaks(options: argparse.Namespace) -> None:
+    """Measure what of Tatoeba's test pairs stands in training for data/results/leaks."""
+    from lessonkit.analysis import leaks
+    from transformer.data import corpora
+
+    file = record_file(leaks.RECORD)
+    pairs = corpora.all_tatoeba_pairs()
+    figures = leaks.measure_splits(pairs)
+    write_figures(file, {"seed": leaks.SEED, "pairs": len(pairs), "figures": figures})
+    for name, split in figures.items():
+        print(
+            f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
+            f"training; memory alone scores {split['bleu']['score']:.2f} BLEU"
+        )
+
+
+@command("de-en de-en", add_model, NAME)
+def heads(options: argparse.Namespace) -> None:
+    """Remove every head of a model in turn, by zero and by its mean, and record the BLEU."""
+    from lessonkit.analysis import removals
+
+    file = record_file(f"heads/{options.name}.json")
+    removals.record_removals(options.model, file)
+    print(file)
+
+
+@command("demo-en-fr demo-en-fr", add_model, NAME)
+def roles(options: argparse.Namespace) -> None:
+    """Name every head of a model by what it does, and record how often it does it."""
+    from lessonkit.analysis import head_table
+
+    file = record_file(f"roles/{options.name}.json")
+    head_table.record_roles(options.model, file)
+    print(file)
+
+
+@command("demo-en-fr demo-en-fr", add_model, NAME)
+def attributions(options: argparse.Namespace) -> None:
+    """Judge attention, value zeroing, gradients and hiding by the gold alignments."""
+    from lessonkit.analysis import attribution_scores
+
+    file = record_file(f"attributions/{options.name}.json")
+    for name, figures in attribution_scores.record_attributions(options.model, file).items():
+        print(f"{name}: alignment error {figures['error']:.3f}")
+
+
+@command("de-en --record five_ways.json", add_model, RECORD, add_beam)
+def bleu(options: argparse.Namespace) -> None:
+    """Score one model's output on its test set in five ways."""
+    from lessonkit.analysis import ways_of_counting
+
+    record = ways_of_counting.record_five_ways(options.model, options.record, options.beam)
+    print(json.dumps(record["points"], indent=2))
+
+
+@command("de-en --record two_ways.json", add_model, RECORD)
+def loss(options: argparse.Namespace) -> None:
+    """Average one model's loss on its validation text in two ways."""
+    from lessonkit.analysis import ways_of_counting
+
+    record = ways_of_counting.record_two_ways(options.model, options.record)
+    print(json.dumps({name: record[name] for name in ("loss", "perplexity")}, indent=2))
+
+
+@command("de-en --record contrasts.json", add_model, RECORD)
+def contrasts(options: argparse.Namespace) -> None:
+    """Ask one model about sentences that differ in a negation, gender, number or roles."""
+    from lessonkit.analysis import contrasts
+
+    record = contrasts.record_contrasts(options.model, options.record)
+    for name, figures in record["phenomena"].items():
+        both = ", ".join(f"{way} {figures[way]['both']}" for way in contrasts.WAYS)
+        print(f"{name}: both sides right in {both} of {figures['pairs']} pairs")
+
+
+@command("de-en", add_model)
+def export(options: argparse.Namespace) -> None:
+    """Measure how fast one exported model is beside ours, for data/results/bench."""
+    from experiments import export_speed
+
+    record = export_speed.record_speed(options.model, record_file(export_speed.RECORD))
+    for kind, beams in (("figures", ""), ("with_beams", ", with beams")):
+        for engine, found in record[kind].items():
+            together, alone = (found[way]["times_our_speed"] for way in ("together", "one_by_one"))
+            print(
+                f"{engine}{beams}: {found['equal']} of {found['sentences']} translations equal; "
+                f"{together} times our speed, one by one {alone}"
+            )
+
+
+@command("de-en", add_model)
+def decoding(options: argparse.Namespace) -> None:
+    """Measure each change that makes decoding faster, before and after, for data/results/bench."""
+    from experiments import decoding_steps
+
+    record = decoding_steps.record_steps(options.model, record_file(decoding_steps.RECORD))
+    for change in record["changes"]:
+        print(f"{change['name']}: {change['before'] / change['after']:.2f} times as fast")
+
+
+@command(
+    "captions --seeds 1 2",
+    option("name", metavar="NAME", help=", ".join(EXPERIMENTS)),
+    SEEDS,
+    ONLY,
+    option("--out", type=Path, metavar="FOLDER", help="of the runs (runs/NAME)"),
+    option("--record", type=Path, metavar="FILE", help="(data/results/experiments/NAME.json)"),
+    goes_on=True,
+)
+def experiment(options: argparse.Namespace) -> None:
+    """Train a recipe with one thing changed at a time, and record what each costs."""
+    experiment = find(options.name)
+    record = options.record or record_file(f"experiments/{experiment.name}.json")
+    from experiments import run
+
+    out = options.out or Path("runs") / experiment.name
+    if not run.run_experiment(experiment, out, record, seeds=options.seeds, only=options.only):
+        raise KeyboardInterrupt
+
+
+@command()
+def race(options: argparse.Namespace) -> None:
+    """Learn the embedded corpus to a loss by the processor's clock, for lesson 13."""
+    from experiments import race
+
+    file = record_file(race.RECORD)
+    race.record_races(file)
+    print(file)
+
+
+@command(
+    "growth startup",
+    option("sections", nargs="*", metavar="SECTION", help=f"alone: {', '.join(SECTIONS)} (all)"),
+    goes_on=True,
+)
+def bench(options: argparse.Namespace) -> None:
+    """Measure training steps beside peers, growth, start-up, decoding, for data/results/bench."""
+    root = require_checkout()
+    if unknown := set(options.sections) - set(SECTIONS):
+        raise unknown_name("section", min(unknown), SECTIONS)
+    from experiments.bench import sections, tables
+
+    left = list(options.sections or SECTIONS)
+    while left:
+        options.typed = [options.typed[0], *left]  # where the same command would go on
+        sections.record_section(left.pop(0), results_folder() / FOLDER)
+        tables.write_tables(root)
+
+
+@command("", PAGE_ALONE)
+def museum(options: argparse.Namespace) -> None:
+    """Try every law on every specimen of the museum of faults, for docs/museum.md."""
+    docs = require_checkout() / "docs"
+    from experiments import museum_table
+
+    if not options.page_alone:
+        museum_table.write_record()
+    museum_table.write_page(docs)
+    print(docs / museum_table.PAGE)
+
+
+@command("--seeds 1 2 3", SEEDS, ONLY, goes_on=True)
+def specimens(options: argparse.Namespace) -> None:
+    """Train the museum's specimens beside the sound model, for data/results/museum."""
+    require_checkout()
+    from experiments import museum_training
+
+    folder = results_folder() / "museum"
+    museum_training.train_museum(folder, seeds=options.seeds, only=options.only)
+
+
+@command(
+    '--change "half the dropout" --set dropout=0.05 --processes 2',
+    option("--change", metavar="TEXT", help="what is new since the record before"),
+    option("--set", action="append", default=[], metavar="KEY=VALUE", help="change the recipe"),
+    option("--seeds", type=int, nargs="+", default=[1, 2, 3], metavar="N", help="three (1 2 3)"),
+    option("--processes", type=int, default=1, metavar="N", help="that share each step (1)"),
+    PAGE_ALONE,
+)
+def speedrun(options: argparse.Namespace) -> None:
+    """Train the fast recipe by the clock, to a published BLEU, for docs/records.md."""
+    page = require_checkout() / "docs"
+    from experiments import speedrun
+
+    page /= speedrun.PAGE
+    if not options.page_alone:
+        if not options.change:
+            raise UserError('a record says what is new: give --change "..."')
+        parse_settings(options.set, None)  # refuses one without "="
+        if options.processes < 1:
+            raise UserError(f"--processes {options.processes}: give 1 or more")
+        print(speedrun.record_runs(options.change, options.set, options.seeds, options.processes))
+    speedrun.write_table(page)
+    print(page)
+
+
+@command("--at HEAD~20", option("--at", metavar="COMMIT", help="count there too"))
+def lines(options: argparse.Namespace) -> None:
+    """Count lines and files of each room, now or beside an earlier commit."""
+    from experiments.lines import sizes, sizes_at, table
+
+    root = require_checkout()
+    print(table(sizes(root), sizes_at(root, options.at) if options.at else None))
+
+
+@command(
+    "--share 0.1",
+    option("--seed", type=int, default=1, metavar="N", help="of what is drawn (1)"),
+    option("--share", type=float, default=1.0, metavar="X", help="of the attacks (1)"),
+)
+def attack(options: argparse.Namespace) -> int:
+    """Damage models, kill and crowd trainings, and count what gets through: some 15 minutes."""
+    from experiments.attack import attack_all
+
+    table, handled = attack_all(options.seed, options.share)
+    print(table)
+    return 0 if handled else 1
+
+
+@command(
+    "live",
+    option(
+        "check",
+        choices=CHECKS,
+        metavar="CHECK",
+        help="; ".join(f"{name}: {check.about}" for name, check in CHECKS.items()),
+    ),
+    option("arguments", nargs=argparse.REMAINDER, help="passed on to its script"),
+)
+def check(options: argparse.Namespace) -> int:
+    """Try what needs a browser, npm or Colab's packages."""
+    from experiments import checks
+
+    return checks.run(options.check, options.arguments)
+
+
+@command(
+    "runs/multi30k-de-en de-en",
+    option("folder", type=Path, metavar="RUN", help="a model folder"),
+    option("name", metavar="NAME", help="of the shipped model, as de-en"),
+)
+def ship(options: argparse.Namespace) -> None:
+    """Make a shipped model of a training run: measured weights in half precision, and a card."""
+    from experiments import ship
+
+    print(ship.ship(options.folder, options.name))
+
+
+@command()
+def tables(options: argparse.Namespace) -> None:
+    """Print the tables of recorded runs that stand in README.md."""
+    from experiments.bench.tables import readme_table
+    from lessonkit.records import seeds_table, systems_table, table
+
+    print(table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
