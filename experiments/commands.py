@@ -387,6 +387,7 @@ def ship(options: argparse.Namespace) -> None:
 def tables(options: argparse.Namespace) -> None:
     """Print the tables of recorded runs that stand in README.md."""
     from experiments.bench.tables import readme_table
-    from experiments.tables import runs_table, seeds_table, systems_table
+    from experiments.tables import runs_table, seeds_table
+    from lessonkit.records import systems_table
 
     print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
