@@ -95,7 +95,7 @@ def record_corpus(options: argparse.Namespace) -> int:
 def record_figures(options: argparse.Namespace) -> int:
     """Draw every figure again."""
     folder = figures_folder()
-    from lessonkit.charts.diagrams import figures
+    from experiments import figures
 
     figures.write_all(folder)
     print(folder)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import run, speedrun
+from experiments import figures, run, speedrun
 from experiments.bench.tables import readme_table
 from experiments.commands.record import WHATS
 from experiments.grammar import build
@@ -24,7 +24,6 @@ from lessonkit.analysis import (
     text_figures,
     ways_of_counting,
 )
-from lessonkit.charts.diagrams import figures
 from tests.helpers import ROOT
 from transformer.__main__ import main
 from transformer.cli import options

@@ -11,11 +11,11 @@ from typing import Any
 
 import altair as alt
 import pytest
+from lessonkit.charts.explorers.masks import mask_explorer
+from lessonkit.charts.explorers.schedule import schedule_explorer
 from PIL import Image
 
 from lessonkit.charts import renderer
-from lessonkit.charts.explorers.masks import mask_explorer
-from lessonkit.charts.explorers.schedule import schedule_explorer
 from transformer.support.errors import UserError
 
 

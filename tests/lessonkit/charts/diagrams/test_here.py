@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from PIL import Image
-
 from lessonkit.charts.diagrams import architecture
 from lessonkit.charts.diagrams.diagram import Box
 from lessonkit.charts.diagrams.here import PLACES, you_are_here
 from lessonkit.charts.explorers.trace_steps import PARTS
 from lessonkit.charts.pictures import describe, shrink
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
 from transformer.support.errors import UserError
 
 SCALE = 2  # pixels for each point of the sheet

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from lessonkit.charts.explorers.attention import attention_explorer
+
 from tests.helpers.vega import (
     NUM_HEADS,
     NUM_LAYERS,

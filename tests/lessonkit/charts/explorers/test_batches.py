@@ -4,8 +4,8 @@ import copy
 from typing import Any
 
 import pytest
-
 from lessonkit.charts.explorers.batches import batch_explorer
+
 from tests.helpers.vega import as_text, texts, title, with_controls
 from transformer.support.errors import UserError
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-
-from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
 from lessonkit.charts.explorers import beam
 from lessonkit.charts.explorers.beam import beam_explorer
+
+from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
 from tests.helpers.scripted import Scripted
 from tests.helpers.vega import texts, title, with_controls
 from transformer.config import EOS_ID

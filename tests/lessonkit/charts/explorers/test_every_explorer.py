@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import vl_convert
-
 from lessonkit.charts.explorers.attention import attention_explorer
 from lessonkit.charts.explorers.batches import batch_explorer
 from lessonkit.charts.explorers.exchange import Shared, exchange_explorer
@@ -20,6 +19,7 @@ from lessonkit.charts.explorers.smoothing import (
     label_smoothing_explorer,
     smoothed_targets_explorer,
 )
+
 from lessonkit.charts.renderer import PICTURE_VERSION
 from tests.helpers.vega import SRC, TGT_IN, some_attention, title
 

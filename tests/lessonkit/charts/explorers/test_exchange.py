@@ -1,9 +1,9 @@
 """The browser's step of several GPUs is the package's."""
 
 import pytest
+from lessonkit.charts.explorers.exchange import TOKENS, Shared, exchange_explorer
 
 from lessonkit.analysis.machines import MACHINES, exchange_seconds
-from lessonkit.charts.explorers.exchange import TOKENS, Shared, exchange_explorer
 from tests.helpers.vega import points, title, with_controls
 from transformer.support.errors import UserError
 

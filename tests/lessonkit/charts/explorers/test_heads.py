@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 import vl_convert
+from lessonkit.charts.explorers.heads import FILLED, THUMB, heads_explorer
 
 from lessonkit.analysis.heads import Head
-from lessonkit.charts.explorers.heads import FILLED, THUMB, heads_explorer
 from lessonkit.charts.renderer import PICTURE_VERSION
 from lessonkit.charts.style import TARGET
 from tests.helpers.vega import (

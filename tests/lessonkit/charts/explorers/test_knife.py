@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from lessonkit.charts.explorers.knife import NOTHING, knife_explorer
 
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import next_token, translate_hiding
 from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO, Knife
-from lessonkit.charts.explorers.knife import NOTHING, knife_explorer
 from tests.helpers.vega import as_text, texts, title, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-
 from lessonkit.charts.explorers.masks import mask_explorer
+
 from tests.helpers.vega import SRC, TGT_IN, drawn_cells, title, with_controls
 from transformer.masks import causal_mask, decoder_mask
 from transformer.support.errors import UserError

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-
 from lessonkit.charts.explorers.parameters import PARTS, TIED, UNTIED, parameters_explorer
+
 from tests.helpers.vega import texts, title, with_controls
 from transformer.config import ModelConfig
 from transformer.model import Transformer, expected_parameters

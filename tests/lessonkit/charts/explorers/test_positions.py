@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 import vl_convert
-
 from lessonkit.charts.explorers.positions import (
     BASES,
     HEIGHT,
@@ -19,6 +18,7 @@ from lessonkit.charts.explorers.positions import (
     WIDTHS,
     position_explorer,
 )
+
 from lessonkit.charts.renderer import PICTURE_VERSION
 from tests.helpers.vega import as_text, texts, title, with_controls
 from transformer.embeddings import sinusoidal_positions

@@ -3,8 +3,8 @@
 from statistics import mean
 
 import pytest
-
 from lessonkit.charts.explorers.readings import readings_explorer
+
 from tests.helpers.vega import as_text, texts, title, with_controls
 from transformer.evaluation.significance import difference_interval, verdict
 from transformer.support.errors import UserError

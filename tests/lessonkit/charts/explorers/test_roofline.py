@@ -1,9 +1,9 @@
 """The browser's roofline is the package's."""
 
 import pytest
+from lessonkit.charts.explorers.roofline import roofline_explorer
 
 from lessonkit.analysis.machines import MACHINES, attainable, intensity
-from lessonkit.charts.explorers.roofline import roofline_explorer
 from tests.helpers.vega import points, title, with_controls
 from transformer.support.errors import UserError
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-
 from lessonkit.charts.explorers.sampling import SHOWN, sampling_explorer
+
 from tests.helpers.vega import Spec, points, texts, title, with_controls
 from transformer.support.errors import UserError
 

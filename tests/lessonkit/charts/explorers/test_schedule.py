@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-
 from lessonkit.charts.explorers.schedule import SYSTEMS, schedule_explorer
+
 from tests.helpers.vega import points, texts, title, with_controls
 from transformer.support.errors import UserError
 from transformer.training.schedule import learning_rate

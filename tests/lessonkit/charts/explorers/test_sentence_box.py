@@ -7,11 +7,11 @@ from types import ModuleType
 
 import altair as alt
 import pytest
+from lessonkit.charts.explorers.schedule import schedule_explorer
+from lessonkit.charts.explorers.sentence_box import play_box, sentence_box, trace_box
 
 from lessonkit.analysis.heads import Head
 from lessonkit.charts import renderer
-from lessonkit.charts.explorers.schedule import schedule_explorer
-from lessonkit.charts.explorers.sentence_box import play_box, sentence_box, trace_box
 from lessonkit.charts.renderer import VEGALITE
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

@@ -6,8 +6,8 @@ from statistics import NormalDist, mean
 from typing import Any
 
 import pytest
-
 from lessonkit.charts.explorers.significance import chance_explorer
+
 from tests.helpers.vega import points, title, with_controls
 from transformer.evaluation.significance import margin
 from transformer.support.errors import UserError

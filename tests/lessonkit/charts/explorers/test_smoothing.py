@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
-
 from lessonkit.charts.explorers.smoothing import (
     FORMS,
     label_smoothing_explorer,
     smoothed_targets_explorer,
 )
+
 from tests.helpers.vega import Spec, points, texts, title, with_controls
 from transformer.support.errors import UserError
 from transformer.training.loss import label_smoothing_loss, smoothed_targets

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 import vl_convert
+from lessonkit.charts.explorers.trace import WRITTEN_OUT, trace_explorer
+from lessonkit.charts.explorers.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.rotary import rotate
 from lessonkit.analysis.trace import Trace, trace
-from lessonkit.charts.explorers.trace import WRITTEN_OUT, trace_explorer
-from lessonkit.charts.explorers.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
 from lessonkit.charts.renderer import PICTURE_VERSION, bundle
 from tests.helpers.vega import describe, descriptions, texts, with_controls
 from transformer.config import PAD_ID

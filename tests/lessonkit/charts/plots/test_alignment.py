@@ -1,9 +1,8 @@
 """Alignments on axes: source on top, a line for each link, ends at the words."""
 
 import pytest
-from matplotlib.axes import Axes
-
 from lessonkit.charts.plots.alignment import draw_alignment
+from matplotlib.axes import Axes
 
 SRC = ["The", "boy", "closes", "it"]
 TGT = ["Der", "Junge", "macht", "es", "zu"]

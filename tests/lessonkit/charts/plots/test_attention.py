@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from lessonkit.charts.plots.attention import draw_attention, draw_heads
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.charts.plots.attention import draw_attention, draw_heads
 from transformer.support.errors import UserError
 
 QUERIES = ["▁le", "▁chat", "<eos>"]

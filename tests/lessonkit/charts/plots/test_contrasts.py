@@ -8,12 +8,12 @@ import matplotlib
 matplotlib.use("Agg")
 
 import pytest
+from lessonkit.charts.plots.contrasts import draw_contrasts
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
-from lessonkit.charts.plots.contrasts import draw_contrasts
 from transformer.support.errors import UserError
 
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
+from lessonkit.charts.plots.curves import MOST_TICKS, draw_lines, draw_loss
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import style
-from lessonkit.charts.plots.curves import MOST_TICKS, draw_lines, draw_loss
 from transformer.support.errors import UserError
 
 LOG: list[dict[str, Any]] = [

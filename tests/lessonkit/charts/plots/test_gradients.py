@@ -1,9 +1,9 @@
 """Gradients by layer: a line for each stack, on a logarithmic axis."""
 
 import pytest
+from lessonkit.charts.plots.gradients import COLOURS, draw_gradients
 from matplotlib.axes import Axes
 
-from lessonkit.charts.plots.gradients import COLOURS, draw_gradients
 from transformer.support.errors import UserError
 
 

@@ -1,9 +1,8 @@
 """A table of heads: layers down, heads across, each with its number."""
 
 import torch
-from matplotlib.axes import Axes
-
 from lessonkit.charts.plots.head_grid import draw_head_grid
+from matplotlib.axes import Axes
 
 
 def test_layers_go_down_and_heads_across(ax: Axes) -> None:

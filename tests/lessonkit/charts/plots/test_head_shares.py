@@ -1,10 +1,10 @@
 """A table of questions and heads."""
 
 import torch
+from lessonkit.charts.plots.head_shares import draw_head_shares
 from matplotlib.axes import Axes
 
 from lessonkit.analysis.roles import Answer
-from lessonkit.charts.plots.head_shares import draw_head_shares
 
 
 def test_each_share_stands_in_its_column(ax: Axes) -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from lessonkit.charts.plots.masks import ALLOWED, BLOCKED, draw_mask
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
-from lessonkit.charts.plots.masks import ALLOWED, BLOCKED, draw_mask
 from transformer.support.errors import UserError
 
 QUERIES = ["<bos>", "▁le", "▁chat"]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from lessonkit.charts.plots import positions
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import style
-from lessonkit.charts.plots import positions
 from transformer.embeddings import sinusoidal_positions
 from transformer.support.errors import UserError
 

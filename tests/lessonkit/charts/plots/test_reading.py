@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+from lessonkit.charts.plots.reading import draw_attentive, draw_recurrent
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from lessonkit.analysis.layer_costs import table_1
-from lessonkit.charts.plots.reading import draw_attentive, draw_recurrent
 from lessonkit.charts.style import PAPER
 from transformer.support.errors import UserError
 

@@ -1,8 +1,8 @@
 """What is lost without each head, drawn from a record."""
 
+from lessonkit.charts.plots.removals import draw_removals
 from matplotlib import pyplot as plt
 
-from lessonkit.charts.plots.removals import draw_removals
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 

@@ -1,8 +1,7 @@
 """Runs side by side: a dot for each, a bar at the mean, the first variant's mean across."""
 
-from matplotlib.axes import Axes
-
 from lessonkit.charts.plots.seeds import draw_seeds
+from matplotlib.axes import Axes
 
 
 def test_dots_means_and_names(ax: Axes) -> None:

@@ -1,9 +1,9 @@
 """Loss curves side by side are drawn as they were given."""
 
 import pytest
+from lessonkit.charts.plots.symptoms import COLOURS, draw_symptoms
 from matplotlib.figure import Figure
 
-from lessonkit.charts.plots.symptoms import COLOURS, draw_symptoms
 from transformer.support.errors import UserError
 
 SOUND = [(2, 5.0), (3, 1.5), (5, 0.25)]

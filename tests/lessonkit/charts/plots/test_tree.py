@@ -1,9 +1,9 @@
 """The picture of a tree: what stands where."""
 
 import pytest
+from lessonkit.charts.plots.tree import draw_tree
 from matplotlib.axes import Axes
 
-from lessonkit.charts.plots.tree import draw_tree
 from transformer.data.embedded import sentences
 from transformer.support.errors import UserError
 
