@@ -1,25 +1,14 @@
 # make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options on)
 # make test       set up, then every check: lint, types, unit tests, lessons
 # make quick      lint, types and the fast tests: about a minute
-# make lint       ruff and the notebooks' own lint
-# make types      mypy
-# make unit       the package's tests, without the lessons
 # make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
-# make figures    draw figures/ anew from the code
-# make bench      measure training steps beside peers', growth, start-up and decoding: some ten
-#                 minutes (ARGS=growth keeps to a section)
 # make gpu        the tests that need a GPU; fails where there is none
-# make browser    run every lesson in JupyterLab in headless Chromium, with the network cut
-# make attack     attack files, processes and downloads for about ten minutes, and count what
-#                 gets through (ARGS="--seed 1 --only 'kill chains'" repeats; --short is a minute)
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
-# make live-check try that page in headless Chromium, with the network cut
 # make site       build the course's site into build/site (Node needed for its formulas)
-# make site-check build it, and try every page in headless Chromium, with the network cut
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
-# make colab-check run every lesson as on Colab, with its versions (PYTHON=python3.13 needed)
+# make help       this list; what maintainers need besides: python -m experiments --help
 
 PYTHON ?= python3
 ARGS ?=
@@ -34,7 +23,14 @@ export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
 # Two kernels of several threads spin against each other on two cores; waiting threads sleep.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+define CHECK
+$(BIN)/ruff check .
+$(BIN)/ruff format --check .
+$(BIN)/python -m tests.notebook_lint
+$(BIN)/mypy
+endef
+TESTS := $(BIN)/python -m pytest -n 2 --dist loadfile
+NBVAL = $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=600 -n 2 $(LESSONS)
 
 # Root needs JupyterLab's leave, and without a display it prints its address instead.
 LAB_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -43,60 +39,41 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lint types unit lessons notebooks figures bench gpu browser attack live live-check site site-check colab colab-check
+.PHONY: lab test quick lessons notebooks gpu live site colab help
 .NOTPARALLEL:
+
+help:
+	@sed -n 's/^# \(make .*\|  .*\)/\1/p' $(firstword $(MAKEFILE_LIST))
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab $(LAB_ROOT) $(LAB_BROWSER) --LabApp.default_url=/lab/tree/$(FIRST) $(ARGS)
 
-test: lint types unit lessons
+test: $(STAMP)
+	$(CHECK)
+	$(TESTS)
+	$(NBVAL)
 	@echo "All checks passed: lint, types, unit tests and lessons."
 
-quick: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+quick: $(STAMP)
+	$(CHECK)
+	$(TESTS) -m "not slow"
 	@echo "Quick checks passed. Before a change lands: make test."
-
-lint: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/python -m tests.notebook_lint
-
-types: $(STAMP)
-	$(BIN)/mypy
 
 # One thread for each process, so that two of them share two cores, and so that
 # sums are added in the same order when a lesson is stored and when it is checked.
-quick unit lessons notebooks: export OMP_NUM_THREADS := 1
-quick unit lessons notebooks: export COURSE_PROFILE := quick
-
-unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+test quick lessons notebooks: export OMP_NUM_THREADS := 1
+test quick lessons notebooks: export COURSE_PROFILE := quick
 
 lessons: $(STAMP)
-	$(BIN)/python -m pytest $(NBVAL) -n 2 $(LESSONS)
+	$(NBVAL)
 
 notebooks: $(STAMP)
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(LESSONS)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id $(LESSONS)
 
-figures: $(STAMP)
-	$(BIN)/python -m experiments figures
-
-# Peers of the extra [foreign] are measured where they are installed.
-bench: $(STAMP)
-	$(BIN)/python -m experiments bench $(ARGS)
-
 gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
 	$(BIN)/python -m pytest -m gpu
-
-# Needs Chromium (Debian: apt install chromium); Playwright comes with the extra [browser].
-browser: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
-	$(BIN)/python tests/browser/check_lessons.py $(ARGS)
-
-attack: $(STAMP)
-	$(BIN)/python -m tests.attack $(ARGS)
 
 # Links, so that a changed file is there at once: no browser lets a page read files by itself.
 live:
@@ -104,32 +81,15 @@ live:
 	@ln -sfn '$(CURDIR)'/docs/live/* '$(CURDIR)/data/models' build/live/
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/live $(ARGS)
 
-# Needs Chromium and npm, as `make browser` and `make site-check` do.
-live-check: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
-	npm install --silent --no-audit --no-fund --prefix .venv/node axe-core@4.14.1
-	$(BIN)/python tests/live/check_page.py $(ARGS)
-
 # Needs Node. The formulas' style is that of the KaTeX that sphinxcontrib-katex draws them with.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
 	npm install --silent --no-audit --no-fund --prefix .venv/node katex@0.16.22
 	$(BIN)/python docs/site/build.py
 
-# Needs Chromium, as `make browser` does. axe-core looks for what shuts readers out.
-site-check: site
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
-	npm install --silent --no-audit --no-fund --prefix .venv/node axe-core@4.14.1
-	$(BIN)/python -m pytest -q tests/site
-	$(BIN)/python tests/browser/check_site.py $(ARGS)
-
 # Without REPO: what the address there is (or none) asks for. An empty one is a mistake.
 colab: $(STAMP)
 	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)')
-
-# Makes build/colab, with a PyTorch of 530 MB, and Linux's CUDA libraries from PyPI; git needed.
-colab-check: $(STAMP)
-	@$(BIN)/python docs/colab/check.py --python='$(PYTHON)' $(ARGS)
 
 # `venv --clear` empties what a link leads to, and a file it cannot enter.
 VENV_IN_THE_WAY = $(shell if test -L .venv; then echo a link; elif test -e .venv -a ! -d .venv; then echo a file; fi)

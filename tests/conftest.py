@@ -31,8 +31,12 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that read real corpora: they are slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the weekly tests unless asked for; those that read real corpora are slow."""
+    if "weekly" not in config.option.markexpr:
+        weekly = [item for item in items if "weekly" in item.keywords]
+        config.hook.pytest_deselected(items=weekly)
+        items[:] = [item for item in items if item not in weekly]
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)

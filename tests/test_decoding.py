@@ -13,7 +13,13 @@ from tests.helpers.scripted import VOCAB, Scripted, Sparse
 from tests.helpers.sources import padded_sources
 from transformer.attention import KeyValueCache
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
-from transformer.decoding import beam_search, fill_gaps, greedy_search, length_penalty
+from transformer.decoding import (
+    beam_search,
+    best_tokens,
+    fill_gaps,
+    greedy_search,
+    length_penalty,
+)
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
@@ -93,6 +99,23 @@ def test_a_sources_keys_are_copied_only_when_a_sentence_is_done(
     assert max(copied) == 30  # self-attention's keys grow by one a step, and are copied each time
     own_and_last = 2 * model.config.num_layers  # the source's 13 when all is done
     assert copied.count(src.shape[1]) == own_and_last
+
+
+@pytest.mark.parametrize("vocab_size", [63, 64, 65, 130, 10_000])
+@pytest.mark.parametrize("number", [1, 8])
+def test_the_best_tokens_are_those_of_a_flat_topk(vocab_size: int, number: int) -> None:
+    for seed in range(20):
+        chance = torch.Generator().manual_seed(seed)
+        log_probs = torch.randn(5, 4, vocab_size, generator=chance)
+        if seed % 2:  # ties everywhere: of equals any will do, but none twice
+            log_probs = log_probs.round()
+        scores = torch.randn(5, 4, generator=chance) if seed % 3 else None
+        totals = log_probs if scores is None else scores[:, :, None] + log_probs
+        flat = totals.flatten(start_dim=1)
+        found, places = best_tokens(log_probs, number, scores)
+        torch.testing.assert_close(found, flat.topk(number)[0], rtol=0, atol=0)
+        torch.testing.assert_close(flat.gather(1, places), found, rtol=0, atol=0)
+        assert all(len(set(row)) == number for row in places.tolist())
 
 
 def test_the_last_take_the_places_of_those_that_left() -> None:

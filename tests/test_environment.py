@@ -172,10 +172,15 @@ def test_waiting_threads_sleep_unless_the_user_says_otherwise(
     assert os.environ["OMP_WAIT_POLICY"] == waiting
 
 
-def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) -> None:
+def set_up(checkout: Path) -> None:
+    """Let make believe that the environment is there."""
     stamp = checkout / ".venv" / ".installed"
-    stamp.parent.mkdir()
+    stamp.parent.mkdir(parents=True)
     stamp.touch()
+
+
+def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) -> None:
+    set_up(checkout)
     quick = make(checkout, "-n", "quick").stdout.splitlines()
     whole = make(checkout, "-n", "test").stdout.splitlines()
     assert [line for line in quick if line not in whole] == [
@@ -185,6 +190,14 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
     assert "mypy" in "".join(quick)
     assert "ruff" in "".join(quick)
     assert not any("nbval" in line for line in quick)
+
+
+def test_help_lists_every_target(checkout: Path) -> None:
+    listed = re.findall(r"^make ([a-z]+)", make(checkout, "help").stdout, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert phony is not None
+    assert listed == phony[1].split()
+    assert len(listed) <= 10
 
 
 @pytest.mark.slow
@@ -205,12 +218,11 @@ def test_make_gpu_fails_in_a_line_without_a_gpu(checkout: Path) -> None:
 @pytest.mark.slow
 def test_the_tests_of_a_file_stay_in_one_process(checkout: Path) -> None:
     """They share fixtures; `--dist loadgroup` parts them, in silence, from pytest 9.2 on."""
-    stamp = checkout / ".venv" / ".installed"
-    stamp.parent.mkdir()
-    stamp.touch()
-    options = make(checkout, "-n", "unit").stdout.split(" pytest ")[1].split()
+    set_up(checkout)
+    options = re.search(r"-m pytest (-n .*)", make(checkout, "-n", "test").stdout)
+    assert options is not None
     files = ("tests/support/test_files.py", "tests/support/test_errors.py")
-    command = [sys.executable, "-m", "pytest", "-v", *options, *files]
+    command = [sys.executable, "-m", "pytest", "-v", *options[1].split(), *files]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
     found = set(re.findall(r"^\[(gw\d)\] .*PASSED (\S+?\.py)::", said, re.MULTILINE))
     assert len(found) == len(files), found
@@ -224,27 +236,25 @@ def test_ci_runs_what_a_reader_runs() -> None:
 
 def test_the_hosted_workflow_runs_ci_on_the_oldest_python() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
     assert workflow["permissions"] == {"contents": "read"}
-    (job,) = workflow["jobs"].values()
-    assert job["runs-on"].startswith("ubuntu-")
-    settings = [step.get("with", {}) for step in job["steps"]]
-    (python,) = (each["python-version"] for each in settings if "python-version" in each)
-    assert f">={python}" == PROJECT["requires-python"]
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands[-1] == ".ci/run"
+    commands, pythons = {}, {}
+    for name, job in workflow["jobs"].items():
+        settings = [step.get("with", {}) for step in job["steps"]]
+        (pythons[name],) = (each["python-version"] for each in settings if "python-version" in each)
+        commands[name] = [step["run"] for step in job["steps"] if "run" in step]
+    assert (commands["checks"], commands["newer"]) == ([".ci/run"], ["make quick"])
+    assert commands["weekly"][-1].endswith("-m weekly")
+    assert f">={pythons['checks']}" == PROJECT["requires-python"]
 
 
-def test_before_a_commit_runs_what_lint_runs(checkout: Path) -> None:
+def test_before_a_commit_runs_what_quick_begins_with(checkout: Path) -> None:
     """The hooks are local: the versions are those of constraints.txt, as with make."""
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     (repository,) = hooks["repos"]
     assert repository["repo"] == "local"
-    stamp = checkout / ".venv" / ".installed"
-    stamp.parent.mkdir()
-    stamp.touch()
+    set_up(checkout)
     entries = [hook["entry"] for hook in repository["hooks"]]
-    assert entries == make(checkout, "-n", "lint").stdout.splitlines()
+    assert entries == make(checkout, "-n", "quick").stdout.splitlines()[: len(entries)]
     for hook in repository["hooks"]:
         assert hook["language"] == "system"
         assert not hook["pass_filenames"]

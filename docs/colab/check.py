@@ -1,4 +1,4 @@
-"""Run every lesson as on Colab: `make colab-check PYTHON=/path/to/python3.13`.
+"""Run every lesson as on Colab: `python -m experiments check colab --python=/path/to/python3.13`.
 
     python docs/colab/check.py [--python PYTHON] [LESSON ...]
 

@@ -13,6 +13,7 @@ from experiments.commands.record_bench import BENCH
 from experiments.commands.record_museum import MUSEUM
 from experiments.commands.record_speed import SPEED
 from experiments.commands.record_speedrun import SPEEDRUN
+from experiments.commands.upkeep import UPKEEP
 from experiments.plans import EXPERIMENTS, find
 from transformer.cli.options import (
     Parser,
@@ -56,19 +57,6 @@ def make_parser() -> argparse.ArgumentParser:
         what.add_options(command)
         command.set_defaults(run=what.run)
     return parser
-
-
-def _add_ship(parser: Parser) -> None:
-    parser.add_argument("folder", type=Path, metavar="RUN", help="a model folder")
-    parser.add_argument("name", metavar="NAME", help="of the shipped model, as de-en")
-
-
-def ship_run(options: argparse.Namespace) -> int:
-    """Make a shipped model."""
-    from experiments.ship import ship
-
-    print(ship(options.folder, options.name))
-    return 0
 
 
 def _origin() -> dict[str, Any]:
@@ -327,12 +315,6 @@ WHATS = (
     *BENCH,
     *MUSEUM,
     SPEEDRUN,
-    What(
-        "ship",
-        "make a shipped model of a training run: measured weights in half precision, and a card",
-        ship_run,
-        "runs/multi30k-de-en de-en",
-        _add_ship,
-    ),
+    *UPKEEP,
     What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

@@ -1,4 +1,4 @@
-"""Exercises that judge themselves: one subpackage for each lesson.
+"""Exercises that judge themselves: one module for each lesson, `words/` for what they say.
 
 Not in the paper. In a lesson:
 
@@ -14,30 +14,31 @@ Not in the paper. In a lesson:
 
 To add exercises for a lesson:
 
-1. Make a subpackage here, named for the lesson in one word. Its files are named for what they
-   are about, and in them is one `Exercise` for each (see `check.Exercise`): a module-level name,
-   and a reference called `my_` and that name. Its `__init__` lists them in the lesson's order.
-   The reference needs only its arguments and modules that its file imports (`math`, `torch`),
-   for it is shown as the solution. Its parameters become the blank's.
-2. Give three *named* wrong answers or more, each a small function with the mistake that
-   people make, and its own hint. A learner's answer is recognised by what it does, so any two
-   of them must differ in some case, each must be wrong in one, and a hint must be true of
-   every answer that does the same. One that can be written around the reference (it calls
-   `my_...`) is recognised beside another mistake too.
+1. Make a module here, named for the lesson in one word, and `words/NN.toml` for the lesson NN. The
+   module reads that (`words = read_words("00")`), and has one `check.Exercise` for each, in the
+   lesson's order: a reference called `my_` and the exercise's name, then an exercise of that
+   name. The reference needs only its arguments and modules that its file imports (`math`,
+   `torch`), for it is shown as the solution. Its parameters become the blank's.
+2. Give three *named* wrong answers or more, with the mistakes that people make. The shortest
+   form is an edit of the reference's own text: `"never_falls": ("min(rising, falling)", "rising")`;
+   else a lambda around the reference, or a function. Each has its hint in the words, under its
+   name. A learner's answer is recognised by what it does, so any two of them must differ in
+   some case, each must be wrong in one, and a hint must be true of every answer that does the
+   same.
 3. Judge by another way than the reference's: `worked` cases by hand, `expected` from another
    library or another formula, `properties` alone where several values are right. Make
    most `cases` small and many, all of them if that can be: the one that is shortest to
    write is shown. Arguments are copied for each call, and must not be changed by it.
-   What the text forbids and no value shows is a rule (see `rules`), and checked as well.
+   What the text forbids and no value shows is a rule (see `outcome`), and checked as well.
 4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
    into the heading above: "Perplexity (5 minutes, easy)").
 
 To ask before showing:
 
-1. A subpackage's `predictions.py` has a `predict.Choice` or `predict.Number` for each figure that
-   surprises, its `questions.py` three questions on the last lesson and the one before, called
-   `recall`. The `__init__` lists them after the exercises. No answer to a prediction is stored.
-2. The lesson imports `ex` in its first code cell and asks `recall.CELL`. For each prediction it has
+1. The words have under `predictions` each figure that surprises, and three questions on the last
+   lesson and the one before under `recall`. `globals().update(asked(words))` makes them names of
+   the module. No answer to a prediction is stored.
+2. The lesson imports `ex` in its first code cell and asks `asking.CELL`. For each prediction it has
    a text cell that ends in `prediction.question`, a cell `prediction.blank`, and below them one
    cell that ends in `ex.NAME.compare(what was just measured)`. That cell, and any with an
    output between, has `"jupyter": {"outputs_hidden": true}` in its metadata: JupyterLab folds the

@@ -9,27 +9,20 @@ import copy
 import dis
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal
 
-from lessonkit.exercises.advice import Deed, find_mistakes, on_top
 from lessonkit.exercises.compare import VALUES_DIFFER, show
-from lessonkit.exercises.outcome import (
-    Answer,
-    Args,
-    Outcome,
-    Rule,
-    article,
-    run,
-    shown,
-    try_difference,
-)
+from lessonkit.exercises.mistakes import Tried, edited, find_mistakes, on_top
+from lessonkit.exercises.outcome import Answer, Args, Rule, article, run, shown, try_difference
 
 PREFIX = "my_"  # of the function that a learner fills in
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
+
+Status = Literal["passed", "not attempted", "wrong", ""]
 
 
 @dataclass(frozen=True)
@@ -42,37 +35,11 @@ class Text:
     """
 
     text: str
-    status: Literal["passed", "not attempted", "wrong", ""] = ""
+    status: Status = ""
 
     def __repr__(self) -> str:
         """Give the text itself: this is what a notebook prints."""
         return self.text
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A plausible mistake, recognised by what it does, however it was written.
-
-    Attributes:
-        answer: A function that makes it; its name names the mistake.
-        hint: What has gone wrong, and where to look; it does not give the answer away.
-    """
-
-    answer: Answer
-    hint: str
-
-
-@dataclass(frozen=True)
-class Property:
-    """What every right answer has.
-
-    Attributes:
-        says: A sentence, without its full stop.
-        holds: Takes the answer's value, then the arguments of the case.
-    """
-
-    says: str
-    holds: Callable[..., bool]
 
 
 class Exercise:
@@ -81,15 +48,17 @@ class Exercise:
     Args:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
-        minutes: How long it may take.
-        difficulty: As the lesson says it.
-        hints: From gentle to plain.
+        words: The lesson's (see `asking.read_words`): under "exercises" and the exercise's name
+            its `minutes`, `difficulty`, `hints` from gentle to plain, and in `wrong` a hint for
+            each wrong answer: what has gone wrong, and where to look.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Gives the right value by another way than `reference`; None where
             several values are right and the properties decide alone.
-        wrong: The mistakes that have a hint of their own, three or more.
-        properties: What every right answer has.
+        wrong: Three plausible mistakes or more, by name. Each is a function that makes it, or an
+            edit of the reference's text: (old, new), several in a row, each found just once.
+        properties: What every right answer has: a sentence without its full stop, and a
+            function of the answer's value and the arguments of the case.
         rules: What the text forbids, where the value alone does not tell: each gives a context
             that watches an answer and raises `BrokenRuleError`.
         handle: How a notebook calls the exercise; None is "ex." and its name.
@@ -98,24 +67,24 @@ class Exercise:
     def __init__(
         self,
         reference: Answer,
+        words: Mapping[str, Any],
         *,
-        minutes: int,
-        difficulty: Literal["easy", "medium", "hard"],
-        hints: Sequence[str],
         cases: Sequence[Args],
-        wrong: Sequence[Wrong],
+        wrong: Mapping[str, Any],
         worked: Sequence[tuple[Args, Any]] = (),
         expected: Answer | None = None,
-        properties: Sequence[Property] = (),
+        properties: Mapping[str, Callable[..., bool]] | None = None,
         rules: Sequence[Rule] = (),
         handle: str | None = None,
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
         self.handle = handle or f"ex.{self.name}"
-        self.reference, self.minutes, self.difficulty = reference, minutes, difficulty
-        self.hints, self.wrong, self.worked = tuple(hints), tuple(wrong), tuple(worked)
-        self.cases, self.expected, self.properties = tuple(cases), expected, tuple(properties)
-        self.rules = tuple(rules)
+        said = words["exercises"][self.name]
+        self.minutes, self.difficulty = said["minutes"], said["difficulty"]
+        self.hints, self.hints_of = said["hints"], said["wrong"]
+        self.reference, self.wrong, self.worked = reference, wrong, tuple(worked)
+        self.cases, self.expected, self.properties = tuple(cases), expected, properties or {}
+        self.rules = rules
         self._hints_given = 0
 
     def __repr__(self) -> str:
@@ -128,8 +97,19 @@ class Exercise:
     @cached_property
     def judged_cases(self) -> list[tuple[Args, Any]]:
         """Every case with its right value (None where properties decide), smallest first."""
-        given = [*self.worked, *((args, self._expect(args)) for args in self.cases)]
+        expect = self.expected or (lambda *_: None)
+        given = [*self.worked, *((args, expect(*copy.deepcopy(args))) for args in self.cases)]
         return sorted(given, key=lambda case: len(show(case[0])))
+
+    @cached_property
+    def mistakes(self) -> dict[str, Answer]:
+        """The wrong answers as functions, by name."""
+        return {name: self.make(wrong) for name, wrong in self.wrong.items()}
+
+    def make(self, wrong: Any) -> Answer:
+        """Make a wrong answer of a function, which it is, or of an edit of the reference."""
+        answer: Answer = edited(self.reference, *wrong) if isinstance(wrong, tuple) else wrong
+        return answer
 
     @property
     def blank(self) -> str:
@@ -165,7 +145,7 @@ class Exercise:
             return Text(f"{what}\n{how}", "wrong")
         fault = self._first_fault(answer)
         if fault:
-            return self._refuse(answer, *fault)
+            return self._refuse(answer, fault)
         smallest = run(answer, self.judged_cases[0][0], self.rules)
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
@@ -181,7 +161,7 @@ class Exercise:
         lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
         if number == len(self.hints):
             lines.append(f"After this one there is {self.handle}.solution().")
-        return Text("\n".join(map(_fill, lines)))
+        return Text("\n".join(map(fill, lines)))
 
     def solution(self) -> Text:
         """Show a right answer; it can be pasted into the cell as it is."""
@@ -199,88 +179,83 @@ class Exercise:
         ]
         return Text("\n".join([*imports, *["", ""] * bool(imports), self._header, body]))
 
-    def _expect(self, args: Args) -> Any:
-        return None if self.expected is None else self.expected(*copy.deepcopy(args))
-
-    def _first_fault(self, answer: Answer) -> tuple[Outcome, str, Args, Any] | None:
-        """Find the smallest case that an answer fails, and say in a clause what is wrong."""
+    def _tries(self, answer: Answer) -> Iterator[Tried]:
+        """Try every case, from the smallest on."""
         for args, right in self.judged_cases:
             outcome = run(answer, args, self.rules)
-            if complaint := self._complaint(outcome, args, right):
-                return outcome, complaint, args, right
-        return None
+            yield Tried(args, right, outcome, self._complaint(outcome, args, right))
 
-    def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
+    def _first_fault(self, answer: Answer) -> Tried | None:
+        return next((tried for tried in self._tries(answer) if tried.complaint), None)
+
+    def _complaint(self, outcome: Any, args: Args, right: Any) -> str:
         """Say in a clause what is wrong with an outcome; "" where nothing is."""
         if outcome.broken:
-            return outcome.broken
+            return str(outcome.broken)
         if outcome.error:
             return f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
-        if self.expected is not None:
-            differs = try_difference(outcome.value, right)
-            if differs != VALUES_DIFFER:
-                return differs
-        for each in self.properties:
-            if not _holds(each, outcome.value, args):
-                return each.says
-        return "" if self.expected is None else VALUES_DIFFER
+        differs = "" if self.expected is None else try_difference(outcome.value, right)
+        if differs not in ("", VALUES_DIFFER):
+            return differs
+        broken = (
+            says for says, holds in self.properties.items() if not _is_true(holds, outcome, args)
+        )
+        return next(broken, differs)
 
-    def _refuse(
-        self, answer: Answer, outcome: Outcome, complaint: str, args: Args, right: Any
-    ) -> Text:
-        stop = "" if complaint.endswith((".", "?", "!")) else "."
+    def _refuse(self, answer: Answer, fault: Tried) -> Text:
+        stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
         lines = [
-            f"{self.name}: wrong; {complaint}{stop}",
+            f"{self.name}: wrong; {fault.complaint}{stop}",
             "The smallest case that shows it:",
-            f"    call      {self.reference.__name__}({', '.join(map(show, args))})",
-            *outcome.rows(),
+            f"    call      {self.reference.__name__}({', '.join(map(show, fault.args))})",
+            *fault.outcome.rows(),
         ]
         if self.expected is not None:
-            lines.append(f"    expected  {shown(right)}")
-        return Text("\n".join([*lines, *map(_fill, self._advice(answer))]), "wrong")
+            lines.append(f"    expected  {shown(fault.right)}")
+        return Text("\n".join([*lines, *map(fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
         """Say what the mistakes are, where an answer does the same as some that have a name."""
-        found = find_mistakes(self._deeds(answer), self._mistakes, self._both)
-        hints = [self.wrong[place].hint for place in found.places]
+        names, is_all = find_mistakes(list(self._tries(answer)), self._known, self._both)
+        hints = [self.hints_of[name] for name in names]
         if not hints:
             return [f"{self.handle}.hint() gives a hint."]
-        if not found.is_all:
+        if not is_all:
             return [f"One thing that is wrong: {hints[0]}"]
         if len(hints) == 1:
             return hints
         return ["These look like two mistakes at once.", *(f"- {hint}" for hint in hints)]
 
     @cached_property
-    def _mistakes(self) -> list[list[Deed]]:
+    def _known(self) -> dict[str, list[Tried]]:
         """What every named mistake does in each case."""
-        return [self._deeds(wrong.answer) for wrong in self.wrong]
+        return {name: list(self._tries(answer)) for name, answer in self.mistakes.items()}
 
-    def _both(self, first: int, second: int) -> Iterator[Outcome] | None:
-        """Do every case with the second mistake on top of the first."""
-        inner, outer = self.wrong[first].answer, self.wrong[second].answer
-        answer = on_top(outer, inner, self.reference)
-        if answer is None:
-            return None
-        return (run(answer, args, self.rules) for args, _ in self.judged_cases)
+    def _both(self, first: str, second: str) -> Iterator[Tried] | None:
+        """Try every case with the second mistake on top of the first; None where it cannot be."""
+        answer = self.with_both(first, second)
+        return None if answer is None else self._tries(answer)
 
-    def _deeds(self, answer: Answer) -> list[Deed]:
-        deeds = []
-        for args, right in self.judged_cases:
-            outcome = run(answer, args, self.rules)
-            deeds.append(Deed(outcome, bool(self._complaint(outcome, args, right))))
-        return deeds
+    def with_both(self, first: str, second: str) -> Answer | None:
+        """Make the second mistake on top of the first; None where that cannot be."""
+        one, other = self.wrong[first], self.wrong[second]
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            try:
+                return self.make((*one, *other))
+            except ValueError:  # they change the same place
+                return None
+        return on_top(self.mistakes[second], self.mistakes[first], self.reference)
 
 
-def is_blank(answer: Any) -> bool:
-    """Say whether nothing was filled in: no answer, or a function of dots alone."""
-    if answer is None or answer is ...:
+def is_blank(given: Any) -> bool:
+    """Say whether nothing was filled in: nothing, an empty text, or a function of dots alone."""
+    if given is None or given is ... or (isinstance(given, str) and not given.strip()):
         return True
-    if not inspect.isfunction(answer):
+    if not inspect.isfunction(given):
         return False
-    for step in dis.get_instructions(answer):
+    for step in dis.get_instructions(given):
         if step.opname not in {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}:
             return False
         is_constant = step.opname in {"LOAD_CONST", "RETURN_CONST"}
@@ -289,12 +264,20 @@ def is_blank(answer: Any) -> bool:
     return True
 
 
-def _holds(each: Property, value: Any, args: Args) -> bool:
+def fill(text: str, head: str = "") -> str:
+    """Break a text into lines that need no scrolling, the first one after `head`."""
+    return textwrap.fill(
+        text,
+        MAX_COLUMNS,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _is_true(holds: Callable[..., bool], outcome: Any, args: Args) -> bool:
     try:
-        return bool(each.holds(value, *args))
+        return bool(holds(outcome.value, *args))
     except Exception:  # the value is not even of the right kind
         return False
-
-
-def _fill(text: str) -> str:
-    return textwrap.fill(text, MAX_COLUMNS, break_long_words=False)

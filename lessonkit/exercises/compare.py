@@ -70,7 +70,7 @@ def show(value: Any) -> str:
         return f"({', '.join(map(show, value))}{',' * (len(value) == 1)})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{show(key)}: {show(item)}' for key, item in value.items())}}}"
-    if type(value).__module__.startswith("transformer."):
+    if type(value).__module__.startswith("lessonkit."):
         return repr(value)
     return f"<{type(value).__name__}>"
 

@@ -1,4 +1,4 @@
-"""What an answer does with one case: its value, or its error and the line of it; what it prints.
+"""What an answer does with one case: its value or its error, what it prints, a rule that it breaks.
 
 Not in the paper. Nothing that an answer raises gets past `run`, but for Ctrl-C.
 """
@@ -9,14 +9,19 @@ import inspect
 import io
 import linecache
 import re
+import sys
 import traceback
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
 from lessonkit.exercises.compare import difference, same, show
-from lessonkit.exercises.rules import BrokenRuleError
 
 Answer = Callable[..., Any]
 Args = tuple[Any, ...]
@@ -24,6 +29,10 @@ Rule = Callable[[], AbstractContextManager[Any]]
 
 MAX_SHOWN = 300  # characters of a value, an error or a line
 MAX_PRINTED = 10  # lines
+
+
+class BrokenRuleError(Exception):
+    """An answer has done what its exercise forbids; the message is a clause that begins "it"."""
 
 
 @dataclass(frozen=True)
@@ -141,3 +150,79 @@ def _line(answer: Answer, error: BaseException) -> str:
         return ""
     text = linecache.getline(str(own), places[-1]).strip()
     return cut(f"line {places[-1]}: {text}" if text else f"line {places[-1]}")
+
+
+class SmallTensors(TorchFunctionMode):
+    """Let no tensor become large, nor all that are held at once.
+
+    Args:
+        largest: Numbers in one tensor.
+        together: Numbers in all tensors that were made and are still held.
+    """
+
+    def __init__(self, largest: int, together: int) -> None:
+        super().__init__()
+        self.largest, self.together = largest, together
+        self._made: list[weakref.ref[Tensor]] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function of PyTorch, and weigh what it gives."""
+        result = func(*args, **(kwargs or {}))
+        for each in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(each, Tensor):
+                self._made.append(weakref.ref(each))
+                self._weigh()
+        return result
+
+    def _weigh(self) -> None:
+        held = [tensor for made in self._made if (tensor := made()) is not None]
+        self._made = [weakref.ref(tensor) for tensor in held]
+        storages = {each.untyped_storage().data_ptr(): each for each in held}  # views count once
+        sizes = [x.untyped_storage().nbytes() // x.element_size() for x in storages.values()]
+        if max(sizes) > self.largest:
+            raise BrokenRuleError(f"it makes a tensor of {max(sizes)} numbers at once")
+        if sum(sizes) > self.together:
+            raise BrokenRuleError(f"it holds {sum(sizes)} numbers in tensors at once")
+
+
+class WithoutFunctions(TorchFunctionMode):
+    """Let some functions of PyTorch not be called.
+
+    Args:
+        forbidden: The functions.
+    """
+
+    def __init__(self, *forbidden: Any) -> None:
+        super().__init__()
+        self.forbidden = forbidden
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function of PyTorch, if it may be called."""
+        if func in self.forbidden:
+            raise BrokenRuleError(f"it calls PyTorch's `{func.__name__}`")
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def without(module: str) -> Iterator[None]:
+    """Let no function of a module be called.
+
+    Args:
+        module: Its full name.
+    """
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_globals.get("__name__") == module:
+            name = frame.f_code.co_name
+            raise BrokenRuleError(f"it calls `{name}` of {module}")
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)

@@ -1,17 +1,28 @@
-"""Toys for exercises: models to decode with, and keys in blocks; they count their questions."""
+"""Toys for exercises, small enough that every right answer is known.
+
+What is random in them comes from their own seed. Some count what they are asked, or refuse to be
+asked twice: that is how an exercise sees how an answer works. Each is written as a lesson would
+write it, where `ex` is the lesson's module of exercises.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from lessonkit.exercises.rules import BrokenRuleError
-from transformer.config import BOS_ID
+from lessonkit.exercises.outcome import BrokenRuleError
+from transformer.config import BOS_ID, PAD_ID
 
 MAX_CALLS = 500  # more questions than any right answer has
 MAX_SEARCHED = 2_000  # the same of a search through all sentences
+MAX_PLACES = 32  # of a sentence: more than any right answer writes
+FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
+RATE = 1e-6  # so small that a step must be looked for closely
+BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
 
 @dataclass
@@ -106,3 +117,225 @@ class Blocks(Sequence[Any]):
     def _draw(self, chance: torch.Generator) -> tuple[Tensor, Tensor]:
         key = 3 * torch.randn(self.length, 2, generator=chance)
         return key, torch.randn(self.length, 1, generator=chance)
+
+
+def drop(hidden: Tensor) -> Tensor:
+    """Drop every third number and enlarge the others, as dropout would by chance."""
+    kept = torch.arange(hidden.numel()).reshape(hidden.shape) % 3 > 0
+    return hidden * kept * 1.5
+
+
+@dataclass
+class Layer:
+    """The parts of a decoder layer, for the learner to put together.
+
+    Its weights are drawn by chance; with no seed every matrix is the identity, every gain 1 and
+    every bias 0. Its dropout drops the same numbers each time, or none.
+    """
+
+    d_model: int
+    num_heads: int
+    seed: int | None = None
+    drops: bool = False
+
+    def __post_init__(self) -> None:
+        """Draw the weights."""
+        chance = torch.Generator().manual_seed(self.seed or 0)
+        width = self.d_model
+
+        def draw(rows: int, columns: int) -> Tensor:
+            drawn = torch.randn(rows, columns, generator=chance) / rows**0.5  # sums stay near 1
+            return torch.eye(rows, columns) if self.seed is None else drawn
+
+        def vector(size: int, middle: float) -> Tensor:
+            drawn = torch.rand(size, generator=chance) - 0.5
+            return middle + (drawn if self.seed is not None else torch.zeros(size))
+
+        self.own, self.cross = (torch.stack([draw(width, width) for _ in range(4)]) for _ in "ab")
+        self.inner, self.outer = draw(width, width + 1), draw(width + 1, width)
+        self.gains = [vector(width, 1.0) for _ in range(3)]
+        self.biases = [vector(width, 0.0) for _ in range(3)]
+        self.norms = [
+            partial(F.layer_norm, normalized_shape=(width,), weight=gain, bias=bias)
+            for gain, bias in zip(self.gains, self.biases, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Layer({self.d_model}, {self.num_heads}, {self.seed}, {self.drops})"
+
+    def self_attention(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
+        return self._attend(self.own, query, memory, mask)
+
+    def cross_attention(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Do the same with other weights."""
+        return self._attend(self.cross, query, memory, mask)
+
+    def feed_forward(self, hidden: Tensor) -> Tensor:
+        """Map each position for itself."""
+        return (hidden @ self.inner).relu() @ self.outer
+
+    def dropout(self, hidden: Tensor) -> Tensor:
+        """Drop some numbers, or none."""
+        return drop(hidden) if self.drops else hidden
+
+    def _attend(self, weights: Tensor, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        queries, keys, values = (
+            (each @ matrix).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for each, matrix in zip((query, memory, memory), weights, strict=False)
+        )
+        heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+        return heads.transpose(1, 2).flatten(2) @ weights[3]
+
+
+class Parrot(nn.Module):
+    """A small network to train; it makes logits of the last token and the source's first.
+
+    It comes in evaluation mode, as after a validation; in training it drops the same numbers of a
+    batch each time. With no seed all its weights are 0.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, seed: int | None = None) -> None:
+        super().__init__()
+        self.vocab_size, self.d_model, self.seed = vocab_size, d_model, seed
+        chance = torch.Generator().manual_seed(seed or 0)
+        scale = 0.0 if seed is None else 1.0
+        self.embedding = nn.Parameter(scale * torch.randn(vocab_size, d_model, generator=chance))
+        self.output = nn.Parameter(scale * torch.randn(d_model, vocab_size, generator=chance))
+        self.eval()
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Parrot({self.vocab_size}, {self.d_model}, {self.seed})"
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
+        hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
+        return (drop(hidden) if self.training else hidden) @ self.output
+
+
+@dataclass
+class Writer:
+    """A toy decoder with one head of self-attention, for a search that keeps keys and values.
+
+    It computes each position once, and refuses to do it again. With no seed it attends to all
+    evenly, whatever the places: 2 speaks for 4, 4 for 5, and 5, loudest, for 3.
+    """
+
+    seed: int | None
+    d_k: int
+
+    def __post_init__(self) -> None:
+        """Draw the weights, or set them by hand."""
+        self._given: set[int] = set()
+        if self.seed is None:
+            self.tokens, self.places = torch.eye(6), torch.zeros(MAX_PLACES, 6)
+            self.projections = [torch.zeros(6, self.d_k), torch.zeros(6, self.d_k), torch.eye(6)]
+            self.output = torch.zeros(6, 6)
+            self.output[[2, 4, 5], [4, 5, 3]] = torch.tensor([2.0, 3.0, 6.0])
+            return
+        chance = torch.Generator().manual_seed(self.seed)
+        self.tokens = torch.randn(6, 5, generator=chance)
+        self.places = torch.randn(MAX_PLACES, 5, generator=chance)
+        widths = (self.d_k, self.d_k, 4)  # of query, key and value
+        self.projections = [torch.randn(5, width, generator=chance) for width in widths]
+        self.output = torch.randn(4, 6, generator=chance)
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Writer({self.seed}, {self.d_k})"
+
+    def project(self, token: int, place: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Give query and key (d_k,), and value (d_v,), of the token that stands at a place."""
+        if place >= MAX_PLACES:
+            raise RuntimeError(f"there are {MAX_PLACES} places: does your loop end?")
+        if place in self._given:
+            raise BrokenRuleError(f"it computes place {place} a second time")
+        self._given.add(place)
+        hidden = self.tokens[token] + self.places[place]
+        query, key, value = (hidden @ matrix for matrix in self.projections)
+        return query, key, value
+
+    def scores(self, attended: Tensor) -> Tensor:
+        """Score the six types, by what attention gave, (d_v,)."""
+        logits = attended @ self.output
+        logits[..., [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
+        return logits
+
+
+class Trainer:
+    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
+
+    Args:
+        fault: One of `FAULTS`.
+        seed: Of the weights.
+    """
+
+    def __init__(self, fault: str, seed: int) -> None:
+        self.fault, self.seed = fault, seed
+        self._model = Parrot(7, 4, seed).double().train()
+        moved = list(self._model.parameters())
+        if seed % 2:  # near 0 the steps grow at first
+            torch.nn.utils.vector_to_parameters(
+                0.05 * torch.nn.utils.parameters_to_vector(moved), moved
+            )
+        if fault == "nothing moves":
+            moved = list(Parrot(7, 4, seed).double().parameters())
+        if fault == "some weights stay":
+            moved = [moved[seed // 2 % 2]]
+        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Trainer({self.fault!r}, {self.seed})"
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Give the weights by name: the tensors themselves, as a network does."""
+        return self._model.state_dict()
+
+    def step(self) -> float:
+        """Make one step of training, and give the loss (nats per token) before it."""
+        src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
+        if self.fault != "gradients add up":
+            self._model.zero_grad()
+        logits = self._model(src, tgt[:, :-1])
+        loss = F.cross_entropy(logits[0], tgt[0, 1:])
+        loss.backward()
+        self._optimizer.step()
+        return loss.item()
+
+
+@dataclass
+class Decoder:
+    """A toy decoder that may see too much, or too little.
+
+    Each position sums up what has been written, by age, and adds the sum of the source, whose
+    words count by their place. Its numbers are few binary digits long, so that no sum is rounded:
+    a prefix has its own logits to the last digit, on every machine.
+    """
+
+    spot: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Draw the weights."""
+        chance = torch.Generator().manual_seed(self.seed)
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
+        self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
+        self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Decoder({self.spot!r}, {self.seed})"
+
+    def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""
+        place = torch.arange(len(tgt_in))
+        age = place[:, None] - place
+        oldest = -1 if self.spot == "sees the future" else 0  # it sees one token ahead
+        weights = self._by_age[age.abs()] * (age >= oldest)
+        real = torch.ones(len(src)) if self.spot == "sees padding" else (src != PAD_ID).float()
+        source = (real * self._by_place[: len(src)]) @ self._tokens[src]
+        heard = 0.0 if self.spot == "deaf to the source" else 1.0
+        return (weights @ self._tokens[tgt_in] + heard * source) @ self._tokens.T

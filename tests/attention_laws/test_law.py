@@ -3,10 +3,10 @@ import torch
 from torch import Tensor
 
 from attention_laws import Adapter
+from attention_laws.errors import UserError
 from attention_laws.law import Subject
 from tests.attention_laws.trying import small
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
-from transformer.support.errors import UserError
 
 
 def test_sentences_have_their_marks_and_no_other_special_ids() -> None:

@@ -9,7 +9,8 @@ satisfy axe-core's rules for WCAG 2.2 AA and its own. On a desk every control of
 moved and must change it. The search must find a page. In the end a table says how many places
 axe-core objected to; the exit status says whether anything was wrong.
 
-It needs what `check_lessons.py` needs, and axe-core: `make site-check` sees to both.
+It needs what `check_lessons.py` needs, and axe-core:
+`python -m experiments check site` sees to both.
 """
 
 import argparse
@@ -111,7 +112,7 @@ def main() -> int:
     )
     for path in [*pages, AXE]:
         if not path.is_file():
-            parser.error(f"there is no {path}: `make site-check` makes it")
+            parser.error(f"there is no {path}: `python -m experiments check site` makes it")
     if given.shots:
         given.shots.mkdir(parents=True, exist_ok=True)
     start, wrong, charts, moved = time.monotonic(), 0, 0, 0

@@ -67,7 +67,7 @@ def model(tiny_folder: Path, tmp_path: Path) -> Path:
     "command",
     [
         *("", "train", "translate", "evaluate", "corpora", "corpora fetch", "corpora verify"),
-        *("record", "ship", "diagnose", "export"),
+        *("diagnose", "export"),
     ],
 )
 def test_help_shows_an_example(command: str, capsys: Capture) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import torch
 
-from experiments.commands.record import WHATS
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.cli.commands import read_lines
@@ -67,7 +66,7 @@ def refused(result: tuple[int, str, str], *said: str) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ((), ["corpora", "train", "translate", "evaluate", "record", "ship"]),
+        ((), ["corpora", "train", "translate", "evaluate", "export", "diagnose"]),
         (("corpora",), ["list", "fetch", "verify"]),
         (("train",), ["--set", "--steps", "--out", "--resume", "demo", "multi30k-de-en"]),
         (("translate",), ["--beam", "--attention", "--refuse-long"]),
@@ -85,9 +84,8 @@ def test_help_names_what_there_is(run: Run, command: tuple[str, ...], words: lis
     "command",
     [
         [],
-        *(["corpora"], ["train"], ["translate"], ["evaluate"], ["record"], ["ship"]),
+        *(["corpora"], ["train"], ["translate"], ["evaluate"]),
         *(["diagnose"], ["export"]),
-        *([what.name] for what in WHATS),
     ],
     ids=" ".join,
 )

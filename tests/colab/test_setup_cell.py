@@ -1,6 +1,7 @@
 """The cell that fetches the course: silent elsewhere; on Colab it clones, and says what is wrong.
 
-`make colab-check` runs it in Colab's own Python; here it is this one, where nothing is missing.
+`python -m experiments check colab` runs it in Colab's own Python; here it is this one, where
+nothing is missing.
 """
 
 import os

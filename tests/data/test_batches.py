@@ -12,6 +12,7 @@ from transformer.data.batches import (
     collate,
     collate_sources,
     encode_pairs,
+    length_key,
     padding_share,
 )
 from transformer.data.bpe import BPETokenizer
@@ -210,3 +211,8 @@ def test_no_examples_and_no_pool_are_refused() -> None:
         TokenBudgetBatches([], 97)
     with pytest.raises(UserError, match="pool_batches is 0: give 1 or more"):
         TokenBudgetBatches(mixed(), 97, pool_batches=0)
+
+
+def test_of_pairs_as_long_those_with_like_targets_stand_together() -> None:
+    pairs = examples_of([(7, 2), (7, 5), (3, 7), (7, 2)])
+    assert [length_key(pair) for pair in pairs] == [(8, 2), (8, 5), (8, 7), (8, 2)]

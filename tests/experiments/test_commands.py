@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from experiments import figures, run, speedrun
+from experiments.__main__ import main
 from experiments.bench.tables import readme_table
 from experiments.commands.record import WHATS
 from experiments.grammar import build
@@ -25,7 +26,6 @@ from lessonkit.analysis import (
     ways_of_counting,
 )
 from tests.helpers import ROOT
-from transformer.__main__ import main
 from transformer.cli import options
 from transformer.cli.options import What
 from transformer.data import tatoeba
@@ -87,7 +87,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 19
+    assert len(WHATS) == 23
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 
@@ -174,7 +174,7 @@ def test_a_text_is_recorded_with_its_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(text_figures, "multi30k_figures", lambda: {"sizes": [1]})
-    monkeypatch.setattr(sys, "argv", ["/x/transformer/__main__.py", "record", "text"])
+    monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", "text"])
     assert main() == 0
     assert capsys.readouterr().out == f"{kept / 'text' / 'multi30k.json'}\n"
     made = read_json(kept / "text" / "multi30k.json")
@@ -354,7 +354,7 @@ def test_ctrl_c_names_the_command_that_goes_on(
     press: Callable[[], bool], kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(run, "run_experiment", lambda *_, **__: press())
-    command = ["record", "experiment", "captions", "--only", "whole words"]
+    command = ["experiment", "captions", "--only", "whole words"]
     assert main(command) == 130
     out, err = capsys.readouterr()
     again = "python -m experiments experiment captions --only 'whole words'"

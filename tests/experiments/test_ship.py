@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from experiments import ship
-from transformer.__main__ import main
+from experiments.__main__ import main
 from transformer.support import paths
 
 Capture = pytest.CaptureFixture[str]

@@ -1,50 +1,67 @@
-"""Every exercise of the package and every lesson that uses one, found by walking."""
+"""Every exercise, every prediction and every lesson that has them, found by walking."""
 
 import importlib
 import pkgutil
 import re
-from pathlib import Path
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 import nbformat
 
 import lessonkit.exercises
+from lessonkit.exercises.asking import Prediction, Question, Recall
 from lessonkit.exercises.check import Exercise
 from tests.helpers import ROOT
 
-NOTEBOOKS = ROOT / "notebooks"
-IMPORT = re.compile(r"^from transformer\.exercises import (\w+) as ex$", re.MULTILINE)
-
-
-def modules() -> list[ModuleType]:
-    """All modules of `lessonkit.exercises`."""
-    names = [info.name for info in pkgutil.iter_modules(lessonkit.exercises.__path__)]
-    return [importlib.import_module(f"lessonkit.exercises.{name}") for name in names]
+IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTILINE)
 
 
 def exercises(module: ModuleType) -> dict[str, Exercise]:
-    """The exercises that can be had from a module, by the name they have there."""
-    return {name: each for name, each in vars(module).items() if isinstance(each, Exercise)}
+    """The exercises that can be had from a module, by the name they have there, in its order."""
+    found = {name: each for name, each in vars(module).items() if type(each) is Exercise}
+    order = getattr(module, "__all__", found)
+    return {name: found[name] for name in sorted(found, key=list(order).index)}
 
 
-def lesson_module(notebook: Any) -> ModuleType | None:
-    """The module that a lesson imports its exercises from."""
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
-    found = IMPORT.search(text)
-    return importlib.import_module(f"lessonkit.exercises.{found[1]}") if found else None
+def predictions(module: Any) -> dict[str, Prediction]:
+    """The same of its predictions."""
+    return {name: each for name, each in vars(module).items() if isinstance(each, Prediction)}
 
 
-def lessons() -> list[Path]:
-    """The notebooks that have exercises to fill in."""
-    return [
-        path
-        for path in sorted(NOTEBOOKS.glob("*.ipynb"))
-        if lesson_module(nbformat.read(path, as_version=4)) is not None
-    ]
+@cache
+def cells(lesson: str) -> list[Any]:
+    """The cells of the lesson with this number, "02"."""
+    (path,) = (ROOT / "notebooks").glob(f"{lesson}_*.ipynb")
+    return list(nbformat.read(path, as_version=4).cells)
 
 
-ALL = {each.name: each for module in modules() for each in exercises(module).values()}
+def lessons() -> dict[str, ModuleType]:
+    """The module that each lesson imports its exercises from, by the lesson's number."""
+    found = {}
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        number = path.name[:2]
+        code = "\n".join(cell.source for cell in cells(number) if cell.cell_type == "code")
+        if name := IMPORT.search(code):
+            found[number] = importlib.import_module(f"lessonkit.exercises.{name[1]}")
+    return found
+
+
+MODULES = [
+    importlib.import_module(f"lessonkit.exercises.{info.name}")
+    for info in pkgutil.iter_modules(lessonkit.exercises.__path__)
+]
+LESSONS = lessons()
+ALL = {each.name: each for module in MODULES for each in exercises(module).values()}
+PREDICTIONS = {each.name: each for module in MODULES for each in predictions(module).values()}
+RECALLS: dict[str, Recall] = {
+    number: vars(module)["recall"] for number, module in LESSONS.items() if "recall" in vars(module)
+}
+QUESTIONS: dict[str, Question] = {
+    f"{number}.{place}": question
+    for number, recall in RECALLS.items()
+    for place, question in enumerate(recall.questions, start=1)
+}
 
 
 def status(name: str, answer: Any) -> str:

@@ -29,7 +29,7 @@ def environment(monkeypatch: Patch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stub(monkeypatch: Patch, environment: Path) -> Iterator[Path]:
-    """The stub of Drive that `make colab-check` has; gives the folder that outlives a runtime."""
+    """The stub of Drive that the check of Colab has; gives the folder that outlives a runtime."""
     monkeypatch.setenv("STAND_IN_DRIVE", str(environment / "kept"))
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "colab" / "stub"))
     names = ("google", "google.colab", "google.colab.drive")

@@ -5,10 +5,10 @@
 A copy of the page is served from this computer, the only one that can be reached. A sentence is
 typed and its translation read; heads, cuts and steps are tried by mouse and by keyboard; every
 example is set up; what is wrong is to be told in one line. axe-core looks for what shuts readers
-out, in light, in dark and on a phone, where npm has put it: `make live-check`. It prints a line
-for each thing tried; the exit status says whether anything was wrong.
+out, in light, in dark and on a phone, where npm has put it: `python -m experiments check live`. It
+prints a line for each thing tried; the exit status says whether anything was wrong.
 
-It is not part of `make test`. It needs Playwright and Chromium, as `make browser` does.
+It is not part of `make test`. It needs Playwright and Chromium.
 """
 
 import argparse
@@ -107,7 +107,7 @@ class Visit:
     def audit(self, where: str) -> None:
         """Let axe-core look for what shuts readers out."""
         if not AXE.is_file():
-            print(f"left out: axe-core, {where}; `make live-check` gets it")
+            print(f"left out: axe-core, {where}; `python -m experiments check live` gets it")
             return
         self.page.add_script_tag(path=AXE)
         found = self.page.evaluate(

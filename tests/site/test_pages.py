@@ -132,9 +132,9 @@ def test_every_name_in_code_leads_to_its_page() -> None:
     names.link_names(app, page, "notebooks/01_text")
     links = [(link.astext(), link["refuri"]) for link in page.findall(nodes.reference)]
     assert links == [
-        ("transformer.data", "../package/data/index.html"),
-        ("bpe", "../package/data/bpe.html"),
-        ("transformer.masks.causal_mask", "../package/masks.html#causal_mask"),
+        ("transformer.data", "../package/transformer/data/index.html"),
+        ("bpe", "../package/transformer/data/bpe.html"),
+        ("transformer.masks.causal_mask", "../package/transformer/masks.html#causal_mask"),
     ]
 
 

@@ -92,5 +92,9 @@ def test_on_another_device_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> No
     assert tuple(dropout(elsewhere, 0.4)) == (elsewhere, 0.4, True)
 
 
-def test_a_probability_next_to_0_drops_nothing() -> None:
-    assert torch.equal(Dropout(1e-6)(torch.ones(SHAPE)), torch.ones(SHAPE))
+def test_each_of_the_levels_is_used() -> None:
+    many = torch.ones(2048, 1024)
+    assert torch.equal(Dropout(1e-6)(many), many)  # rounded to 0: all levels are kept
+    torch.manual_seed(6)
+    kept = int((Dropout(1 - 1 / LEVELS)(many) != 0).sum())  # one level alone: 32 numbers
+    assert 10 < kept < 60

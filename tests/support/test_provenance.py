@@ -68,7 +68,7 @@ def test_without_a_usable_repository_the_version_stands(
             "python -m transformer evaluate 'runs/a b'",
         ),
         (
-            ["/x/transformer/__main__.py", "record", "experiment", "captions", "--seeds", "2"],
+            ["/x/experiments/__main__.py", "experiment", "captions", "--seeds", "2"],
             "python -m experiments experiment captions --seeds 2",
         ),
         (["/x/bin/measure.py", "--all"], "measure.py --all"),

@@ -72,8 +72,13 @@ def _id(text: str) -> int:
 
 def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws on what is named, and print the report."""
+    from attention_laws.errors import UserError as WrongModel
+
     with contextlib.redirect_stdout(sys.stderr):  # what somebody's code prints is no report
-        report = _report(options)
+        try:
+            report = _report(options)
+        except WrongModel as error:
+            raise UserError(str(error)) from error
     if report.stopped:
         raise UserError(
             f"{options.target} could not be diagnosed: {report.stopped}: write an Adapter around "

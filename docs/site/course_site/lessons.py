@@ -12,11 +12,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from course_site.docstrings import inline
+from course_site.package import ROOMS
 
-NAMED = re.compile(r"(?<![\w./-])transformer(?:\.\w+)+")
-MEMBERS = re.compile(r"`(transformer[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
+ROOM = f"(?:{'|'.join(ROOMS)})"
+NAMED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
+MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
 SET_UP = "tag_colab"
-IMPORTED = re.compile(r"from (transformer[\w.]*) import \(?([\w, \n]+)")
+IMPORTED = re.compile(rf"from ({ROOM}[\w.]*) import \(?([\w, \n]+)")
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
-from course_site.package import Package, Place
+from course_site.package import ROOMS, Package, Place
 
-NAME = re.compile(r"transformer(?:\.\w+)+|transformer/[\w/]*(?:\.py)?")
+ROOM = f"(?:{'|'.join(ROOMS)})"
+NAME = re.compile(rf"{ROOM}(?:\.\w+)+|{ROOM}/[\w/]*(?:\.py)?")
 MEMBER = re.compile(r"[\w.]+")
 
 

@@ -1,7 +1,7 @@
-"""Which modules of `transformer/` have a page, in the order of reading, and where a name is found.
+"""Which modules of the wheel have a page, in the order of reading, and where a name is found.
 
-The order is that of README's table of the package: the paper's own files first, as they stand
-in it, then the folders. The exercises of the lessons have no page, for they are the answers.
+The order is that of the table of docs/tour.md: the paper's own files first, then the rooms that
+stand on them. The exercises of the lessons have no page, for they are the answers.
 """
 
 import ast
@@ -14,7 +14,8 @@ from pathlib import Path
 from course_site.source_parts import parts
 
 ROW = re.compile(r"^\| `([\w./]+)` \| (.*?) \|", re.MULTILINE)
-ANSWERS = "exercises/*/*.py"
+ROOMS = ("transformer", "attention_laws", "engines", "lessonkit")
+ANSWERS = "lessonkit/exercises"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Module:
     """A module with a page.
 
     Attributes:
-        path: Its file within `transformer/`.
+        path: Its file, `transformer/data/bpe.py`.
         source: Its text.
     """
 
@@ -45,11 +46,11 @@ class Module:
     @property
     def dotted(self) -> str:
         """`transformer.data.bpe`."""
-        return ".".join(("transformer", *self.path.with_suffix("").parts))
+        return ".".join(self.path.with_suffix("").parts)
 
     @property
     def page(self) -> str:
-        """`package/data/bpe`."""
+        """`package/transformer/data/bpe`."""
         return str("package" / self.path.with_suffix(""))
 
     @property
@@ -64,27 +65,27 @@ class Module:
 
 
 class Package:
-    """What the site knows of `transformer/`.
+    """What the site knows of the code.
 
     Args:
         root: The course's folder.
 
     Attributes:
-        rows: What README says of each file and folder, in its order: `attention.py`, `data/`.
-        modules: The modules by folder (the paper's own under the empty name), each folder with
-            its subfolders behind it.
+        rows: What the tour says of each file and folder, in its order:
+            `transformer/attention.py`, `transformer/data/`.
+        modules: The modules by folder, in the order of reading.
         openings: The `__init__.py` of the folders that say something there.
     """
 
     def __init__(self, root: Path) -> None:
-        self._home = root / "transformer"
-        readme = (root / "README.md").read_text(encoding="utf-8")
-        table = readme.partition("\n## The package\n")[2].partition("\n## ")[0]
+        self._root = root
+        tour = (root / "docs" / "tour.md").read_text(encoding="utf-8")
+        table = tour.partition("\n## The rooms\n")[2].partition("\n## ")[0]
         self.rows: dict[str, str] = dict(ROW.findall(table))
         self.modules: dict[str, list[Module]] = {}
         self.openings: dict[str, Module] = {}
         for module in self._read():
-            folder = module.path.parent.as_posix().removeprefix(".")
+            folder = module.path.parent.as_posix()
             if module.path.stem != "__init__":
                 self.modules.setdefault(folder, []).append(module)
             elif module.docstring:
@@ -106,22 +107,28 @@ class Package:
     def _read(self) -> Iterator[Module]:
         """The modules, the root's own first."""
         order = [name.removesuffix("/") for name in self.rows]
-        answers = set(self._home.glob(ANSWERS))
+        paths = [
+            path.relative_to(self._root)
+            for room in ROOMS
+            for path in (self._root / room).rglob("*.py")
+            if not path.is_relative_to(self._root / ANSWERS)
+        ]
 
-        def rank(path: Path) -> tuple[bool, int, str]:
-            part = path.relative_to(self._home).parts[0]
-            return path.parent != self._home, order.index(part) if part in order else -1, str(path)
+        def rank(path: Path) -> tuple[int, str]:
+            rows = [row for row in order if path == Path(row) or Path(row) in path.parents]
+            return order.index(rows[0]) if rows else -1, str(path)
 
-        for path in sorted(set(self._home.rglob("*.py")) - answers, key=rank):
-            yield Module(path.relative_to(self._home), path.read_text(encoding="utf-8"))
+        for path in sorted(paths, key=rank):
+            yield Module(path, (self._root / path).read_text(encoding="utf-8"))
 
     @cached_property
     def _places(self) -> dict[str, Place]:
         """Every dotted name with a place: folders, modules, and what they define."""
         found = {}
         for folder, modules in self.modules.items():
-            dotted = ".".join(("transformer", *Path(folder).parts))
-            found[dotted] = Place(Path("package", folder, "index").as_posix())
+            own = any(folder == row.rstrip("/") or folder.startswith(row) for row in self.rows)
+            page = Path("package", folder if own else "", "index").as_posix()
+            found[folder.replace("/", ".")] = Place(page)
             for module in modules:
                 found[module.dotted] = Place(module.page)
                 for part in parts(module.source)[1:]:

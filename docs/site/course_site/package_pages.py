@@ -1,4 +1,4 @@
-"""Pages of `transformer/`: the prose of each docstring beside its code.
+"""Pages of the code: the prose of each docstring beside its code.
 
 `write_pages` puts a short text file for each module and folder among the site's sources; the
 directive `beside` in it reads the module, so that a page is never older than the code.
@@ -27,9 +27,9 @@ hide-toc: true
 """
 INDEX = """# The package
 
-Each file of `transformer/` has a page: what a docstring says stands beside the code that does it.
-The paper's own files come first, then the folders; both are in the order of reading. The answers to
-the lessons' exercises have no page.
+Each file has a page: what a docstring says stands beside the code that does it. The paper's own
+files come first, then the rooms that stand on them. The answers to the lessons' exercises have no
+page.
 """
 
 
@@ -49,7 +49,7 @@ def write_pages(package: Package, lessons: list[Lesson], folder: Path) -> None:
                 name=module.path.name, path=module.path, lessons=_named_in(module, lessons)
             )
             (home / f"{module.path.stem}.md").write_text(text, encoding="utf-8")
-        if name:
+        if any(name == row.rstrip("/") or name.startswith(row) for row in package.rows):
             (home / "index.md").write_text(_folder_page(package, name), encoding="utf-8")
     (folder / "package" / "index.md").write_text(_index_page(package), encoding="utf-8")
 
@@ -75,18 +75,12 @@ def _toctree(pages: list[str]) -> str:
 def _index_page(package: Package) -> str:
     rows = (
         (f"[`{row}`]({row}index.md)" if row.endswith("/") else f"[`{row}`]({row[:-3]}.md)", what)
-        for row, what in _in_reading_order(package)
+        for row, what in package.rows.items()
     )
     pages = [
-        f"{row}index" if row.endswith("/") else row.removesuffix(".py")
-        for row, _ in _in_reading_order(package)
+        f"{row}index" if row.endswith("/") else row.removesuffix(".py") for row in package.rows
     ]
     return "\n".join([INDEX, _table(rows), _toctree(pages)])
-
-
-def _in_reading_order(package: Package) -> list[tuple[str, str]]:
-    """README's rows, the files before the folders."""
-    return sorted(package.rows.items(), key=lambda row: row[0].endswith("/"))
 
 
 def _folder_page(package: Package, name: str) -> str:
@@ -98,21 +92,21 @@ def _folder_page(package: Package, name: str) -> str:
     pages = [m.path.stem for m in modules] + [f"{f}/index" for f in below]
     opening = package.openings.get(name)
     beside = f"```{{beside}} {opening.path}\n```\n" if opening else ""
-    heading = f"# `{Path(name).name}/`\n\n{what[:1].upper()}{what[1:]}{'.' if what else ''}\n"
+    heading = f"# `{name}/`\n\n{what[:1].upper()}{what[1:]}{'.' if what else ''}\n"
     return "\n".join([heading, _table(iter(rows)), beside, _toctree(pages)])
 
 
 class Beside(SphinxDirective):
     """A module, part by part: its prose at the left, its code at the right.
 
-    The one argument is a path within `transformer/`.
+    The one argument is the path of a file.
     """
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Give the part before the definitions, then a section for each function and class."""
-        path = self.config.course_root / "transformer" / self.arguments[0]
+        path = self.config.course_root / self.arguments[0]
         self.env.note_dependency(str(path))
         found: list[nodes.Node] = []
         above: nodes.Element | None = None

@@ -1,17 +1,13 @@
 """The exercises of lesson 02, in its order. `Blocks` is its toy."""
 
+from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.attention.blocks import attention_in_blocks
 from lessonkit.exercises.attention.dot_products import scaled_attention
 from lessonkit.exercises.attention.heads import multi_head
 from lessonkit.exercises.attention.masks import decoder_mask, window_mask
-from lessonkit.exercises.attention.predictions import (
-    demain_hidden,
-    shut_query,
-    silent_query,
-    unscaled_gradient,
-)
-from lessonkit.exercises.attention.questions import recall
 from lessonkit.exercises.toys import Blocks
+
+globals().update(asked(read_words("02")))  # recall and the predictions
 
 __all__ = [
     "scaled_attention",
@@ -20,9 +16,4 @@ __all__ = [
     "multi_head",
     "attention_in_blocks",
     "Blocks",
-    "recall",
-    "silent_query",
-    "unscaled_gradient",
-    "shut_query",
-    "demain_hidden",
 ]

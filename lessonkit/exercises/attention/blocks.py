@@ -10,9 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.rules import SmallTensors
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import SmallTensors
 from lessonkit.exercises.toys import Blocks
+
+words = read_words("02")
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 
@@ -141,16 +144,7 @@ def _block_cases() -> list[tuple[Tensor, Pairs]]:
 
 attention_in_blocks = Exercise(
     my_attention_in_blocks,
-    minutes=30,
-    difficulty="hard",
-    hints=(
-        "A softmax does not change when the same number is taken from every score of its row. "
-        "Take the largest score seen so far, and no power of e is above 1.",
-        "Keep three things for each query: the largest score so far, the total of the powers, "
-        "and the sum of the values times the powers. Divide once, at the end.",
-        "When a block brings a new maximum, the old total and the old sum were measured "
-        "against the old one: multiply both by e to the power of (old - new).",
-    ),
+    words,
     worked=[
         (  # scores ln 3 and 0: weights 3/4 and 1/4
             (
@@ -166,45 +160,14 @@ attention_in_blocks = Exercise(
     cases=_block_cases(),
     expected=_all_at_once,
     rules=(lambda: SmallTensors(LARGEST, TOGETHER),),
-    wrong=[
-        Wrong(
-            never_shrinks,
-            "When the maximum rises, what you have added up so far was measured against the "
-            "old one. It must shrink before the new block is added.",
-        ),
-        Wrong(
-            shrinks_sum_alone,
-            "The sum of values shrinks when the maximum rises, the total of the powers does "
-            "not: both were measured against the old maximum.",
-        ),
-        Wrong(
-            without_maximum,
-            "Right for small scores. e to the power of 200 is more than a float32 holds, and to "
-            "the power of -200 less: take the running maximum away first.",
-        ),
-        Wrong(
-            one_maximum_for_all,
-            "One maximum for all queries is too much for a query whose scores lie far below: all "
-            "its powers of e become 0. Each row has its own.",
-        ),
-        Wrong(
-            all_at_once,
-            "The value is right, but you join all blocks, and a long sentence's scores no longer "
-            "fit into memory. Take the blocks one by one, and keep of each only what you need.",
-        ),
-        Wrong(
-            twice_through,
-            "The value is right, but you go through the blocks twice. How can what is added up so "
-            "far be mended when a higher score turns up later?",
-        ),
-        Wrong(
-            mean_of_blocks,
-            "Each block has its own softmax, and all have the same say. A block with higher "
-            "scores must count for more.",
-        ),
-        Wrong(
-            last_block_alone,
-            "Only the last block is in your answer: what was added up before it is lost.",
-        ),
-    ],
+    wrong={
+        "never_shrinks": never_shrinks,
+        "shrinks_sum_alone": shrinks_sum_alone,
+        "without_maximum": without_maximum,
+        "one_maximum_for_all": one_maximum_for_all,
+        "all_at_once": all_at_once,
+        "twice_through": twice_through,
+        "mean_of_blocks": mean_of_blocks,
+        "last_block_alone": last_block_alone,
+    },
 )

@@ -6,7 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("02")
 
 
 def my_scaled_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
@@ -95,14 +98,7 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
 
 scaled_attention = Exercise(
     my_scaled_attention,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "Four steps in the order of Figure 2: scores, scale, mask, softmax; then the values.",
-        "Scores are query @ key.transpose(-2, -1), divided by the root of query.shape[-1]. A "
-        "forbidden score becomes minus infinity.",
-        "scores.masked_fill(~mask, -math.inf).softmax(dim=-1) are the weights.",
-    ),
+    words,
     worked=[
         (  # one key is open: its value comes out, whatever the scores
             (
@@ -125,46 +121,15 @@ scaled_attention = Exercise(
     ],
     cases=_attention_cases(),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            softmax_over_queries,
-            "Your softmax runs down the columns, so that queries share out a key. Each "
-            "*row* of weights must sum to 1: which axis is that?",
-        ),
-        Wrong(
-            mask_forgotten,
-            "Your queries attend to everything. Where does the mask come in?",
-        ),
-        Wrong(
-            mask_inverted,
-            "The mask works the wrong way round: True means *may attend*. Which scores are to "
-            "become minus infinity?",
-        ),
-        Wrong(
-            mask_inverted_and_finite,
-            "The mask works the wrong way round: True means *may attend*. Which scores are to "
-            "become so low?",
-        ),
-        Wrong(
-            mask_after_softmax,
-            "The forbidden keys have taken their share before you struck them out, and the rest "
-            "sums to less than 1. Mask the scores, not the weights.",
-        ),
-        Wrong(
-            masked_with_zero,
-            "A score of 0 is a score like any other: e to the power of 0 is 1, not 0. What "
-            "must a score be, that its weight is 0?",
-        ),
-        Wrong(
-            divided_by_d_k,
-            "You divide by d_k. The spread of the scores grows like its square root only: "
-            "divide by that.",
-        ),
-        Wrong(unscaled, "The scores are not scaled: where is the division by the root of d_k?"),
-        Wrong(
-            keys_not_transposed,
-            "You multiply by the keys as they lie. A score is the dot product of a row of "
-            "queries with a *row* of keys: one of the two must be transposed.",
-        ),
-    ],
+    wrong={
+        "softmax_over_queries": softmax_over_queries,
+        "mask_forgotten": mask_forgotten,
+        "mask_inverted": mask_inverted,
+        "mask_inverted_and_finite": mask_inverted_and_finite,
+        "mask_after_softmax": mask_after_softmax,
+        "masked_with_zero": masked_with_zero,
+        "divided_by_d_k": divided_by_d_k,
+        "unscaled": unscaled,
+        "keys_not_transposed": keys_not_transposed,
+    },
 )

@@ -7,8 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.rules import WithoutFunctions
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import WithoutFunctions
+
+words = read_words("02")
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  # of queries, keys, values, and the output
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
@@ -179,18 +182,7 @@ _BOTH, _FIRST = torch.tensor([[[[True, True]]]]), torch.tensor([[[[True, False]]
 
 multi_head = Exercise(
     my_multi_head,
-    minutes=25,
-    difficulty="medium",
-    hints=(
-        "Five steps: project (three products), split the heads, attend, join the heads, project "
-        "once more.",
-        "A head takes a piece of the *width*, with all tokens in it: joined.unflatten(-1, "
-        "(num_heads, -1)) makes two axes of the last, then transpose(1, 2) brings the heads "
-        "before the tokens. Keys and values come from `memory`.",
-        "Scores are queries @ keys.mT / math.sqrt(queries.shape[-1]), the root of one head's "
-        "width; the mask fits them as it is.",
-        "To join, go back the way you came: transpose(1, 2), then flatten(2), then @ w_o.",
-    ),
+    words,
     worked=[
         # head 1 has scores ln 3 and 0, so weights 3/4 and 1/4 of 1 and 0; head 2 the mean of 5, 7
         (
@@ -206,42 +198,15 @@ multi_head = Exercise(
     cases=_heads_cases(),
     expected=_head_by_head,
     rules=(lambda: WithoutFunctions(*OF_PYTORCH),),
-    wrong=[
-        Wrong(
-            split_by_reshape,
-            "The split has the right shape and the wrong content: `reshape` or `view` fills the "
-            "new shape in the order of memory, and so mixes tokens with heads. Split the width "
-            "first, then exchange two axes.",
-        ),
-        Wrong(
-            dealt_out,
-            "Your first head takes every num_heads-th component. The projection lays the heads "
-            "*side by side*: the first d_k components are head 1.",
-        ),
-        Wrong(
-            joined_by_reshape,
-            "The heads are right; joining them mixes tokens with heads. Before the last two axes "
-            "become one, the heads must stand beside their own width again.",
-        ),
-        Wrong(
-            one_wide_head,
-            "You attend once, over the full width: that is one head, whatever num_heads says.",
-        ),
-        Wrong(
-            scaled_by_full_width,
-            "You divide by the root of all heads' width together. A dot product here is as long "
-            "as one head is wide.",
-        ),
-        Wrong(unscaled, "The scores are not scaled: where is the root of d_k?"),
-        Wrong(
-            attends_to_itself,
-            "Keys and values are made of the query here, so that it attends to itself. Where does "
-            "`memory` come in?",
-        ),
-        Wrong(mask_inverted, "The mask works the wrong way round: True means *may attend*."),
-        Wrong(
-            never_projected_back,
-            "You stop at the concatenation. What does the formula do with it?",
-        ),
-    ],
+    wrong={
+        "split_by_reshape": split_by_reshape,
+        "dealt_out": dealt_out,
+        "joined_by_reshape": joined_by_reshape,
+        "one_wide_head": one_wide_head,
+        "scaled_by_full_width": scaled_by_full_width,
+        "unscaled": unscaled,
+        "attends_to_itself": attends_to_itself,
+        "mask_inverted": mask_inverted,
+        "never_projected_back": never_projected_back,
+    },
 )

@@ -5,9 +5,12 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.rules import without
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import without
 from transformer.config import BOS_ID, PAD_ID, UNK_ID
+
+words = read_words("02")
 
 
 def my_window_mask(length: int, width: int) -> Tensor:
@@ -59,14 +62,7 @@ def _by_triangles(length: int, width: int) -> Tensor:
 
 window_mask = Exercise(
     my_window_mask,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "The causal mask is a triangle. Here it is a band along the diagonal, `width` wide.",
-        "With place = torch.arange(length), place[:, None] - place tells for each query (row) "
-        "how far back each key (column) stands. 0 is itself.",
-        "Open are the keys that stand 0, 1, ... width - 1 back: two comparisons, joined by &.",
-    ),
+    words,
     worked=[
         (
             (3, 2),
@@ -75,35 +71,14 @@ window_mask = Exercise(
     ],
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
     expected=_by_triangles,
-    wrong=[
-        Wrong(
-            both_sides,
-            "Your tokens look ahead as well. In the decoder that is forbidden: the window "
-            "reaches backwards only.",
-        ),
-        Wrong(
-            looks_ahead,
-            "This window looks ahead: rows are queries, columns are keys, and a key *before* "
-            "its query stands to the left of the diagonal.",
-        ),
-        Wrong(
-            one_too_many,
-            "One key too many: the token itself is one of the `width`.",
-        ),
-        Wrong(
-            not_itself,
-            "A token does not see itself, and the first one sees nothing at all. The window "
-            "begins at the diagonal.",
-        ),
-        Wrong(
-            without_end,
-            "This is the whole causal mask. Where does `width` come in?",
-        ),
-        Wrong(
-            window_inverted,
-            "True means *may attend*. You have marked what may not be seen.",
-        ),
-    ],
+    wrong={
+        "both_sides": both_sides,
+        "looks_ahead": looks_ahead,
+        "one_too_many": one_too_many,
+        "not_itself": not_itself,
+        "without_end": without_end,
+        "window_inverted": window_inverted,
+    },
 )
 
 
@@ -178,16 +153,7 @@ def _by_torch(tgt_in: Tensor) -> Tensor:
 
 decoder_mask = Exercise(
     my_decoder_mask,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Make the two masks one by one: which keys are real, and which are not ahead? A key is "
-        "open where both say so.",
-        "`tgt_in != 0` is (batch, tgt_len), a verdict on each *key*. Give it the shape "
-        "(batch, 1, 1, tgt_len), with [:, None, None, :].",
-        "The other is torch.ones(tgt_len, tgt_len, dtype=torch.bool).tril(). & stretches both "
-        "to (batch, 1, tgt_len, tgt_len).",
-    ),
+    words,
     worked=[
         (
             (torch.tensor([[2, 7, 0]]),),
@@ -204,41 +170,14 @@ decoder_mask = Exercise(
     + [(torch.tensor([[BOS_ID, UNK_ID]]),), (torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
     rules=(lambda: without("transformer.masks"),),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            or_for_and,
-            "A key is open where *either* mask allows it; so padding may be seen from behind, "
-            "and the future where it is real. Both must allow it.",
-        ),
-        Wrong(
-            causal_alone,
-            "Nothing keeps a token from attending to <pad> (id 0) before it.",
-        ),
-        Wrong(
-            padding_alone,
-            "Every real token may see the whole sentence, the word it has to predict too.",
-        ),
-        Wrong(
-            shuts_rows,
-            "You shut the rows of <pad>, its queries. They do no harm, and a query that may look "
-            "at nothing has no softmax. Shut <pad> as a *key*, on the last axis, and only there.",
-        ),
-        Wrong(
-            sees_the_future,
-            "Your triangle lies above the diagonal: each token sees what comes after it. Rows "
-            "are queries.",
-        ),
-        Wrong(
-            inverted,
-            "The mask is inverted: True means *may attend*.",
-        ),
-        Wrong(
-            padding_inverted,
-            "The half that looks at padding is inverted: you open the keys that *are* <pad>.",
-        ),
-        Wrong(
-            no_axis_for_heads,
-            "The values are right; the axis for the heads is missing. It has length 1, second.",
-        ),
-    ],
+    wrong={
+        "or_for_and": or_for_and,
+        "causal_alone": causal_alone,
+        "padding_alone": padding_alone,
+        "shuts_rows": shuts_rows,
+        "sees_the_future": sees_the_future,
+        "inverted": inverted,
+        "padding_inverted": padding_inverted,
+        "no_axis_for_heads": no_axis_for_heads,
+    },
 )

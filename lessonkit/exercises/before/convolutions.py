@@ -2,7 +2,10 @@
 
 import math
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("10")
 
 
 def my_reach(n: int, kernel: int) -> int:
@@ -57,30 +60,17 @@ def _by_sums(n: int, kernel: int) -> int:
 
 reach = Exercise(
     my_reach,
-    minutes=15,
-    difficulty="hard",
-    hints=(
-        "One layer sees kernel positions. With gaps of kernel, a second sees kernel * kernel.",
-        "After L layers it is kernel ** L. How many layers until that is n or more?",
-        "Count up in a loop; math.log may be a hair off where n is a power of kernel.",
-    ),
+    words,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
-    + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
+    + [(244, 3), (512, 8)],
     expected=_by_sums,
-    wrong=[
-        Wrong(
-            not_dilated,
-            "This is right without gaps. Here each layer's gaps are kernel times those below it.",
-        ),
-        Wrong(rounded_down, "So many layers fall short: the first position is not yet seen."),
-        Wrong(one_more, "This is one layer more than it takes."),
-        Wrong(
-            logarithm_rounded_up,
-            "math.log(125, 5) is 3.0000000000000004, and you round it up to 4. Count in whole "
-            "numbers.",
-        ),
-        Wrong(none_for_one, "One layer is the least, also where there is only one place."),
-        Wrong(natural_logarithm, "The number of positions grows by the factor kernel, not e."),
-    ],
+    wrong={
+        "not_dilated": not_dilated,
+        "rounded_down": rounded_down,
+        "one_more": one_more,
+        "logarithm_rounded_up": logarithm_rounded_up,
+        "none_for_one": none_for_one,
+        "natural_logarithm": natural_logarithm,
+    },
 )

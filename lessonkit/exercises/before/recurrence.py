@@ -3,7 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("10")
 
 
 def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
@@ -66,13 +69,7 @@ def _steps() -> list[tuple[Tensor, Tensor]]:
 
 lstm_step = Exercise(
     my_lstm_step,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "gates.chunk(4) gives four parts: what enters, what stays, the proposal, what is shown.",
-        "The new cell is sigmoid(stays) * cell + sigmoid(enters) * tanh(proposal).",
-        "The hidden state is sigmoid(shown) * tanh(new cell). Give [hidden, cell].",
-    ),
+    words,
     worked=[
         ((torch.zeros(4), torch.tensor([0.0])), [torch.tensor([0.0]), torch.tensor([0.0])]),
         (
@@ -82,13 +79,13 @@ lstm_step = Exercise(
     ],
     cases=_steps(),
     expected=_by_torch,
-    wrong=[
-        Wrong(output_third, "The third part is the proposal, the fourth says what is shown."),
-        Wrong(stay_first, "The first part says what enters, the second what stays."),
-        Wrong(not_squashed, "The cell may grow large; tanh squashes it before it is let out."),
-        Wrong(nothing_stays, "The old cell is lost: what stays of it is added."),
-        Wrong(swapped_results, "Both are right, and in the wrong order: hidden first, then cell."),
-    ],
+    wrong={
+        "output_third": output_third,
+        "stay_first": stay_first,
+        "not_squashed": not_squashed,
+        "nothing_stays": nothing_stays,
+        "swapped_results": swapped_results,
+    },
 )
 
 
@@ -143,13 +140,7 @@ def _padded() -> list[tuple[Tensor, Tensor]]:
 
 last_state = Exercise(
     my_last_state,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "A sentence of length 3 has its states at positions 0, 1 and 2; padding follows.",
-        "Index with two tensors at once: the row's number, and the position in that row.",
-        "outputs[torch.arange(len(outputs)), lengths - 1].",
-    ),
+    words,
     worked=[
         (
             (torch.tensor([[[1.0], [2.0]], [[3.0], [9.0]]]), torch.tensor([2, 1])),
@@ -158,15 +149,11 @@ last_state = Exercise(
     ],
     cases=_padded(),
     expected=_row_by_row,
-    wrong=[
-        Wrong(after_padding, "Short sentences end before the last position: this is padding."),
-        Wrong(one_too_far, "This is one position too far: the first has the number 0."),
-        Wrong(of_the_longest, "Each sentence ends in a place of its own."),
-        Wrong(
-            every_length,
-            "The colon takes every row, and of each the last places of *all* sentences. Put the "
-            "numbers of the rows in its place.",
-        ),
-        Wrong(the_mean, "Asked for is one state, the last real one, and not the mean of all."),
-    ],
+    wrong={
+        "after_padding": after_padding,
+        "one_too_far": one_too_far,
+        "of_the_longest": of_the_longest,
+        "every_length": every_length,
+        "the_mean": the_mean,
+    },
 )

@@ -7,8 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
-from lessonkit.exercises.networks import BLIND_SPOTS, Decoder
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import BLIND_SPOTS, Decoder
+
+words = read_words("10")
 
 
 def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
@@ -104,17 +107,7 @@ def _pairs() -> list[tuple[Tensor, ...]]:
 
 sight = Exercise(
     my_sight,
-    minutes=20,
-    difficulty="medium",
-    hints=(
-        "Change what must not matter, and see whether the logits change; change what must matter, "
-        "and see whether they stay.",
-        "For each place from 1 on: exchange the token there, and compare the logits of all places "
-        "*before* it. They must stay.",
-        "F.pad(src, (0, 1)) is the same source with one <pad> more: nothing may change. Another "
-        "source, 9 - src for example, must change something.",
-        "Compare with torch.allclose: sums in another order differ in the last digit.",
-    ),
+    words,
     worked=[
         ((Decoder("none", 0), torch.tensor([5]), torch.tensor([2, 4])), "none"),
         (
@@ -130,35 +123,16 @@ sight = Exercise(
         if spot != "sees the future" or len(tgt_in) > 1
     ],
     expected=lambda decode, src, tgt_in: decode.spot,
-    wrong=[
-        Wrong(
-            last_place_only,
-            "You change the last token and look at the first position. This decoder sees one token "
-            "ahead and no further: look at every place, and at all positions before it.",
-        ),
-        Wrong(
-            own_place_too,
-            "A position may see the token that it reads itself. Only the positions *before* the "
-            "change must stay.",
-        ),
-        Wrong(
-            any_change_is_a_leak,
-            "The logits after the change may move, and should. Compare those before it.",
-        ),
-        Wrong(
-            never_looks_ahead,
-            "You never change a token of the target: does any position see it too early?",
-        ),
-        Wrong(never_pads, "What happens if the source gets one more <pad> at its end?"),
-        Wrong(
-            never_asks_the_source,
-            "A decoder that never listens to the source looks sound in every other test. Give it "
-            "another source.",
-        ),
-        Wrong(
-            hears_is_a_fault,
-            "The last test is the wrong way round: another source must change the logits.",
-        ),
-    ],
-    properties=[Property("the answer is one of the four", lambda value, *_: value in BLIND_SPOTS)],
+    wrong={
+        "last_place_only": last_place_only,
+        "own_place_too": own_place_too,
+        "any_change_is_a_leak": any_change_is_a_leak,
+        "never_looks_ahead": never_looks_ahead,
+        "never_pads": never_pads,
+        "never_asks_the_source": never_asks_the_source,
+        "hears_is_a_fault": hears_is_a_fault,
+    },
+    properties={
+        "the answer is one of the four": lambda value, *_: value in BLIND_SPOTS,
+    },
 )

@@ -7,8 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
-from lessonkit.exercises.networks import FAULTS, Trainer
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import FAULTS, Trainer
+
+words = read_words("08")
 
 State = dict[str, Tensor]
 
@@ -99,58 +102,23 @@ def satisfied_if_all_moves(trainer: Trainer) -> str:
 
 fault = Exercise(
     my_fault,
-    minutes=20,
-    difficulty="medium",
-    hints=(
-        "Keep the weights, make a step, and compare. Then make another: one of the faults shows "
-        "only from the second step on.",
-        "state_dict() gives the tensors themselves, which the step changes: keep a .clone() of "
-        "each. Compare with torch.equal, for a step is tiny.",
-        "No tensor has changed, or only some: two faults. The loss of the second step is larger "
-        "than that of the first: a third.",
-        "On one batch, two steps in a row go about equally far. If gradients are added up, the "
-        "second goes nearly twice as far.",
-    ),
+    words,
     worked=[
         ((Trainer("none", 0),), "none"),
         ((Trainer("uphill", 0),), "uphill"),
     ],
     cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
     expected=lambda trainer: trainer.fault,
-    wrong=[
-        Wrong(
-            nothing_copied,
-            "You compare the weights with themselves: state_dict() gives the very tensors that the "
-            "step changes. Keep a copy of each.",
-        ),
-        Wrong(
-            overlooks_small_steps,
-            "A step of training moves a weight very little, and nearly the same is not the same. "
-            "Compare exactly.",
-        ),
-        Wrong(
-            one_number_is_enough,
-            "One number that stays is no sign: the rows of an embedding stay where their word is "
-            "not in the batch. Ask whether *every* number of a tensor has stayed.",
-        ),
-        Wrong(
-            one_step_only,
-            "You watch a single step. If the gradients are never cleared, the first step is right, "
-            "and the second is not.",
-        ),
-        Wrong(
-            never_reads_the_loss,
-            "The weights move, but which way? The loss, which `step` returns, tells you.",
-        ),
-        Wrong(
-            all_or_none,
-            "Some tensors do move here. That is not the same fault as nothing moving.",
-        ),
-        Wrong(
-            satisfied_if_all_moves,
-            "All weights move, and still something is wrong. Does the loss fall? Are two steps "
-            "equally long?",
-        ),
-    ],
-    properties=[Property("the answer is one of the five", lambda value, _: value in FAULTS)],
+    wrong={
+        "nothing_copied": nothing_copied,
+        "overlooks_small_steps": overlooks_small_steps,
+        "one_number_is_enough": one_number_is_enough,
+        "one_step_only": one_step_only,
+        "never_reads_the_loss": never_reads_the_loss,
+        "all_or_none": all_or_none,
+        "satisfied_if_all_moves": satisfied_if_all_moves,
+    },
+    properties={
+        "the answer is one of the five": lambda value, _: value in FAULTS,
+    },
 )

@@ -3,7 +3,10 @@
 import itertools
 import re
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("08")
 
 Pair = tuple[str, str]
 
@@ -91,39 +94,21 @@ _NEARLY = [  # none of these shares a side as it stands
 
 leaked = Exercise(
     my_leaked,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "First gather what training has: the set of its first sides, and that of its second.",
-        "A test pair leaks if its first side is in the one set *or* its second in the other.",
-        "Count them, and divide by len(test).",
-    ),
+    words,
     worked=[
         (([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5),
     ],
     cases=_splits(),
     expected=_by_pairs,
-    wrong=[
-        Wrong(
-            whole_pairs,
-            "This finds only pairs that are the same on both sides. Another translation of a "
-            "known sentence leaks too.",
-        ),
-        Wrong(both_sides, "One side is enough: who knows the answer needs no question."),
-        Wrong(first_side, "The second side leaks too: look into both."),
-        Wrong(second_side, "The first side leaks too: look into both."),
-        Wrong(
-            either_side,
-            "A first side counts where it is a first side in training. You found it among the "
-            "second ones: keep two sets.",
-        ),
-        Wrong(
-            words_alone,
-            'You change the texts before you compare them. Here "Go" and "go." are two: compare '
-            "them as they stand.",
-        ),
-        Wrong(of_training, "This is the share of training. Asked for is that of the test set."),
-    ],
+    wrong={
+        "whole_pairs": whole_pairs,
+        "both_sides": both_sides,
+        "first_side": first_side,
+        "second_side": second_side,
+        "either_side": either_side,
+        "words_alone": words_alone,
+        "of_training": of_training,
+    },
 )
 
 
@@ -218,15 +203,7 @@ def _lists() -> list[tuple[list[Pair]]]:
 
 groups = Exercise(
     my_groups,
-    minutes=20,
-    difficulty="hard",
-    hints=(
-        "Take one pair after another. Which of the groups found so far share a side with it?",
-        "There may be none, one, or several. If several, the pair has joined them: they become "
-        "one group.",
-        "So: collect the groups that fit, take them out of the list, and put in one that has "
-        "all their pairs and the new one. At the end sort each group, and then the groups.",
-    ),
+    words,
     worked=[
         (
             ([("a", "x"), ("b", "y"), ("a", "y")],),
@@ -236,28 +213,13 @@ groups = Exercise(
     ],
     cases=_lists(),
     expected=_by_spreading,
-    wrong=[
-        Wrong(by_first_side, "Pairs that share their second side hang together too."),
-        Wrong(by_second_side, "Pairs that share their first side hang together too."),
-        Wrong(
-            first_group_that_fits,
-            "The new pair may fit two groups. Then it has joined them, and they are one.",
-        ),
-        Wrong(
-            neighbours_of_each,
-            "These are the direct neighbours. What shares a side with a neighbour belongs to the "
-            "group as well, and no pair may stand in two.",
-        ),
-        Wrong(
-            by_any_word,
-            "You join a pair's first side with the second of another. Only first with first, and "
-            "second with second: there this differs from the lesson's loop.",
-        ),
-        Wrong(
-            by_their_words,
-            'You join texts that have the same words. Here "Go" and "go." are two: compare them '
-            "as they stand.",
-        ),
-        Wrong(each_alone, "Nothing was gathered: pairs that share one side belong together."),
-    ],
+    wrong={
+        "by_first_side": by_first_side,
+        "by_second_side": by_second_side,
+        "first_group_that_fits": first_group_that_fits,
+        "neighbours_of_each": neighbours_of_each,
+        "by_any_word": by_any_word,
+        "by_their_words": by_their_words,
+        "each_alone": each_alone,
+    },
 )

@@ -6,9 +6,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.networks import Writer
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Writer
 from transformer.config import BOS_ID, EOS_ID
+
+words = read_words("06")
 
 CLEAR = 0.05  # by which the best score is ahead in every case
 
@@ -143,17 +146,7 @@ def _writers() -> list[tuple[Writer, int]]:
 
 cached_greedy = Exercise(
     my_cached_greedy,
-    minutes=20,
-    difficulty="medium",
-    hints=(
-        "This is the greedy search of lesson 00, with attention written out. Earlier keys and "
-        "values cannot change: keep two lists, and append to each once per step.",
-        "In a step only the newest token is projected: "
-        "model.project(written[-1], len(written) - 1). Its query is used once; key and value are "
-        "kept.",
-        "torch.stack(keys) @ query / math.sqrt(len(query)) are the scores of all positions so far. "
-        "Their softmax times torch.stack(values) goes into model.scores.",
-    ),
+    words,
     worked=[
         # after 2, 4 scores 2; after 2 4 the mean gives 4 1 and 5 3/2; after 2 4 5 it gives 3 2
         ((Writer(None, 2), 9), [4, 5]),
@@ -161,43 +154,15 @@ cached_greedy = Exercise(
     ],
     cases=_writers(),
     expected=_without_cache,
-    wrong=[
-        Wrong(
-            computes_all_anew,
-            "You project earlier positions again. Their keys and values cannot change: keep them, "
-            "and compute those of the newest token alone.",
-        ),
-        Wrong(
-            sees_newest_alone,
-            "The newest token sees nothing but itself. Which keys and values must it find?",
-        ),
-        Wrong(
-            forgets_bos,
-            "The cache loses its oldest entries: every position that has been written stays open, "
-            "the bos too.",
-        ),
-        Wrong(
-            places_from_one,
-            "Your places begin at 1. The bos stands at place 0.",
-        ),
-        Wrong(unscaled, "The scores are not divided by the root of d_k, the length of a query."),
-        Wrong(
-            asks_as_bos,
-            "Every step asks with the first query. Keys and values are kept; the query is the "
-            "newest token's own.",
-        ),
-        Wrong(
-            runs_past_eos,
-            "Your loop ends at the limit alone. What if the best token is the eos?",
-        ),
-        Wrong(
-            keeps_eos,
-            "The eos (3) says that the sentence is over; it is no part of it.",
-        ),
-        Wrong(
-            counts_bos,
-            "Where `limit` ends the sentence, its last token is missing. The bos is not one of the "
-            "`limit`.",
-        ),
-    ],
+    wrong={
+        "computes_all_anew": computes_all_anew,
+        "sees_newest_alone": sees_newest_alone,
+        "forgets_bos": forgets_bos,
+        "places_from_one": places_from_one,
+        "unscaled": unscaled,
+        "asks_as_bos": asks_as_bos,
+        "runs_past_eos": runs_past_eos,
+        "keeps_eos": keeps_eos,
+        "counts_bos": counts_bos,
+    },
 )

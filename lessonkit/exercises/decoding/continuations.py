@@ -2,7 +2,10 @@
 
 import itertools
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("06")
 
 
 def my_step(
@@ -87,40 +90,19 @@ def _by_ranking(totals: list[float], log_probs: Rows, beam_size: int) -> Chosen:
 
 step = Exercise(
     my_step,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Make a list of all candidates first: every row with every token, and their sums.",
-        "The sum of a candidate is totals[row] + log_probs[row][token].",
-        "Sort all candidates of all rows together, the largest sum first, and cut the list at "
-        "beam_size.",
-    ),
+    words,
     worked=[
         (([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
         (([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
     ],
     cases=_steps(),
     expected=_by_ranking,
-    wrong=[
-        Wrong(
-            each_its_best,
-            "Each prefix keeps its best continuation here: greedy searches side by side. "
-            "All candidates compete, and one prefix may fill the whole beam.",
-        ),
-        Wrong(
-            forgets_totals,
-            "You compare the new tokens alone. What has the prefix cost so far? Add its total.",
-        ),
-        Wrong(
-            worst_first,
-            "These are the least probable ones. Log probabilities are negative, and the best are "
-            "nearest to 0.",
-        ),
-        Wrong(not_sorted, "These are the first candidates in the list. Which are the best?"),
-        Wrong(token_then_row, "The pairs stand the wrong way round: give (row, token)."),
-        Wrong(
-            multiplies,
-            "Probabilities are multiplied; their logarithms are added.",
-        ),
-    ],
+    wrong={
+        "each_its_best": each_its_best,
+        "forgets_totals": forgets_totals,
+        "worst_first": worst_first,
+        "not_sorted": not_sorted,
+        "token_then_row": token_then_row,
+        "multiplies": multiplies,
+    },
 )

@@ -9,7 +9,10 @@ import math
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("06")
 
 NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge
 
@@ -153,18 +156,7 @@ _THREE = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 sample = Exercise(
     my_sample,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "Divide the logits by the temperature, then take the softmax. Sort the probabilities "
-        "downwards, and remember whose each one is: `sort` gives both.",
-        "A token is kept if those *before* it sum to less than top_p. So the best one is always "
-        "kept, and the one with which top_p is reached too.",
-        "Divide what is kept by its sum. In its running sums, cumsum, the token drawn is the first "
-        "that is above `chance`.",
-        "before = probs.cumsum(dim=-1) - probs; kept = probs[before < top_p]; "
-        "reached = kept.cumsum(dim=-1) / kept.sum().",
-    ),
+    words,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
         ((_THREE, 1.0, 0.7, 0.6), 1),
@@ -175,41 +167,16 @@ sample = Exercise(
     ],
     cases=_draws(),
     expected=_by_walking,
-    wrong=[
-        Wrong(always_the_best, "This is the best token, whatever chance says: greedy search."),
-        Wrong(
-            temperature_upside_down,
-            "A low temperature makes your choice more even. Divide the logits by it.",
-        ),
-        Wrong(
-            temperature_of_probabilities,
-            "The temperature has no effect. It divides the logits, *before* the softmax: divided "
-            "probabilities are the same again once they sum to 1.",
-        ),
-        Wrong(nothing_cut, "The improbable tokens can still be drawn. What is top_p for?"),
-        Wrong(
-            cut_before_tempering,
-            "You choose the few at temperature 1. The temperature comes first, and top_p cuts what "
-            "it leaves.",
-        ),
-        Wrong(
-            one_too_few,
-            "One token too few: the one with which the sum reaches top_p is kept.",
-        ),
-        Wrong(
-            each_by_itself,
-            "You compare each token with the best. top_p is about the sum: the fewest tokens that "
-            "together have at least as much.",
-        ),
-        Wrong(
-            not_shared_out_again,
-            "What is kept sums to less than 1, and chance may fall beyond it. Divide it by its "
-            "sum first.",
-        ),
-        Wrong(
-            place_for_token,
-            "This is the token's place in the order of probability. Give the token itself.",
-        ),
-        Wrong(least_first, "You begin with the *least* probable token."),
-    ],
+    wrong={
+        "always_the_best": always_the_best,
+        "temperature_upside_down": temperature_upside_down,
+        "temperature_of_probabilities": temperature_of_probabilities,
+        "nothing_cut": nothing_cut,
+        "cut_before_tempering": cut_before_tempering,
+        "one_too_few": one_too_few,
+        "each_by_itself": each_by_itself,
+        "not_shared_out_again": not_shared_out_again,
+        "place_for_token": place_for_token,
+        "least_first": least_first,
+    },
 )

@@ -4,9 +4,12 @@ import heapq
 import random
 from typing import Any
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.toys import Table
 from transformer.config import BOS_ID, EOS_ID
+
+words = read_words("06")
 
 WORDS = (4, 5, 6)
 
@@ -145,16 +148,7 @@ def _clear(rows: Shares, limit: int, size: int, chance: random.Random) -> bool:
 
 beam = Exercise(
     my_beam,
-    minutes=30,
-    difficulty="hard",
-    hints=(
-        "Your search for the most probable sentence in lesson 00 is nearly this one. It kept all "
-        "beginnings; which line would keep only the best?",
-        "In each round: extend every living prefix by every token. One that takes the eos is "
-        "finished: compare it with the best so far. Put all others into one list.",
-        "At the end of the round sort that list by probability, the largest first, and go on "
-        "with its first beam_size entries.",
-    ),
+    words,
     worked=[
         (
             (
@@ -174,35 +168,12 @@ beam = Exercise(
     ],
     cases=_tables(),
     expected=_by_levels,
-    wrong=[
-        Wrong(
-            beam_of_one,
-            "Only one prefix is followed here, whatever beam_size is: that is the greedy path.",
-        ),
-        Wrong(
-            cuts_nothing,
-            "You keep every prefix. The result is the best of all, and the time grows without "
-            "bound; a beam keeps beam_size of them after each round.",
-        ),
-        Wrong(
-            each_its_best,
-            "Each prefix keeps its own best continuation here. Let the continuations of all "
-            "prefixes compete in one list: one prefix may have two good ones.",
-        ),
-        Wrong(
-            first_finished,
-            "You stop as soon as some sentence is finished. A longer one may still turn out more "
-            "probable: search on until `limit`.",
-        ),
-        Wrong(
-            ends_take_a_place,
-            "Finished sentences take places of the beam here, or are lost where they get none. "
-            "Sort the unfinished ones alone, and compare every finished one with the best.",
-        ),
-        Wrong(
-            best_unfinished,
-            "This is the best prefix at the end, and it has no eos. Only finished sentences "
-            "count: compare each with the best so far when it takes the eos.",
-        ),
-    ],
+    wrong={
+        "beam_of_one": beam_of_one,
+        "cuts_nothing": cuts_nothing,
+        "each_its_best": each_its_best,
+        "first_finished": first_finished,
+        "ends_take_a_place": ends_take_a_place,
+        "best_unfinished": best_unfinished,
+    },
 )

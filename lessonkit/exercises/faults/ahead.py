@@ -5,8 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.faults.toys import Glimpse
+
+words = read_words("12")
 
 
 def my_ahead(decode: Any, tgt_in: Tensor) -> int:
@@ -82,15 +85,7 @@ _SIGHTS: tuple[list[tuple[int, int]], ...] = (
 
 ahead = Exercise(
     my_ahead,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "Exchange one token, and see which positions' logits move. Those before it must stay.",
-        "For each place from 1 on: exchange the token there (9 - id is another one), and find the "
-        "first position whose logits have moved. The distance is place - position.",
-        "(decode(changed) != logits).any(dim=1) says of each position whether it has moved. Keep "
-        "the largest distance.",
-    ),
+    words,
     worked=[
         ((Glimpse([], 0), torch.tensor([2, 4])), 0),
         ((Glimpse([(0, 1)], 0), torch.tensor([2, 4])), 1),
@@ -104,25 +99,13 @@ ahead = Exercise(
     expected=lambda decode, tgt_in: max(
         (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
     ),
-    wrong=[
-        Wrong(nearest_leak, "This is the nearest of several leaks. Go on after the first one."),
-        Wrong(
-            from_the_first,
-            "You look at the first position alone. Another one may see ahead where it does not.",
-        ),
-        Wrong(
-            to_the_last,
-            "You change the last token alone. It may be hidden, and an earlier one seen too early.",
-        ),
-        Wrong(number_of_leaks, "You count the leaks. What was asked for is the longest reach."),
-        Wrong(place_of_the_leak, "This is where the token stands. How far ahead is that?"),
-        Wrong(
-            own_place_counted,
-            "The token at its own place is no leak: a sound decoder sees 0 tokens ahead.",
-        ),
-        Wrong(
-            neighbour_alone,
-            "You compare only the position just before the change. Look at all before it.",
-        ),
-    ],
+    wrong={
+        "nearest_leak": nearest_leak,
+        "from_the_first": from_the_first,
+        "to_the_last": to_the_last,
+        "number_of_leaks": number_of_leaks,
+        "place_of_the_leak": place_of_the_leak,
+        "own_place_counted": own_place_counted,
+        "neighbour_alone": neighbour_alone,
+    },
 )

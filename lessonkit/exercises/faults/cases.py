@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_laws.adapter import Adapter
-from lessonkit.exercises.check import Text
+from lessonkit.exercises.asking import as_word
+from lessonkit.exercises.check import Text, fill, is_blank
 from lessonkit.exercises.faults.causes import CAUSES, NOTHING
-from lessonkit.exercises.typed import as_word, fill, is_blank
 from lessonkit.museum import SPECIMENS, sound
 from transformer.support.errors import UserError
 

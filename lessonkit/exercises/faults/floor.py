@@ -3,7 +3,10 @@
 import collections
 import math
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("12")
 
 Sentences = list[list[int]]
 
@@ -56,14 +59,7 @@ def _by_logarithms(sentences: Sentences) -> float:
 
 unigram = Exercise(
     my_unigram,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "Count each token over all sentences together. Its share is the model's probability.",
-        "The loss of a token is minus the logarithm of its probability. Average over tokens, so "
-        "that a frequent one counts often.",
-        "collections.Counter counts; then sum -n / total * math.log(n / total) over the counts.",
-    ),
+    words,
     worked=[
         (([[4, 5], [4, 5]],), math.log(2)),
         (([[4, 4, 4], [4]],), 0.0),
@@ -76,21 +72,12 @@ unigram = Exercise(
         ([[4, 3]] * 3 + [[5, 6, 7, 3]],),
     ],
     expected=_by_logarithms,
-    wrong=[
-        Wrong(in_bits, "These are bits: the course's losses are in nats, the natural logarithm."),
-        Wrong(as_perplexity, "This is the perplexity. The loss is its logarithm."),
-        Wrong(
-            sentence_by_sentence,
-            "This model learns each sentence's own shares. Count over all sentences together.",
-        ),
-        Wrong(
-            each_type_once,
-            "Here every type is equally likely. The unigram knows that some are frequent.",
-        ),
-        Wrong(
-            over_types,
-            "Each type counts once here. A token that occurs often is scored often.",
-        ),
-        Wrong(of_a_sentence, "This is the loss of a sentence. What was asked for is of a token."),
-    ],
+    wrong={
+        "in_bits": in_bits,
+        "as_perplexity": as_perplexity,
+        "sentence_by_sentence": sentence_by_sentence,
+        "each_type_once": each_type_once,
+        "over_types": over_types,
+        "of_a_sentence": of_a_sentence,
+    },
 )

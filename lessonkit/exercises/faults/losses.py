@@ -6,8 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.faults.toys import LOSS_FAULTS, Loss
+
+words = read_words("12")
 
 
 def my_loss_fault(loss: Any) -> str:
@@ -81,16 +84,7 @@ def padding_made_words(loss: Any) -> str:
 
 loss_fault = Exercise(
     my_loss_fault,
-    minutes=20,
-    difficulty="hard",
-    hints=(
-        "Three questions, three small experiments: do logits at padding move the loss? Does it "
-        "come near 0 where the logits are sure and right? What is it of two sentences together?",
-        "Padding: change logits, not targets, where tgt_out is 0. Sure and right: 99 at the true "
-        "token and 0 elsewhere, F.one_hot helps.",
-        "Two sentences of unequal length, alone and together: a sum gives one + other, a mean over "
-        "tokens weighs each by its tokens. Anything else is the fault.",
-    ),
+    words,
     worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
     cases=[
         (Loss(fault, total),)
@@ -99,28 +93,15 @@ loss_fault = Exercise(
         if not (total and fault == "sentences count alike")  # a sum of means looks like a sum
     ],
     expected=lambda loss: loss.fault,
-    wrong=[
-        Wrong(padding_never_moved, "What happens if only the logits at padding change?"),
-        Wrong(
-            never_sure,
-            "With mild logits two softmaxes look like one. Try logits that are sure and right: the "
-            "loss must come near 0.",
-        ),
-        Wrong(
-            sentences_of_one_length,
-            "A mean of means shows only where sentences have different lengths.",
-        ),
-        Wrong(
-            a_mean_of_two,
-            "The long sentence has more tokens, and must weigh more: the plain mean of the two "
-            "losses is the fault, not the law.",
-        ),
-        Wrong(a_sum_is_a_fault, "A loss may be a sum over tokens: then two sentences add up."),
-        Wrong(
-            padding_made_words,
-            "You change the *targets* at padding. Then they are words, and must count. Change the "
-            "logits there.",
-        ),
-    ],
-    properties=[Property("the answer is one of the four", lambda value, _: value in LOSS_FAULTS)],
+    wrong={
+        "padding_never_moved": padding_never_moved,
+        "never_sure": never_sure,
+        "sentences_of_one_length": sentences_of_one_length,
+        "a_mean_of_two": a_mean_of_two,
+        "a_sum_is_a_fault": a_sum_is_a_fault,
+        "padding_made_words": padding_made_words,
+    },
+    properties={
+        "the answer is one of the four": lambda value, _: value in LOSS_FAULTS,
+    },
 )

@@ -6,7 +6,10 @@ import math
 
 from sacrebleu.metrics import BLEU
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("07")
 
 Words = list[str]
 
@@ -57,14 +60,7 @@ def _lengths() -> list[tuple[list[int], list[int]]]:
 
 brevity_penalty = Exercise(
     my_brevity_penalty,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "BLEU has one penalty for the whole text: add up all lengths on either side first.",
-        "With c words in the translations and r in the references, the penalty is 1 where c is "
-        "at least r, and exp(1 - r / c) below.",
-        "min(1.0, math.exp(1 - r / c)) says both at once. Look at c = 0 before you divide.",
-    ),
+    words,
     worked=[
         (([4], [4]), 1.0),
         (([2, 2], [4, 4]), math.exp(-1)),
@@ -72,31 +68,15 @@ brevity_penalty = Exercise(
     ],
     cases=_lengths(),
     expected=_penalty_by_sacrebleu,
-    wrong=[
-        Wrong(
-            mean_of_sentences,
-            "You have a penalty for each sentence, and average them. In BLEU a short sentence may "
-            "be made good by a long one: add up the lengths first.",
-        ),
-        Wrong(
-            ratio_turned_round,
-            "The two lengths have changed places: this punishes long translations "
-            "and lets short ones pass.",
-        ),
-        Wrong(
-            rewards_length,
-            "A translation longer than its reference gets more than 1 here. Length is no "
-            "merit (the precision sees to that): what is the most it may get?",
-        ),
-        Wrong(
-            plain_ratio,
-            "This is the ratio of the lengths itself. BLEU's penalty is an exponential, which "
-            "falls faster.",
-        ),
-    ],
-    properties=[
-        Property("the penalty lies between 0 and 1", lambda value, hyp, ref: 0 <= value <= 1)
-    ],
+    wrong={
+        "mean_of_sentences": mean_of_sentences,
+        "ratio_turned_round": ratio_turned_round,
+        "rewards_length": rewards_length,
+        "plain_ratio": plain_ratio,
+    },
+    properties={
+        "the penalty lies between 0 and 1": lambda value, hyp, ref: 0 <= value <= 1,
+    },
 )
 
 
@@ -191,16 +171,7 @@ def _texts() -> list[tuple[list[Words], list[Words], int]]:
 
 clipped_precision = Exercise(
     my_clipped_precision,
-    minutes=25,
-    difficulty="hard",
-    hints=(
-        "Do one sentence and n = 1 first: how many words of `the the the` may count, "
-        "if the reference has one `the`?",
-        "Count the n-grams of both in a collections.Counter each; the smaller of the two "
-        "counts is what an n-gram brings. `&` of two Counters is just that.",
-        "Add up matches and n-grams over all sentences, and divide once, at the end; with no "
-        "n-gram at all give 0.",
-    ),
+    words,
     worked=[
         (([["the", "the", "the"]], [["the", "cat"]], 1), 1 / 3),
         (([["a", "red", "cat"]], [["a", "cat", "sleeps"]], 1), 2 / 3),
@@ -209,31 +180,11 @@ clipped_precision = Exercise(
     ],
     cases=_texts(),
     expected=_precision_by_sacrebleu,
-    wrong=[
-        Wrong(
-            not_clipped,
-            "A word that is repeated counts every time. It may count as often as the "
-            "reference has it, and no more.",
-        ),
-        Wrong(
-            distinct_only,
-            "You count each different n-gram once. Every one that is said belongs to the total, "
-            "and one that stands twice in both sentences matches twice.",
-        ),
-        Wrong(
-            recall,
-            "You divide by the references' n-grams: that is recall. Precision asks how much "
-            "of what was *said* is right.",
-        ),
-        Wrong(
-            averaged_over_sentences,
-            "You average over sentences. BLEU adds up matches and n-grams of the whole text, "
-            "and divides once.",
-        ),
-        Wrong(
-            clipped_over_text,
-            "You pool the sentences before you compare: a word may then be excused by the "
-            "reference of another sentence. Clip sentence by sentence.",
-        ),
-    ],
+    wrong={
+        "not_clipped": not_clipped,
+        "distinct_only": distinct_only,
+        "recall": recall,
+        "averaged_over_sentences": averaged_over_sentences,
+        "clipped_over_text": clipped_over_text,
+    },
 )

@@ -4,7 +4,10 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import get_swa_avg_fn
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("07")
 
 State = dict[str, Tensor]
 
@@ -78,15 +81,7 @@ def _states() -> list[tuple[list[State]]]:
 
 average = Exercise(
     my_average,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "The result has the names of any one of the states, and tensors of the same shapes.",
-        "For one name: add up that name's tensors over all states, and divide by how "
-        "many states there are.",
-        "for name in states[0] gives the names; torch.stack([...]).mean(dim=0) of one name's "
-        "tensors is their mean, and changes nothing.",
-    ),
+    words,
     worked=[
         (
             ([{"w": torch.tensor([2.0])}, {"w": torch.tensor([6.0])}],),
@@ -95,31 +90,11 @@ average = Exercise(
     ],
     cases=_states(),
     expected=_running_mean,
-    wrong=[
-        Wrong(
-            sum_of_all,
-            "This is the sum. A network whose weights are several times too large is another "
-            "network: divide by the number of checkpoints.",
-        ),
-        Wrong(
-            one_number_each,
-            "Each tensor has shrunk to one number. The mean is taken over the checkpoints "
-            "only, for each place of the tensor by itself.",
-        ),
-        Wrong(
-            half_and_half,
-            "With two checkpoints this is right. With three the last one weighs a half, the "
-            "others a quarter: all should weigh the same.",
-        ),
-        Wrong(
-            by_place,
-            "You pair the tensors by their order. Two checkpoints may hold the same names in "
-            "another order: look each tensor up by its name.",
-        ),
-        Wrong(
-            spoils_the_first,
-            "The mean is right, but the sum was written into the first checkpoint: whoever uses "
-            "it next has other weights. Add into something new.",
-        ),
-    ],
+    wrong={
+        "sum_of_all": sum_of_all,
+        "one_number_each": one_number_each,
+        "half_and_half": half_and_half,
+        "by_place": by_place,
+        "spoils_the_first": spoils_the_first,
+    },
 )

@@ -4,7 +4,10 @@ import itertools
 import math
 from typing import Any
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("07")
 
 
 def my_best_hypothesis(hypotheses: list[tuple[float, int]], alpha: float) -> int:
@@ -84,50 +87,20 @@ def _hypotheses() -> list[tuple[list[tuple[float, int]], float]]:
 
 best_hypothesis = Exercise(
     my_best_hypothesis,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Every log probability is negative, and each further token makes it more so. The "
-        "penalty has to bring long sentences nearer to zero.",
-        "The score is the log probability divided by ((5 + length) / 6) ** alpha.",
-        "Make the list of scores; the answer is scores.index(max(scores)).",
-    ),
+    words,
     worked=[
         (([(-2.0, 1), (-3.0, 7)], 1.0), 1),  # -2 against -3 / 2
         (([(-2.0, 1), (-3.0, 7)], 0.0), 0),  # -2 against -3
     ],
     cases=_hypotheses(),
     expected=_by_costs,
-    wrong=[
-        Wrong(
-            no_penalty,
-            "This is the most probable one, whatever its length and alpha. Short sentences win "
-            "that way, for each token costs.",
-        ),
-        Wrong(
-            multiplied,
-            "Log probabilities are negative, and you push long sentences further down. What "
-            "belongs under the fraction bar: the penalty as a whole, and in it the 6?",
-        ),
-        Wrong(
-            plain_length,
-            "You divide by length ** alpha. Wu et al. put (5 + length) / 6 in its place, "
-            "which treats short sentences less harshly.",
-        ),
-        Wrong(
-            without_brackets,
-            "The length hardly counts here. Is it the length that is divided by 6, or the sum?",
-        ),
-        Wrong(always_in_full, "The penalty is the same at every alpha: what is alpha a power of?"),
-        Wrong(
-            per_token,
-            "This is the mean per token, whatever alpha is. With alpha 0 there must be no "
-            "penalty at all.",
-        ),
-        Wrong(
-            takes_the_worst,
-            "This is the worst of them. Which score is the best, if all are below zero? And which "
-            "of the two numbers is divided by the other?",
-        ),
-    ],
+    wrong={
+        "no_penalty": no_penalty,
+        "multiplied": multiplied,
+        "plain_length": plain_length,
+        "without_brackets": without_brackets,
+        "always_in_full": always_in_full,
+        "per_token": per_token,
+        "takes_the_worst": takes_the_worst,
+    },
 )

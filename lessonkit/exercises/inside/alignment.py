@@ -5,7 +5,10 @@ import itertools
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("09")
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
@@ -55,14 +58,7 @@ def _tables() -> list[tuple[Tensor]]:
 
 links = Exercise(
     my_links,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Each row of the weights is a target word, each column but the last a source word.",
-        "weights.argmax(dim=1) gives the strongest column of each row.",
-        "Go through enumerate(strongest.tolist()), and keep (src, tgt) where src is not the "
-        "last column.",
-    ),
+    words,
     worked=[
         ((torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
         ((torch.tensor([[0.1, 0.9]]),), []),
@@ -70,23 +66,12 @@ links = Exercise(
     ],
     cases=_tables(),
     expected=_search,
-    wrong=[
-        Wrong(
-            end_as_a_word,
-            'The last column is "<eos>", no word: who attends most to it has no link.',
-        ),
-        Wrong(
-            end_cut_off,
-            'You cut "<eos>" off before choosing. Then a word that looks at the end of the '
-            "sentence is linked to some word all the same.",
-        ),
-        Wrong(
-            the_other_way,
-            "You chose a target word for each source word. The rows sum to 1, not the columns: "
-            "choose within a row.",
-        ),
-        Wrong(swapped_pair, "A link is (source, target), in this order."),
-    ],
+    wrong={
+        "end_as_a_word": end_as_a_word,
+        "end_cut_off": end_cut_off,
+        "the_other_way": the_other_way,
+        "swapped_pair": swapped_pair,
+    },
 )
 
 
@@ -155,42 +140,18 @@ def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
 
 error_rate = Exercise(
     my_error_rate,
-    minutes=15,
-    difficulty="hard",
-    hints=(
-        "First one sentence: count the links that are in both lists; sets make that easy.",
-        "Then all: add up the right ones over the sentences, and the links of both sides, and "
-        "divide once, at the end.",
-        "zip(found, gold) gives the two lists of each sentence. 1 - 2 * right / (all that were "
-        "found + all that are gold).",
-    ),
+    words,
     worked=[
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
     ],
     cases=_texts(),
     expected=_harmonic,
-    wrong=[
-        Wrong(
-            mean_of_sentences,
-            "This is the mean of the sentences' rates: a sentence of two words weighs as much as "
-            "one of thirty. Add up the counts first, and divide once.",
-        ),
-        Wrong(
-            one_heap,
-            "You threw all sentences together. A link (0, 0) of the first sentence is no proof "
-            "of one in the second.",
-        ),
-        Wrong(
-            share_missed,
-            "This forgives links that should not be there: link everything to everything, and "
-            "it is 0.",
-        ),
-        Wrong(
-            of_all_links,
-            "This divides by the links of either list, each once (Jaccard). Here a right link "
-            "counts in both lists: twice above, and twice below.",
-        ),
-        Wrong(how_right, "This is how right the links are. The error is what is missing to 1."),
-    ],
+    wrong={
+        "mean_of_sentences": mean_of_sentences,
+        "one_heap": one_heap,
+        "share_missed": share_missed,
+        "of_all_links": of_all_links,
+        "how_right": how_right,
+    },
 )

@@ -4,7 +4,10 @@ import math
 
 import torch
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("09")
 
 
 def my_spread(weights: list[float]) -> float:
@@ -47,29 +50,17 @@ def _entropy(weights: list[float]) -> float:
 
 spread = Exercise(
     my_spread,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "The entropy is the mean surprise: -log w, where each surprise counts w.",
-        "A weight of 0 adds nothing, but its logarithm does not exist: leave it out.",
-        "-sum(w * math.log(w) for ...), over the weights above 0.",
-    ),
+    words,
     worked=[
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
     ],
     cases=[(row,) for row in _rows()],
     expected=_entropy,
-    wrong=[
-        Wrong(in_bits, "These are bits. Nats want the natural logarithm, math.log."),
-        Wrong(without_the_sign, "An entropy is never below 0. What is the sign of log(0.5)?"),
-        Wrong(
-            not_weighted,
-            "Each surprise counts as often as it comes: multiply -log w by w before adding.",
-        ),
-        Wrong(
-            mean_over_keys,
-            "The weights make it a mean already, for they sum to 1: divide by nothing more.",
-        ),
-    ],
+    wrong={
+        "in_bits": in_bits,
+        "without_the_sign": without_the_sign,
+        "not_weighted": not_weighted,
+        "mean_over_keys": mean_over_keys,
+    },
 )

@@ -3,7 +3,10 @@
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("09")
 
 
 def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
@@ -64,14 +67,7 @@ def _projections() -> list[tuple[Tensor, int, int]]:
 
 prune = Exercise(
     my_prune,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "A linear layer multiplies its input by the columns of its weight: which columns meet "
-        "what head number `head` gives?",
-        "The heads stand side by side, each d_v wide; the first has the columns 0 to d_v - 1.",
-        "Change a copy: pruned = weight.clone(); then pruned[:, start:end] = 0 and return it.",
-    ),
+    words,
     worked=[
         (
             (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1),
@@ -80,23 +76,12 @@ prune = Exercise(
     ],
     cases=_projections(),
     expected=_cut,
-    wrong=[
-        Wrong(counted_from_zero, "Heads count from 1 here: head 1 has the first d_v columns."),
-        Wrong(
-            rows_instead,
-            "These are rows, and a row makes one dimension of the output. What the head gives "
-            "comes in through columns.",
-        ),
-        Wrong(one_column, "A head is d_v columns wide, not one."),
-        Wrong(
-            interleaved,
-            "The heads do not take turns: each has its d_v columns side by side.",
-        ),
-        Wrong(
-            cut_out,
-            "The columns are gone. The head still gives its d_v numbers: keep the shape, and let "
-            "them count nothing.",
-        ),
-        Wrong(all_but_this, "You kept the head that was to go, and removed the others."),
-    ],
+    wrong={
+        "counted_from_zero": counted_from_zero,
+        "rows_instead": rows_instead,
+        "one_column": one_column,
+        "interleaved": interleaved,
+        "cut_out": cut_out,
+        "all_but_this": all_but_this,
+    },
 )

@@ -6,7 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("04")
 
 Pair = tuple[Tensor, Tensor]
 
@@ -89,16 +92,7 @@ def _to_embed() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
 
 tied = Exercise(
     my_tied,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Going in, a token picks its row of the table: table[ids]. Coming out, the logit of a type "
-        "is the dot product of what was decoded with the type's row.",
-        "The row is multiplied by the root of d_model, which is table.shape[1]. Then the position "
-        "is added: the first `length` rows of `positions`, the same for every sentence.",
-        "math.sqrt(table.shape[1]) * table[ids] + positions[: ids.shape[1]], and "
-        "decoded @ table.T. There is no factor on the way out.",
-    ),
+    words,
     worked=[
         (  # the root of 4 is 2: twice the second row, and its position
             (
@@ -112,35 +106,14 @@ tied = Exercise(
     ],
     cases=_to_embed(),
     expected=_by_modules,
-    wrong=[
-        Wrong(
-            without_the_factor,
-            "The words are too small beside their positions: by what is a row multiplied on its "
-            "way in (§3.4)?",
-        ),
-        Wrong(factor_without_root, "You multiply by d_model. The factor is its square root."),
-        Wrong(
-            positions_enlarged_too,
-            "The factor is for the words alone; you multiply the positions by it too.",
-        ),
-        Wrong(
-            logits_enlarged_too,
-            "The factor is in your logits too. On the way out the table is used as it stands.",
-        ),
-        Wrong(no_positions, "The positions are missing: nothing says where a token stands."),
-        Wrong(
-            position_of_its_id,
-            "You look the position up by the token's id. It depends on the place in the "
-            "sentence: 0, 1, 2 and so on.",
-        ),
-        Wrong(
-            position_of_its_sentence,
-            "All tokens of a sentence get one position. The second axis of `ids` is the one that "
-            "counts places.",
-        ),
-        Wrong(
-            probabilities,
-            "These are probabilities. Logits are the scores *before* the softmax.",
-        ),
-    ],
+    wrong={
+        "without_the_factor": without_the_factor,
+        "factor_without_root": factor_without_root,
+        "positions_enlarged_too": positions_enlarged_too,
+        "logits_enlarged_too": logits_enlarged_too,
+        "no_positions": no_positions,
+        "position_of_its_id": position_of_its_id,
+        "position_of_its_sentence": position_of_its_sentence,
+        "probabilities": probabilities,
+    },
 )

@@ -7,9 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.networks import Layer
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Layer
 from transformer.masks import causal_mask
+
+words = read_words("04")
 
 
 def my_decoder_layer(
@@ -194,19 +197,7 @@ _OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 decoder_layer = Exercise(
     my_decoder_layer,
-    minutes=25,
-    difficulty="hard",
-    hints=(
-        "Three sub-layers, and the same frame around each: a sum with what went in, and a norm. "
-        "Each attention has its own mask; cross-attention alone reads `memory`.",
-        "Post-norm, the paper's order, is norm(x + dropout(sublayer(x))). Pre-norm is "
-        "x + dropout(sublayer(norm(x))).",
-        "Write the three sub-layers as functions of one argument, for example "
-        "`lambda x: layer.self_attention(x, x, tgt_mask)`, and go through them in a loop, each "
-        "with its norm.",
-        "In pre-norm the sum's first part is hidden itself, not norm(hidden); and `memory` goes "
-        "into cross-attention as it is.",
-    ),
+    words,
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed
@@ -228,43 +219,16 @@ decoder_layer = Exercise(
     ],
     cases=_layer_cases(),
     expected=_by_torch,
-    wrong=[
-        Wrong(always_after, "You put every norm after the sum. What does pre_norm change?"),
-        Wrong(always_before, "You put every norm before the sub-layer. What if not pre_norm?"),
-        Wrong(
-            source_first,
-            "Self-attention comes first: a position gathers what has been written, and with that "
-            "asks the source.",
-        ),
-        Wrong(
-            masks_swapped,
-            "The masks are swapped: tgt_mask is for what the decoder has written, src_mask for "
-            "the source.",
-        ),
-        Wrong(
-            source_not_read,
-            "The source is read nowhere. In cross-attention the queries come from the decoder, "
-            "keys and values from `memory`.",
-        ),
-        Wrong(
-            memory_normed,
-            "In pre-norm you normalise `memory` with the queries' norm. The norm belongs to the "
-            "decoder's own stream; the memory is used as it is.",
-        ),
-        Wrong(
-            normed_on_the_road,
-            "In pre-norm you add to norm(hidden). The sum takes hidden as it is: that leaves the "
-            "residual road free.",
-        ),
-        Wrong(no_sum, "Where is the residual connection? What goes in is added to what comes out."),
-        Wrong(
-            dropped_after_the_sum,
-            "You drop numbers of the sum. Dropout is for the sub-layer's output alone, before it "
-            "is added (§5.4).",
-        ),
-        Wrong(
-            never_drops,
-            "Dropout is missing. It belongs on the output of each sub-layer, before the sum.",
-        ),
-    ],
+    wrong={
+        "always_after": always_after,
+        "always_before": always_before,
+        "source_first": source_first,
+        "masks_swapped": masks_swapped,
+        "source_not_read": source_not_read,
+        "memory_normed": memory_normed,
+        "normed_on_the_road": normed_on_the_road,
+        "no_sum": no_sum,
+        "dropped_after_the_sum": dropped_after_the_sum,
+        "never_drops": never_drops,
+    },
 )

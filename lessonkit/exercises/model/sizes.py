@@ -1,8 +1,11 @@
 """An exercise of lesson 04: parameters counted, from the whole to the vocabulary."""
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from transformer.config import ModelConfig
 from transformer.model import expected_parameters
+
+words = read_words("04")
 
 
 def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
@@ -79,44 +82,20 @@ def _models() -> list[tuple[int, int, int, int]]:
 
 vocabulary = Exercise(
     my_vocabulary,
-    minutes=20,
-    difficulty="medium",
-    hints=(
-        "Everything but the embedding depends on d_model, d_ff and num_layers alone: count that "
-        "first, and subtract it.",
-        "An attention has four matrices of d_model x d_model: for queries, keys, values, and to "
-        "join the heads. The feed-forward network has two matrices and two biases; a norm has a "
-        "gain and a bias of d_model components.",
-        "An encoder layer has one attention and two norms, a decoder layer two and three; there "
-        "are num_layers of each.",
-        "What is left is one matrix, types x d_model, since embeddings and softmax share it.",
-    ),
+    words,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=_models(),
     expected=_searched,
-    wrong=[
-        Wrong(
-            three_matrices,
-            "A third of it: you share what is left among three matrices. They are tied (§3.4): "
-            "it is one.",
-        ),
-        Wrong(one_stack, "There are two stacks; you subtract the decoder only."),
-        Wrong(one_layer_each, "Each stack has num_layers layers, and you subtract one."),
-        Wrong(
-            biases_in_attention,
-            "The projections of attention have no biases (§3.2.2 writes none).",
-        ),
-        Wrong(
-            three_projections,
-            "Queries, keys and values make three matrices. A fourth, W^O, joins the heads.",
-        ),
-        Wrong(no_norms, "Each norm learns a gain and a bias for every component."),
-        Wrong(
-            not_divided,
-            "So many numbers are left for the embedding. How many rows of d_model make that?",
-        ),
-    ],
-    properties=[
-        Property("a vocabulary is a whole number", lambda value, *sizes: value == int(value))
-    ],
+    wrong={
+        "three_matrices": three_matrices,
+        "one_stack": one_stack,
+        "one_layer_each": one_layer_each,
+        "biases_in_attention": biases_in_attention,
+        "three_projections": three_projections,
+        "no_norms": no_norms,
+        "not_divided": not_divided,
+    },
+    properties={
+        "a vocabulary is a whole number": lambda value, *sizes: value == int(value),
+    },
 )

@@ -4,7 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("04")
 
 
 def my_feed_forward(
@@ -67,13 +70,7 @@ def _to_feed() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]]:
 
 feed_forward = Exercise(
     my_feed_forward,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "Eq. 2 from the inside to the outside: a linear map, the maximum with 0, a linear map.",
-        "hidden @ inner + inner_bias is the first map, from d_model to d_ff components.",
-        "x.clamp(min=0), or x.relu(), is max(0, x).",
-    ),
+    words,
     worked=[
         (
             (
@@ -88,19 +85,12 @@ feed_forward = Exercise(
     ],
     cases=_to_feed(),
     expected=_by_convolution,
-    wrong=[
-        Wrong(
-            never_bends,
-            "Two linear maps in a row are one linear map. What stands between them in Eq. 2?",
-        ),
-        Wrong(
-            bends_at_the_end,
-            "The maximum stands at the end here: nothing negative could ever be added to the "
-            "residual. It belongs between the maps.",
-        ),
-        Wrong(bends_twice, "Only the first map is followed by a maximum."),
-        Wrong(bias_too_late, "The first bias belongs inside the maximum: max(0, xW1 + b1)."),
-    ],
+    wrong={
+        "never_bends": never_bends,
+        "bends_at_the_end": bends_at_the_end,
+        "bends_twice": bends_twice,
+        "bias_too_late": bias_too_late,
+    },
 )
 
 
@@ -175,14 +165,7 @@ def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 layer_norm = Exercise(
     my_layer_norm,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Each position is treated alone: mean and variance run over its components, dim=-1.",
-        "keepdim=True keeps the shape such that the mean can be subtracted from every component.",
-        "The variance is the mean of the squares of (hidden - mean). Divide by the root of "
-        "(variance + 1e-5), then multiply by gain and add bias.",
-    ),
+    words,
     worked=[
         (
             (torch.tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
@@ -199,42 +182,14 @@ layer_norm = Exercise(
     ],
     cases=_to_normalise(),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            over_positions,
-            "Your mean runs over the positions. Then a sentence's length, and its padding, would "
-            "change every token. Which axis holds the components of one position?",
-        ),
-        Wrong(
-            over_everything,
-            "One mean and one variance for the whole tensor: the positions depend on each "
-            "other. Each needs its own.",
-        ),
-        Wrong(
-            sample_variance,
-            "Very near. You divide by width - 1 (torch's var does unless told otherwise); layer "
-            "normalisation divides by the width.",
-        ),
-        Wrong(
-            std_of_torch,
-            "Near, but for two things: torch's std divides by width - 1 unless told otherwise, and "
-            "the 1e-5 belongs under the root, with the variance.",
-        ),
-        Wrong(by_variance, "Divide by the standard deviation: the root of the variance."),
-        Wrong(
-            epsilon_outside,
-            "Very near. The 1e-5 stands under the root, with the variance. Where a position hardly "
-            "varies, the place of it makes a great difference.",
-        ),
-        Wrong(
-            not_centred,
-            "This is RMSNorm, which newer models use. Layer normalisation takes the mean away "
-            "first.",
-        ),
-        Wrong(
-            no_gain,
-            "The gain and the bias are missing. They let training undo the normalisation where "
-            "it harms.",
-        ),
-    ],
+    wrong={
+        "over_positions": over_positions,
+        "over_everything": over_everything,
+        "sample_variance": sample_variance,
+        "std_of_torch": std_of_torch,
+        "by_variance": by_variance,
+        "epsilon_outside": epsilon_outside,
+        "not_centred": not_centred,
+        "no_gain": no_gain,
+    },
 )

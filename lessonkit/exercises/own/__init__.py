@@ -1,10 +1,14 @@
 """A Transformer of one's own: the classes that lessons 02 to 04 leave in the learner's hands."""
 
-from lessonkit.exercises.own.attention import attention
-from lessonkit.exercises.own.embedding import embedding
 from lessonkit.exercises.own.keep import keep, kept
-from lessonkit.exercises.own.layers import decoder_layer, encoder_layer
-from lessonkit.exercises.own.model import transformer
+from lessonkit.exercises.own.parts import (
+    PARTS,
+    attention,
+    decoder_layer,
+    embedding,
+    encoder_layer,
+    transformer,
+)
 from lessonkit.exercises.own.reference import (
     MyAttention,
     MyDecoderLayer,
@@ -15,8 +19,6 @@ from lessonkit.exercises.own.reference import (
     MyStack,
     MyTransformer,
 )
-
-PARTS = (attention, embedding, encoder_layer, decoder_layer, transformer)
 
 __all__ = [
     "PARTS",

@@ -4,32 +4,30 @@ Not in the paper. `check` never raises, whatever the class does.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
-from lessonkit.exercises.check import Exercise, Text, Wrong, is_blank
-from lessonkit.exercises.outcome import Args, article
-from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise, Text, is_blank
+from lessonkit.exercises.mistakes import edited
+from lessonkit.exercises.outcome import Answer, Args, BrokenRuleError, article
 
-Build = Callable[..., Any]
+WORDS = read_words("own")
 
 
-class Part:
+class Part(Exercise):
     """One class to write: it must compute what the reference computes with the same weights.
 
     Args:
         reference: A right class, called My and its name.
         handle: How a notebook calls this part: "own.attention".
         lesson: Where it is written, "02".
-        call: Runs a module on a case's inputs.
         sizes: How many of a case's arguments go to the constructor; the others are inputs.
         cases: Arguments, many of them small, so that the smallest one fails.
-        wrong: Mistakes that have a hint of their own: a class that makes each.
-        hints: From gentle to plain.
-        minutes: How long it may take.
+        wrong: Mistakes by name: an edit of the reference, as in `Exercise`, or a class.
     """
 
     def __init__(
@@ -38,31 +36,17 @@ class Part:
         *,
         handle: str,
         lesson: str,
-        call: Callable[..., Any],
         sizes: int,
         cases: Sequence[Args],
-        wrong: Sequence[tuple[type[nn.Module], str]],
-        hints: Sequence[str],
-        minutes: int,
+        wrong: Mapping[str, type[nn.Module] | tuple[str, ...]],
     ) -> None:
-        self.name, self.reference, self.lesson = reference.__name__, reference, lesson
-        self.mistakes = tuple(wrong)
-        self._call, self._sizes = call, sizes
-        self._exercise = Exercise(
-            self._runner(reference),
-            minutes=minutes,
-            difficulty="medium",
-            hints=hints,
-            cases=cases,
-            expected=self._runner(reference),
-            wrong=[Wrong(self._runner(each), hint) for each, hint in wrong],
-            handle=handle,
-        )
+        self.written, self.lesson, self._sizes = reference, lesson, sizes
+        run = self._runner(reference)
+        super().__init__(run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle)
 
     def __repr__(self) -> str:
         """Name the class and what is offered."""
-        offered = f".check({self.name}), .hint(), .solution()"
-        return f"{self._exercise.handle} (lesson {self.lesson}): {offered}"
+        return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
 
     def check(self, answer: Any) -> Text:
         """Judge a class: passed, not attempted, or what is wrong, on the smallest case."""
@@ -75,31 +59,27 @@ class Part:
                 f"Write .check({self.name}), with no brackets after the name.",
                 "wrong",
             )
-        return self._exercise.check(self._runner(answer))
-
-    def settle(self, answer: Any) -> Any:
-        """Give the class to go on with: the learner's where it passes, else the reference."""
-        return answer if self.check(answer).status == "passed" else self.reference
-
-    def hint(self) -> Text:
-        """Give the next hint, a plainer one each time."""
-        return self._exercise.hint()
+        return super().check(self._runner(answer))
 
     def solution(self) -> Text:
         """Show a class that passes."""
-        return Text(inspect.getsource(self.reference).rstrip())
+        return Text(inspect.getsource(self.written).rstrip())
 
-    def _runner(self, build: Build) -> Callable[..., Any]:
+    def make(self, wrong: Any) -> Answer:
+        """Make a wrong answer of a class, or of an edit of the reference."""
+        return self._runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
+
+    def _runner(self, build: Callable[..., Any]) -> Callable[..., Any]:
         """Make a function of sizes and inputs: build it, give it our weights, run it."""
 
         def run(*args: Any) -> Any:
             sizes, inputs = args[: self._sizes], args[self._sizes :]
             module = build(*sizes)
-            _take_weights(module, self.reference(*sizes))
+            _take_weights(module, self.written(*sizes))
             with torch.no_grad():
-                return self._call(module.eval(), *inputs)
+                return module.eval()(*inputs)
 
-        run.__name__ = self.name
+        run.__name__ = self.written.__name__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
 

@@ -5,8 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from transformer.embeddings import sinusoidal_positions
+
+words = read_words("03")
 
 FARTHEST = 1500  # tokens between the two positions of the last exercise
 NOISE = 0.02  # standard deviation of what is added to each of their numbers
@@ -76,16 +79,7 @@ def _by_exponential(k: int, d_model: int) -> Tensor:
 
 shift_halves = Exercise(
     my_shift_halves,
-    minutes=20,
-    difficulty="medium",
-    hints=(
-        "Write the two addition formulas down: the new sine takes cos times the old sine plus "
-        "sin times the old cosine. Where do old sine and old cosine of pair i stand now?",
-        "Row i of the upper half makes the sine of pair i. It has two numbers that are not 0: "
-        "one in column i, one in column d_model / 2 + i.",
-        "With diagonal matrices cos and sin of all the turns, the four quarters are cos and sin "
-        "above, minus sin and cos below.",
-    ),
+    words,
     worked=[
         ((0, 2), torch.eye(2)),
         (
@@ -102,39 +96,18 @@ shift_halves = Exercise(
     ],
     cases=[(k, d_model) for d_model in (2, 4, 6) for k in (1, 2, 7, 40, -3)],
     expected=_by_exponential,
-    wrong=[
-        Wrong(
-            transposed,
-            "This moves *back* by k: it is the transpose of the right one. Which of the two "
-            "sines has the minus sign?",
+    wrong={
+        "transposed": transposed,
+        "for_pairs_side_by_side": for_pairs_side_by_side,
+        "wrong_frequency": wrong_frequency,
+        "one_turn_for_all": one_turn_for_all,
+        "reflection": reflection,
+    },
+    properties={
+        "a rotation keeps lengths: its transpose must undo it": lambda value, k, d_model: (
+            torch.allclose(value.float() @ value.float().T, torch.eye(d_model), atol=1e-4)
         ),
-        Wrong(
-            for_pairs_side_by_side,
-            "This is the lesson's matrix, for a sine and its cosine side by side. Here they "
-            "stand half the width apart.",
-        ),
-        Wrong(
-            wrong_frequency,
-            "The turns are too large from the second pair on. The exponent is 2i / d_model.",
-        ),
-        Wrong(
-            one_turn_for_all,
-            "Every pair turns by the same angle. Each has its own: k divided by a power of 10000.",
-        ),
-        Wrong(
-            reflection,
-            "One sign is missing: a rotation has a sine and a minus sine. Without it lengths "
-            "are not kept.",
-        ),
-    ],
-    properties=[
-        Property(
-            "a rotation keeps lengths: its transpose must undo it",
-            lambda value, k, d_model: torch.allclose(
-                value.float() @ value.float().T, torch.eye(d_model), atol=1e-4
-            ),
-        )
-    ],
+    },
 )
 
 
@@ -221,16 +194,7 @@ def _encodings() -> list[tuple[Tensor, Tensor]]:
 
 offset = Exercise(
     my_offset,
-    minutes=30,
-    difficulty="hard",
-    hints=(
-        "Each pair is the hand of a clock. Between the two rows it has turned by speed times k, "
-        "less some whole turns that you cannot see.",
-        "The turn of a pair is atan2(sine, cosine), where here @ there is its cosine, and "
-        "there[0] * here[1] - there[1] * here[0] its sine.",
-        "The slowest hand has not gone round: it gives k roughly. Go on to the faster ones: each "
-        "time choose the number of whole turns that fits the k you have, and so make it finer.",
-    ),
+    words,
     worked=[
         (  # exact rows 0 and 2 of a table of one pair
             (torch.tensor([0.0, 1.0]), torch.tensor([math.sin(2), math.cos(2)])),
@@ -246,30 +210,11 @@ offset = Exercise(
     ],
     cases=_encodings(),
     expected=_by_trying_all,
-    wrong=[
-        Wrong(
-            slowest_hand_alone,
-            "The slowest hand alone gives k roughly: a thousandth of a turn is many tokens. Let "
-            "the faster ones make it finer.",
-        ),
-        Wrong(
-            fastest_hand_alone,
-            "The fastest hand goes round every six tokens or so, and you do not see how often. "
-            "Which hand knows roughly how far it is?",
-        ),
-        Wrong(
-            mean_of_hands,
-            "You average what the hands say, but most have gone round in between: each needs "
-            "its number of whole turns first.",
-        ),
-        Wrong(
-            backwards,
-            "The sign is wrong: positive means that the second row stands further on.",
-        ),
-        Wrong(
-            without_direction,
-            "The distance is right, the direction is lost. A dot product is the same to both "
-            "sides: which other product of the two pairs changes its sign?",
-        ),
-    ],
+    wrong={
+        "slowest_hand_alone": slowest_hand_alone,
+        "fastest_hand_alone": fastest_hand_alone,
+        "mean_of_hands": mean_of_hands,
+        "backwards": backwards,
+        "without_direction": without_direction,
+    },
 )

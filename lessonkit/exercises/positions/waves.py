@@ -5,8 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from transformer.embeddings import sinusoidal_positions
+
+words = read_words("03")
 
 
 def my_position_table(length: int, d_model: int, base: float) -> Tensor:
@@ -68,15 +71,7 @@ def _on_the_circle(length: int, d_model: int, base: float) -> Tensor:
 
 position_table = Exercise(
     my_position_table,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "One angle for each position and *pair* of dimensions; the pair holds its sine and "
-        "its cosine, side by side.",
-        "Pair i has the angle pos / base ** (2 * i / d_model), with i from 0 to d_model / 2 - 1 "
-        "and pos from 0.",
-        "Column 2i is the sine of that angle, column 2i + 1 its cosine: table[:, 2 * i] = ...",
-    ),
+    words,
     worked=[
         ((1, 4, 10_000.0), torch.tensor([[0.0, 1.0, 0.0, 1.0]])),
         (
@@ -93,42 +88,15 @@ position_table = Exercise(
         for base in (100.0, 10_000.0)
     ],
     expected=_on_the_circle,
-    wrong=[
-        Wrong(
-            sines_then_cosines,
-            "All sines come first here. The paper sets each cosine right beside its sine: even "
-            "dimensions are sines, odd ones cosines.",
-        ),
-        Wrong(
-            cosines_on_even,
-            "Sine and cosine have changed places: dimension 0 is a sine. At position 0, what is "
-            "sin(0)?",
-        ),
-        Wrong(
-            half_the_exponent,
-            "The exponent is 2i / d_model, where i counts *pairs*. Yours stops halfway: the "
-            "slowest wave is far too fast.",
-        ),
-        Wrong(
-            twice_the_exponent,
-            "Your exponent is twice too large. Does your i count the columns 0, 2, 4 ...? Then it "
-            "is the paper's 2i already, and the exponent is i / d_model.",
-        ),
-        Wrong(
-            own_frequency_each,
-            "Each of your dimensions has a frequency of its own. The sine and the cosine of a "
-            "pair share one angle, so the same i serves both.",
-        ),
-        Wrong(
-            from_one,
-            "Positions count from 0: the first row is all zeros and ones.",
-        ),
-        Wrong(
-            faster_and_faster,
-            "Your waves get shorter from pair to pair. The position is *divided* by the power "
-            "of base.",
-        ),
-    ],
+    wrong={
+        "sines_then_cosines": sines_then_cosines,
+        "cosines_on_even": cosines_on_even,
+        "half_the_exponent": half_the_exponent,
+        "twice_the_exponent": twice_the_exponent,
+        "own_frequency_each": own_frequency_each,
+        "from_one": from_one,
+        "faster_and_faster": faster_and_faster,
+    },
 )
 
 
@@ -177,15 +145,7 @@ def _off_the_table(dimension: int, d_model: int) -> float:
 
 wavelength = Exercise(
     my_wavelength,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "A sine repeats when its angle has grown by a whole turn, 2 pi. Here the angle is the "
-        "position divided by something.",
-        "Which pair does the dimension belong to? 0 and 1 to pair 0, 2 and 3 to pair 1: that is "
-        "dimension // 2.",
-        "2 pi times 10000 to the power of 2i / d_model, with i the pair.",
-    ),
+    words,
     worked=[
         ((0, 512), 2 * math.pi),
         ((1, 512), 2 * math.pi),
@@ -193,36 +153,12 @@ wavelength = Exercise(
     ],
     cases=[(dimension, d_model) for d_model in (2, 4, 16, 64) for dimension in range(d_model)],
     expected=_off_the_table,
-    wrong=[
-        Wrong(
-            dimension_for_pair,
-            "Right for even dimensions. An odd one holds the cosine of its neighbour's angle, and "
-            "so has the same wavelength.",
-        ),
-        Wrong(
-            twice_the_dimension,
-            "Your i is the dimension; in the equations i counts pairs. Dimension 2 belongs to "
-            "pair 1.",
-        ),
-        Wrong(
-            in_radians,
-            "After so many positions the angle has grown by 1 radian. A whole wave is 2 pi of "
-            "them.",
-        ),
-        Wrong(
-            frequency,
-            "This is how far the wave turns in one token, in radians. How many tokens does a "
-            "whole turn take?",
-        ),
-        Wrong(
-            turn_divided,
-            "You divide the whole turn by the power, so the waves get shorter from pair to pair. "
-            "The *position* is divided by it: what must it be, for a quotient of 2 pi?",
-        ),
-        Wrong(
-            half_a_turn,
-            "After half a turn the sine is back at 0, on its way down. It repeats after a whole "
-            "one.",
-        ),
-    ],
+    wrong={
+        "dimension_for_pair": dimension_for_pair,
+        "twice_the_dimension": twice_the_dimension,
+        "in_radians": in_radians,
+        "frequency": frequency,
+        "turn_divided": turn_divided,
+        "half_a_turn": half_a_turn,
+    },
 )

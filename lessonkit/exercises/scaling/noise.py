@@ -2,7 +2,10 @@
 
 import torch
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("13")
 
 
 def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
@@ -47,16 +50,7 @@ def _by_equations(single: float, joint: float, tokens: int, number: int) -> floa
 
 noise_scale = Exercise(
     my_noise_scale,
-    minutes=20,
-    difficulty="hard",
-    hints=(
-        "Two equations, two unknowns: single = signal + noise / tokens, and for the mean of all "
-        "batches joint = signal + noise / (number * tokens).",
-        "Multiply the second by number and subtract the first: the noise falls out, and "
-        "(number - 1) * signal is left.",
-        "With the signal known, the first equation gives noise = (single - signal) * tokens. The "
-        "scale is noise / signal.",
-    ),
+    words,
     worked=[
         ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
         ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
@@ -69,20 +63,11 @@ noise_scale = Exercise(
         (0.625, 0.5, 1536, 16),
     ],
     expected=_by_equations,
-    wrong=[
-        Wrong(
-            joint_is_true,
-            "The mean gradient still has some noise in it, an nth of a batch's. Take that out.",
-        ),
-        Wrong(
-            single_is_noise,
-            "A batch's gradient is signal and noise together. You count the signal as noise.",
-        ),
-        Wrong(in_batches, "This is in batches. What was asked for is in tokens."),
-        Wrong(upside_down, "The more noise, the larger the batch must be: divide by the signal."),
-        Wrong(
-            as_deviation,
-            "No root: lengths are squared already, and a batch's noise falls as 1 / tokens.",
-        ),
-    ],
+    wrong={
+        "joint_is_true": joint_is_true,
+        "single_is_noise": single_is_noise,
+        "in_batches": in_batches,
+        "upside_down": upside_down,
+        "as_deviation": as_deviation,
+    },
 )

@@ -4,7 +4,10 @@ import math
 
 import torch
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("13")
 
 
 def my_bfloat16(number: float) -> float:
@@ -54,15 +57,7 @@ def _by_torch(number: float) -> float:
 
 bfloat16 = Exercise(
     my_bfloat16,
-    minutes=10,
-    difficulty="easy",
-    hints=(
-        "math.frexp(number) takes a number apart: a fraction from 0.5 up to 1, and the power of 2 "
-        "that it is multiplied by. Only the fraction is rounded.",
-        "Eight binary digits after its point are the 256ths: round(fraction * 256). Python's "
-        "round takes the even one of two that are equally near, as processors do.",
-        "math.ldexp(whole, exponent - 8) puts it together again.",
-    ),
+    words,
     worked=[
         ((1.0,), 1.0),
         ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one
@@ -79,19 +74,12 @@ bfloat16 = Exercise(
         (123456.0,),
     ],
     expected=_by_torch,
-    wrong=[
-        Wrong(cut_off, "The digits are cut off here. The nearest number may lie above."),
-        Wrong(halves_up, "In the middle between two numbers the *even* one is taken."),
-        Wrong(
-            seven_digits,
-            "Seven digits are stored, but the first, which is always a 1, is not among them.",
-        ),
-        Wrong(nine_digits, "This is a digit too many."),
-        Wrong(
-            fixed_point,
-            "This keeps eight digits after the point. Bfloat16 keeps eight from the first that is "
-            "not 0: small numbers are as exact as large ones, relative to their size.",
-        ),
-        Wrong(two_decimals, "These are decimal places. What is kept are binary digits."),
-    ],
+    wrong={
+        "cut_off": cut_off,
+        "halves_up": halves_up,
+        "seven_digits": seven_digits,
+        "nine_digits": nine_digits,
+        "fixed_point": fixed_point,
+        "two_decimals": two_decimals,
+    },
 )

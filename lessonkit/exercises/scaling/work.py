@@ -1,6 +1,9 @@
 """An exercise of lesson 13: the floating-point operations of a training step."""
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("13")
 
 
 def my_flops(
@@ -87,17 +90,7 @@ def _by_matrix(
 
 flops = Exercise(
     my_flops,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "A matrix of a rows and b columns takes a * b multiplications for each token that meets "
-        "it, and as many additions. So list the matrices, and which tokens meet each.",
-        "An attention has four square matrices. In cross-attention, two of them (queries, output) "
-        "meet the target's tokens and two (keys, values) the source's. The backward pass is two "
-        "products for each of the forward pass.",
-        "6 * (num_layers * (src_tokens + tgt_tokens) * (6 * d_model**2 + 2 * d_model * d_ff) + the "
-        "output's tgt_tokens * d_model * vocab_size)",
-    ),
+    words,
     worked=[
         ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
         ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits
@@ -110,22 +103,13 @@ flops = Exercise(
         (512, 2048, 6, 37_000, 25_000, 25_000),
     ],
     expected=_by_matrix,
-    wrong=[
-        Wrong(forward_alone, "This is the forward pass. What does the backward pass multiply?"),
-        Wrong(
-            backward_as_forward,
-            "Backward, each product becomes two: the gradient of its input, and of its weights.",
-        ),
-        Wrong(multiplications_alone, "An addition goes with each multiplication: count both."),
-        Wrong(no_output, "The logits are a product too, with all of the vocabulary."),
-        Wrong(
-            embedding_too,
-            "An embedding is looked up: a row is copied, and nothing is multiplied.",
-        ),
-        Wrong(one_attention, "A decoder layer has two attentions, one of them across."),
-        Wrong(
-            all_from_the_target,
-            "Cross-attention's keys and values are made from the source's tokens.",
-        ),
-    ],
+    wrong={
+        "forward_alone": forward_alone,
+        "backward_as_forward": backward_as_forward,
+        "multiplications_alone": multiplications_alone,
+        "no_output": no_output,
+        "embedding_too": embedding_too,
+        "one_attention": one_attention,
+        "all_from_the_target": all_from_the_target,
+    },
 )

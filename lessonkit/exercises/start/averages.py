@@ -4,7 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("00")
 
 
 def my_weighted_average(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -60,13 +63,7 @@ def _by_torch(weights: Tensor, values: Tensor) -> Tensor:
 
 weighted_average = Exercise(
     my_weighted_average,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "One row of weights belongs to one target token. Do it for one row on paper first.",
-        "Multiply each value by its weight, and add them up along src_len.",
-        "Adding up products along a shared axis is what the matrix product @ does.",
-    ),
+    words,
     worked=[
         ((torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0], [6.0]])), torch.tensor([[4.0]])),
         (
@@ -76,26 +73,10 @@ weighted_average = Exercise(
     ],
     cases=_weights_and_values(),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            plain_average,
-            "Every target token gets the same: the values are averaged, but not with the "
-            "weights. Where do the weights come in?",
-        ),
-        Wrong(
-            normalised_twice,
-            "The rows sum to 1 already: they have been through a softmax, and a "
-            "second one makes them nearly even.",
-        ),
-        Wrong(
-            divided_again,
-            "You divide by the number of values. The weights sum to 1: "
-            "that division is already in them.",
-        ),
-        Wrong(
-            hardest_choice,
-            "You copy the value with the largest weight. The others count too, "
-            "each as much as its weight says.",
-        ),
-    ],
+    wrong={
+        "plain_average": plain_average,
+        "normalised_twice": normalised_twice,
+        "divided_again": divided_again,
+        "hardest_choice": hardest_choice,
+    },
 )

@@ -7,9 +7,12 @@ import itertools
 import math
 from typing import Any
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.toys import Script, Table
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+words = read_words("00")
 
 
 def my_greedy(next_scores: Any, limit: int) -> list[int]:
@@ -60,15 +63,7 @@ def _cut_script(next_scores: Script, limit: int) -> list[int]:
 
 greedy = Exercise(
     my_greedy,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "The loop of `translate_by_hand` has all the parts, and one thing more to do at its end.",
-        "Begin with [2], the bos. Ask for the scores, find the index of the largest, and look "
-        "whether it is 3, the eos, before you write it down.",
-        "The bos is not among the `limit` tokens: go on while len(written) <= limit, and give "
-        "back written[1:].",
-    ),
+    words,
     worked=[((Script([4, 5, 3]), 9), [4, 5]), ((Script([5]), 3), [5, 5, 5])],
     cases=[
         (Script(list(tokens)), limit)
@@ -76,30 +71,14 @@ greedy = Exercise(
         for tokens in itertools.product((EOS_ID, 4, 5), repeat=length)
         for limit in (1, 2, 4)
     ]
-    + [(Script([UNK_ID, 4, EOS_ID]), 4), (Script([4, PAD_ID, 5]), 3)],  # no end marks, these
+    + [(Script([UNK_ID, 4, EOS_ID]), 4), (Script([4, PAD_ID, 5]), 3)],
     expected=_cut_script,
-    wrong=[
-        Wrong(
-            keeps_eos,
-            "The eos (3) says that the sentence is over; it is no part of it. Look at the "
-            "token before you keep it, or drop it afterwards.",
-        ),
-        Wrong(
-            keeps_bos,
-            "The bos (2) is only there to give the model something to begin with. "
-            "Leave it out of what you give back.",
-        ),
-        Wrong(
-            runs_past_eos,
-            "Your loop ends at the limit alone. What should happen when the best token is "
-            "the eos, and which id has it?",
-        ),
-        Wrong(
-            counts_bos,
-            "Where `limit` ends the sentence, its last token is missing. Does the bos count as one "
-            "of the `limit`, or do you drop the last token as if it were always the eos?",
-        ),
-    ],
+    wrong={
+        "keeps_eos": keeps_eos,
+        "keeps_bos": keeps_bos,
+        "runs_past_eos": runs_past_eos,
+        "counts_bos": counts_bos,
+    },
 )
 
 
@@ -203,16 +182,7 @@ def _deep() -> list[tuple[Table, int]]:
 
 most_probable = Exercise(
     my_most_probable,
-    minutes=25,
-    difficulty="hard",
-    hints=(
-        "The best first token may lead nowhere good: no token can be left out until "
-        "the end. Keep all the beginnings.",
-        "Keep a list of (written, probability). In each round, make every one longer by every "
-        "token; one that takes the eos is finished and is compared with the best so far.",
-        "A probability is multiplied by next_probs(written)[token], for the eos too; after "
-        "`limit` rounds the best finished sentence is the answer.",
-    ),
+    words,
     worked=[
         (
             (
@@ -230,30 +200,11 @@ most_probable = Exercise(
     ],
     cases=_tables() + _deep(),
     expected=_by_trying_all,
-    wrong=[
-        Wrong(
-            takes_greedy_path,
-            "This is the greedy search: it takes the best token each time, and cannot go "
-            "back when that leads to a worse end.",
-        ),
-        Wrong(
-            always_empty,
-            "You always give the sentence without words. Does any sentence become longer in your "
-            "search, and is a better one kept? Does the eos's own probability count?",
-        ),
-        Wrong(
-            stops_at_the_first_end,
-            "Your search ends with the first sentence that ends, or never exchanges it. A longer "
-            "one may be more probable: go on until `limit`.",
-        ),
-        Wrong(
-            adds_probabilities,
-            "Probabilities of steps that must all happen are multiplied. A sum rewards "
-            "a sentence for every further step.",
-        ),
-        Wrong(
-            forgets_eos_in_limit,
-            "Your sentence is one token too long: the eos is one of the `limit` tokens.",
-        ),
-    ],
+    wrong={
+        "takes_greedy_path": takes_greedy_path,
+        "always_empty": always_empty,
+        "stops_at_the_first_end": stops_at_the_first_end,
+        "adds_probabilities": adds_probabilities,
+        "forgets_eos_in_limit": forgets_eos_in_limit,
+    },
 )

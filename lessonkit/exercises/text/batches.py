@@ -6,8 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+words = read_words("01")
 
 Rows = list[list[int]]
 Pair = tuple[Tensor, Tensor]
@@ -103,13 +106,7 @@ def _sentences() -> list[tuple[Rows]]:
 
 pad_and_shift = Exercise(
     my_pad_and_shift,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Make both rows of one sentence first, then care about their lengths.",
-        "The decoder reads [2, *ids] and shall say [*ids, 3]: both are one longer than ids.",
-        "Fill up with zeros to max(len(ids) for ids in sentences) + 1, then torch.tensor(rows).",
-    ),
+    words,
     worked=[
         (([[5]],), (torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))),
         (
@@ -119,39 +116,15 @@ pad_and_shift = Exercise(
     ],
     cases=_sentences(),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            slices_one_tensor,
-            "Your short rows of tgt_in still hold the eos (3): you padded first and cut off "
-            "the last column, which is padding there. The loss does not see it, but "
-            "the decoder reads it. Make the two rows before you pad.",
-        ),
-        Wrong(
-            never_ends,
-            "The eos (3) is nowhere, and the longest sentence loses its last token: a model "
-            "trained with it never learns to stop. Both rows are one longer than the sentence.",
-        ),
-        Wrong(
-            whole_twice,
-            "Both are the whole sentence with both marks, so that the decoder only has to copy "
-            "what it reads. tgt_in has no eos (3), and tgt_out has no bos (2).",
-        ),
-        Wrong(
-            does_not_shift,
-            "The decoder reads the very token that it is to say, and would learn to "
-            "copy. tgt_in begins with the bos (2) and has no eos.",
-        ),
-        Wrong(
-            pads_on_the_left,
-            "The padding stands before the sentences. Put it behind them: the first token "
-            "has position 0 in every row.",
-        ),
-        Wrong(
-            end_after_padding,
-            "The eos stands behind the padding. The sentence ends where its tokens end.",
-        ),
-        Wrong(swaps_the_two, "Right rows in the wrong order: give tgt_in first."),
-    ],
+    wrong={
+        "slices_one_tensor": slices_one_tensor,
+        "never_ends": never_ends,
+        "whole_twice": whole_twice,
+        "does_not_shift": does_not_shift,
+        "pads_on_the_left": pads_on_the_left,
+        "end_after_padding": end_after_padding,
+        "swaps_the_two": swaps_the_two,
+    },
 )
 
 
@@ -240,15 +213,7 @@ def _lengths_and_budgets() -> list[tuple[list[int], int]]:
 
 token_batches = Exercise(
     my_token_batches,
-    minutes=20,
-    difficulty="hard",
-    hints=(
-        "A batch is a rectangle: number of rows times the longest row, padding included.",
-        "Sort the positions 0, 1, 2 ... by length. Then each sentence is the longest so far, and "
-        "the rectangle with it has (rows + 1) * its length positions.",
-        "Go through the sorted positions; where that number is over the budget, begin a new "
-        "batch; then put the position in. Keep the last batch too.",
-    ),
+    words,
     worked=[
         (([2, 2], 4), [[0, 1]]),
         (([3, 1], 3), [[1], [0]]),
@@ -256,49 +221,20 @@ token_batches = Exercise(
     ],
     cases=_lengths_and_budgets(),
     expected=_by_largest_first_piece,
-    wrong=[
-        Wrong(
-            counts_tokens_only,
-            "You add up the tokens. Padding takes room as well: the budget holds for rows "
-            "times the longest row.",
+    wrong={
+        "counts_tokens_only": counts_tokens_only,
+        "does_not_sort": does_not_sort,
+        "stays_below_budget": stays_below_budget,
+        "looks_too_late": looks_too_late,
+        "loses_the_last": loses_the_last,
+        "gives_lengths": gives_lengths,
+    },
+    properties={
+        "every sentence stands in one batch, once": lambda value, lengths, budget: (
+            sorted(i for batch in value for i in batch) == list(range(len(lengths)))
         ),
-        Wrong(
-            does_not_sort,
-            "Your batches keep to the budget, but take the sentences as they come. "
-            "Sorted by length first, they waste less on padding.",
+        "no batch is over the budget": lambda value, lengths, budget: all(
+            len(batch) * max(lengths[i] for i in batch) <= budget for batch in value
         ),
-        Wrong(
-            stays_below_budget,
-            "A batch of exactly `budget` positions is allowed: at most, not less than.",
-        ),
-        Wrong(
-            looks_too_late,
-            "One sentence too many: you see that a batch is too large when it is. Ask "
-            "before you put the sentence in.",
-        ),
-        Wrong(
-            loses_the_last,
-            "The last batch is missing. A loop that hands over a batch when the next one "
-            "begins still holds one at its end.",
-        ),
-        Wrong(
-            gives_lengths,
-            "These are lengths. Give the places of the sentences in the list, so that one can "
-            "fetch them.",
-        ),
-    ],
-    properties=[
-        Property(
-            "every sentence stands in one batch, once",
-            lambda value, lengths, budget: (
-                sorted(i for batch in value for i in batch) == list(range(len(lengths)))
-            ),
-        ),
-        Property(
-            "no batch is over the budget",
-            lambda value, lengths, budget: all(
-                len(batch) * max(lengths[i] for i in batch) <= budget for batch in value
-            ),
-        ),
-    ],
+    },
 )

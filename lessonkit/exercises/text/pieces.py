@@ -3,7 +3,10 @@
 import collections
 import itertools
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("01")
 
 Spelled = dict[tuple[str, ...], int]
 
@@ -90,15 +93,7 @@ def _spelled_words() -> list[tuple[Spelled]]:
 
 best_pair = Exercise(
     my_best_pair,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "This is the inner part of the loop that you read: count all pairs, take the best.",
-        "itertools.pairwise(pieces) gives the neighbours of one word; each of them counts as "
-        "often as the word comes.",
-        "min(counts, key=lambda pair: (-counts[pair], pair)) takes the highest count first, "
-        "then the alphabet.",
-    ),
+    words,
     worked=[
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
@@ -106,33 +101,12 @@ best_pair = Exercise(
     ],
     cases=_spelled_words(),
     expected=_by_asking_each_pair,
-    wrong=[
-        Wrong(
-            ignores_word_counts,
-            "You count each word once. A word that comes a thousand times brings its "
-            "pairs a thousand times.",
-        ),
-        Wrong(
-            once_per_word,
-            "A pair may stand twice in one word, and then it counts twice.",
-        ),
-        Wrong(
-            first_of_the_text,
-            "Where two pairs are equally frequent you take the one that comes first in the text, "
-            "as `max` and `most_common` do by themselves. Let the alphabet decide.",
-        ),
-        Wrong(
-            last_of_equals,
-            "Where two pairs are equally frequent you take the last by alphabet: `max` "
-            "over (count, pair) does that.",
-        ),
-        Wrong(
-            across_words,
-            "You count pairs that go over the end of a word. A merge stays inside one word.",
-        ),
-        Wrong(
-            cuts_in_twos,
-            "You look at pieces 0 and 1, then 2 and 3. What about 1 and 2?",
-        ),
-    ],
+    wrong={
+        "ignores_word_counts": ignores_word_counts,
+        "once_per_word": once_per_word,
+        "first_of_the_text": first_of_the_text,
+        "last_of_equals": last_of_equals,
+        "across_words": across_words,
+        "cuts_in_twos": cuts_in_twos,
+    },
 )

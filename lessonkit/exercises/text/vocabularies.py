@@ -3,7 +3,10 @@
 import collections
 import itertools
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("01")
 
 Tokens = list[str]
 
@@ -57,13 +60,7 @@ def _texts(length: int) -> list[Tokens]:
 
 kept_types = Exercise(
     my_kept_types,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "Three steps: count, leave out what is too rare, sort.",
-        "collections.Counter counts. Keep a word when its count is at least min_frequency.",
-        "Sort by two things at once: key=lambda word: (-counts[word], word).",
-    ),
+    words,
     worked=[
         ((["b", "a", "b"], 1), ["b", "a"]),
         ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
@@ -72,29 +69,14 @@ kept_types = Exercise(
     cases=[(tokens, cut) for n in (2, 3, 4) for tokens in _texts(n) for cut in (1, 2)]
     + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
     expected=_by_rounds,
-    wrong=[
-        Wrong(
-            keeps_all_types,
-            "You keep every type, the rare ones too. What is min_frequency for?",
-        ),
-        Wrong(
-            cuts_one_too_many,
-            "A word seen exactly min_frequency times should stay: at least, not more than.",
-        ),
-        Wrong(
-            only_alphabetical,
-            "This is the order of the alphabet alone. The alphabet only decides between "
-            "words that are seen equally often.",
-        ),
-        Wrong(
-            first_seen_first,
-            "Words with the same count stand in the order of the text. Then two "
-            "shuffles of one text give two vocabularies: let the alphabet decide.",
-        ),
-        Wrong(
-            equals_backwards,
-            "reverse=True turns the alphabet round as well. Sort by the negative count instead.",
-        ),
-    ],
-    properties=[Property("each type stands once", lambda value, *_: len(set(value)) == len(value))],
+    wrong={
+        "keeps_all_types": keeps_all_types,
+        "cuts_one_too_many": cuts_one_too_many,
+        "only_alphabetical": only_alphabetical,
+        "first_seen_first": first_seen_first,
+        "equals_backwards": equals_backwards,
+    },
+    properties={
+        "each type stands once": lambda value, *_: len(set(value)) == len(value),
+    },
 )

@@ -5,7 +5,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("05")
 
 
 def my_accumulated_gradient(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
@@ -94,16 +97,7 @@ def _gradients() -> list[tuple[list[Tensor], list[int], float]]:
 
 accumulated_gradient = Exercise(
     my_accumulated_gradient,
-    minutes=25,
-    difficulty="hard",
-    hints=(
-        "A batch's gradient belongs to the mean loss of *its* tokens. Which multiple of it is "
-        "the gradient of the sum of its losses?",
-        "Multiply each gradient by its number of tokens, add them up, and divide once by the "
-        "number of all tokens.",
-        "Only then look at the norm. If it is over clip_norm, multiply by clip_norm / norm; if "
-        "not, leave the gradient alone.",
-    ),
+    words,
     worked=[
         # (3 * 2 + 1 * 6) / 4 is 3, below the limit
         (([torch.tensor([2.0]), torch.tensor([6.0])], [3, 1], 5.0), torch.tensor([3.0])),
@@ -112,40 +106,17 @@ accumulated_gradient = Exercise(
     ],
     cases=_gradients(),
     expected=_by_autograd,
-    wrong=[
-        Wrong(
-            batches_count_alike,
-            "You averaged over batches. A token of a small batch then pulls harder than one of "
-            "a large batch: weigh each gradient by its tokens.",
+    wrong={
+        "batches_count_alike": batches_count_alike,
+        "sum_of_means": sum_of_means,
+        "clipped_one_by_one": clipped_one_by_one,
+        "always_rescaled": always_rescaled,
+        "number_by_number": number_by_number,
+        "never_clipped": never_clipped,
+    },
+    properties={
+        "the norm is at most clip_norm": lambda value, grads, tokens, clip_norm: (
+            float(value.norm()) <= clip_norm * 1.001
         ),
-        Wrong(
-            sum_of_means,
-            "You added the gradients as they are. Two equal batches would make a step twice as "
-            "large as one of them, and the mean loss would not.",
-        ),
-        Wrong(
-            clipped_one_by_one,
-            "You clip each batch's gradient first. The limit is for the step: join them all, "
-            "then clip once.",
-        ),
-        Wrong(
-            always_rescaled,
-            "You also lengthen gradients that are shorter than the limit. Clipping only shortens.",
-        ),
-        Wrong(
-            number_by_number,
-            "You limit every number by itself, which changes the direction. Shorten the gradient "
-            "as a whole, by its norm.",
-        ),
-        Wrong(
-            never_clipped,
-            "The mean is right, but its norm may be over clip_norm: shorten it then.",
-        ),
-    ],
-    properties=[
-        Property(
-            "the norm is at most clip_norm",
-            lambda value, grads, tokens, clip_norm: float(value.norm()) <= clip_norm * 1.001,
-        )
-    ],
+    },
 )

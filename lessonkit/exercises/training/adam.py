@@ -3,7 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("05")
 
 State = tuple[Tensor, Tensor, Tensor]
 
@@ -113,15 +116,7 @@ def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
 
 adam_step = Exercise(
     my_adam_step,
-    minutes=15,
-    difficulty="medium",
-    hints=(
-        "Four lines: the new m, the new v, both of them corrected, and the new weight.",
-        "m is 0.9 of the old one and 0.1 of the gradient; v is 0.98 of the old one and 0.02 of "
-        "the gradient's square.",
-        "m_hat is m / (1 - 0.9 ** step), v_hat is v / (1 - 0.98 ** step). The weight loses "
-        "rate * m_hat / (v_hat ** 0.5 + 1e-9). Give m and v back, not m_hat and v_hat.",
-    ),
+    words,
     worked=[
         (
             # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
@@ -138,35 +133,12 @@ adam_step = Exercise(
     ],
     cases=_updates(),
     expected=_by_torch,
-    wrong=[
-        Wrong(
-            no_correction,
-            "Both moments begin at 0 and are too small at first, though not by the same. Divide "
-            "each by 1 - beta ** step before you use it.",
-        ),
-        Wrong(
-            keeps_the_corrected,
-            "The weight is right. But you hand on the corrected moments, and the next step will "
-            "correct them again: give back m and v as they were before.",
-        ),
-        Wrong(
-            epsilon_under_the_root,
-            "Epsilon stands beside the root, not under it. Under it, 1e-9 becomes 3e-5, and "
-            "small gradients no longer count in full.",
-        ),
-        Wrong(
-            betas_swapped,
-            "0.9 is the memory of the gradient, 0.98 that of its square. You have them the "
-            "other way round.",
-        ),
-        Wrong(
-            no_root,
-            "v is a mean of squares. Take its root before you divide, or the step depends on "
-            "the unit of the loss.",
-        ),
-        Wrong(
-            uphill,
-            "The weight moved the way the gradient points. That is where the loss grows.",
-        ),
-    ],
+    wrong={
+        "no_correction": no_correction,
+        "keeps_the_corrected": keeps_the_corrected,
+        "epsilon_under_the_root": epsilon_under_the_root,
+        "betas_swapped": betas_swapped,
+        "no_root": no_root,
+        "uphill": uphill,
+    },
 )

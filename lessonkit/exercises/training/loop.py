@@ -8,8 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lessonkit.exercises.check import Exercise, Wrong
-from lessonkit.exercises.networks import Parrot
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Parrot
+
+words = read_words("05")
 
 Batch = tuple[Tensor, Tensor, Tensor]
 PADDING = 0
@@ -194,73 +197,24 @@ _SHORT = _batch([4, 3], [5])
 
 train = Exercise(
     my_train,
-    minutes=25,
-    difficulty="medium",
-    hints=(
-        "The loop with the heading *A first real training* has the order: forward, loss, clear the "
-        "gradients, backward, step. Two things are new: the limit on the gradient, and PyTorch's "
-        "own Adam, whose rate you set.",
-        "The logits are model(src, tgt_in). F.cross_entropy wants the types on axis 1, so give it "
-        "logits.mT, and tgt_out, and ignore_index=0.",
-        "Between backward and step: nn.utils.clip_grad_norm_(model.parameters(), clip_norm), then "
-        'adam.param_groups[0]["lr"] = the rate of this step, counted from 1.',
-        "The network comes in evaluation mode: call model.train() before the first step.",
-    ),
+    words,
     worked=[
         # nothing but zeros: seven types are equally likely, and every gradient is 0
         ((Parrot(7, 2), [_SHORT, _SHORT], 4, 1.0), [math.log(7), math.log(7)]),
     ],
     cases=_trainings(),
     expected=_by_formula,
-    wrong=[
-        Wrong(
-            padding_counts,
-            "Padding is in your mean. A target of 0 belongs neither to the sum nor to the count.",
-        ),
-        Wrong(
-            reads_the_answer,
-            "The network reads tgt_out, the very tokens that it is asked for.",
-        ),
-        Wrong(
-            without_dropout,
-            "The network is still in evaluation mode, where nothing is dropped. How is it told "
-            "that this is training?",
-        ),
-        Wrong(
-            gradients_add_up,
-            "Each `backward` adds to the gradients that are there. Nobody clears yours between "
-            "two steps.",
-        ),
-        Wrong(
-            clears_too_late,
-            "The weights never move: you clear the gradients after `backward`, and the step finds "
-            "none.",
-        ),
-        Wrong(never_clips, "The gradient is never shortened. What is clip_norm for?"),
-        Wrong(
-            clips_each_number,
-            "You limit every number by itself. clip_norm is for the length of the gradient, over "
-            "all weights together.",
-        ),
-        Wrong(
-            clips_each_tensor,
-            "You shorten each tensor's gradient by itself. There is one gradient, of all weights "
-            "together, and one norm.",
-        ),
-        Wrong(
-            rate_of_the_step_before,
-            "You set the rate after the step, so it comes one step late, and the first step has "
-            "Adam's default.",
-        ),
-        Wrong(
-            one_rate_for_all,
-            "Your rate does not warm up: it is at its peak from the first step. Use Eq. 3 with "
-            "the step's number.",
-        ),
-        Wrong(
-            memory_of_adams_own,
-            "Your second moment remembers 1,000 steps: that is Adam's default. The paper's beta2 "
-            "is 0.98.",
-        ),
-    ],
+    wrong={
+        "padding_counts": padding_counts,
+        "reads_the_answer": reads_the_answer,
+        "without_dropout": without_dropout,
+        "gradients_add_up": gradients_add_up,
+        "clears_too_late": clears_too_late,
+        "never_clips": never_clips,
+        "clips_each_number": clips_each_number,
+        "clips_each_tensor": clips_each_tensor,
+        "rate_of_the_step_before": rate_of_the_step_before,
+        "one_rate_for_all": one_rate_for_all,
+        "memory_of_adams_own": memory_of_adams_own,
+    },
 )

@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("05")
 
 
 def my_smoothed_target(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> list[float]:
@@ -71,15 +74,7 @@ def _by_mixing(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> 
 
 smoothed_target = Exercise(
     my_smoothed_target,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "How many types share the smoothing? All but two.",
-        "The true type gets 1 - smoothing, padding 0, and each of the others "
-        "smoothing / (vocab_size - 2).",
-        "If true_id == pad_id, give a list of zeros. Else begin with a list of equal shares, "
-        "then set two of its places.",
-    ),
+    words,
     worked=[
         ((2, 5, 0.3, 0), [0.0, 0.1, 0.7, 0.1, 0.1]),
         ((0, 3, 0.1, 0), [0.0, 0.0, 0.0]),
@@ -92,38 +87,16 @@ smoothed_target = Exercise(
         for pad_id in (0, 2)
     ],
     expected=_by_mixing,
-    wrong=[
-        Wrong(
-            mass_on_padding,
-            "You ask for some padding. The model must never say it: leave it out of those that "
-            "share.",
+    wrong={
+        "mass_on_padding": mass_on_padding,
+        "over_every_type": over_every_type,
+        "some_mass_lost": some_mass_lost,
+        "padding_is_asked_for": padding_is_asked_for,
+        "all_or_nothing": all_or_nothing,
+    },
+    properties={
+        "a target sums to 1, or to 0 at padding": lambda value, true_id, *sizes: math.isclose(
+            sum(value), true_id != sizes[-1], abs_tol=1e-6
         ),
-        Wrong(
-            over_every_type,
-            "This is the other form, over every type: the true one gets a share on top and "
-            "padding gets one too. Here neither shares.",
-        ),
-        Wrong(
-            some_mass_lost,
-            "These probabilities do not sum to 1. By how many must the smoothing be divided "
-            "if the true type and padding get none of it?",
-        ),
-        Wrong(
-            padding_is_asked_for,
-            "Where the true type is padding, there is nothing to learn: every place of the "
-            "target must be 0.",
-        ),
-        Wrong(
-            all_or_nothing,
-            "All is on the true type: that is the target without smoothing.",
-        ),
-    ],
-    properties=[
-        Property(
-            "a target sums to 1, or to 0 at padding",
-            lambda value, true_id, vocab_size, smoothing, pad_id: math.isclose(
-                sum(value), true_id != pad_id, abs_tol=1e-6
-            ),
-        )
-    ],
+    },
 )

@@ -3,7 +3,10 @@
 import itertools
 import math
 
-from lessonkit.exercises.check import Exercise, Property, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("05")
 
 
 def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -53,15 +56,7 @@ def _by_peak(step: int, d_model: int, warmup_steps: int) -> float:
 
 warmup_rate = Exercise(
     my_warmup_rate,
-    minutes=5,
-    difficulty="easy",
-    hints=(
-        "Two curves, and always the lower one: one rises in proportion to the step, the other "
-        "falls as one over its square root.",
-        "They must meet at step = warmup_steps. There step ** -0.5 equals "
-        "step * warmup_steps ** -1.5.",
-        "d_model ** -0.5 times min(step ** -0.5, step * warmup_steps ** -1.5).",
-    ),
+    words,
     worked=[
         ((4, 16, 4), 0.125),  # the peak: one over the root of 64
         ((1, 16, 4), 0.03125),  # a quarter of the way up
@@ -69,35 +64,15 @@ warmup_rate = Exercise(
     ],
     cases=list(itertools.product((1, 2, 3, 9, 50), (1, 4, 36), (1, 2, 9))),
     expected=_by_peak,
-    wrong=[
-        Wrong(
-            counted_from_zero,
-            "You are one step ahead. Steps are counted from 1 here, so nothing need be added.",
-        ),
-        Wrong(
-            never_falls,
-            "This goes on rising after the warm-up. From warmup_steps on another curve is "
-            "lower: which of the two holds?",
-        ),
-        Wrong(
-            never_rises,
-            "This is highest at step 1, when the weights are worst and Adam knows least. Up to "
-            "warmup_steps the rising curve must be the lower one.",
-        ),
-        Wrong(
-            larger_of_both,
-            "You take the higher of both curves. The lower one rises first, then falls.",
-        ),
-        Wrong(
-            half_power,
-            "The two curves must meet at step = warmup_steps; yours meet sooner. Look at the "
-            "exponent of warmup_steps.",
-        ),
-        Wrong(
-            wider_is_faster,
-            "With you a wider model learns faster. In the paper it gets the smaller rate: look "
-            "at the exponent of d_model.",
-        ),
-    ],
-    properties=[Property("a rate is above 0", lambda value, *_: value > 0)],
+    wrong={
+        "counted_from_zero": counted_from_zero,
+        "never_falls": never_falls,
+        "never_rises": never_rises,
+        "larger_of_both": larger_of_both,
+        "half_power": half_power,
+        "wider_is_faster": wider_is_faster,
+    },
+    properties={
+        "a rate is above 0": lambda value, *_: value > 0,
+    },
 )

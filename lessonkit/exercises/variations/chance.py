@@ -3,7 +3,10 @@
 import math
 import statistics
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("11")
 
 
 def my_standard_error(first: list[float], second: list[float]) -> float:
@@ -72,13 +75,7 @@ def _by_sums(first: list[float], second: list[float]) -> float:
 
 standard_error = Exercise(
     my_standard_error,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "statistics.variance(runs) is the variance of a single run. A mean of n runs has an nth.",
-        "Of a difference of two independent means the variances add up.",
-        "The square root of variance(first) / len(first) + variance(second) / len(second).",
-    ),
+    words,
     worked=[
         (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
         (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
@@ -91,20 +88,13 @@ standard_error = Exercise(
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
     expected=_by_sums,
-    wrong=[
-        Wrong(of_one_run, "This is the spread of single runs. Each mean is of several."),
-        Wrong(added, "Variances add up, standard errors do not."),
-        Wrong(no_root, "This is the square of what was asked for."),
-        Wrong(of_the_population, "The mean is estimated from the same runs: divide by n - 1."),
-        Wrong(
-            one_spread,
-            "This is one spread for both, as in the lesson, where all vary alike. Here each mean "
-            "has a variance of its own.",
-        ),
-        Wrong(
-            one_number_of_runs,
-            "Both variances are divided by one number of runs. Each variant has its own.",
-        ),
-        Wrong(subtracted, "The means are subtracted, but their uncertainties add up."),
-    ],
+    wrong={
+        "of_one_run": of_one_run,
+        "added": added,
+        "no_root": no_root,
+        "of_the_population": of_the_population,
+        "one_spread": one_spread,
+        "one_number_of_runs": one_number_of_runs,
+        "subtracted": subtracted,
+    },
 )

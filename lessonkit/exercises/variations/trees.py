@@ -1,7 +1,10 @@
 """Two exercises of lesson 11 about trees: which brackets are open, what two trees share."""
 
-from lessonkit.exercises.check import Exercise, Wrong
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
 from transformer.evaluation.parse_f1 import phrases
+
+words = read_words("11")
 
 _GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
@@ -56,13 +59,7 @@ def _by_shrinking(tokens: list[str]) -> list[str]:
 
 closing = Exercise(
     my_closing,
-    minutes=10,
-    difficulty="medium",
-    hints=(
-        "Keep a list of the brackets that are open. What does an opening one do to it?",
-        "A closing one ends the phrase that was opened last: take the list's last entry away.",
-        "At the end the list, read from its end, has the labels to close.",
-    ),
+    words,
     worked=[
         ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
         ((["(S", "(NP", "NN", ")NP"],), [")S"]),
@@ -77,12 +74,12 @@ closing = Exercise(
         (["(S", "(NP", "(NP", "NN", ")NP"],),
     ],
     expected=_by_shrinking,
-    wrong=[
-        Wrong(outermost_first, "The innermost phrase must end first."),
-        Wrong(as_opened, "These are the brackets that open a phrase. One that closes it is )NP."),
-        Wrong(closes_all, "Some of these phrases have ended already."),
-        Wrong(by_counting, "A closing bracket ends the phrase opened last, not the first."),
-    ],
+    wrong={
+        "outermost_first": outermost_first,
+        "as_opened": as_opened,
+        "closes_all": closes_all,
+        "by_counting": by_counting,
+    },
 )
 
 
@@ -147,13 +144,7 @@ def _read(tree: str) -> list[Phrase]:
 
 shared = Exercise(
     my_shared,
-    minutes=15,
-    difficulty="hard",
-    hints=(
-        "A phrase is shared if label, first and last word agree. It may be there twice in one.",
-        "Of each phrase count how often both lists have it: the lesser of the two counts.",
-        "Twice what is shared, over the lengths of both lists together.",
-    ),
+    words,
     worked=[
         (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
         (([("S", 0, 1)], [("S", 0, 1), ("NP", 0, 1)]), 2 / 3),
@@ -173,20 +164,13 @@ shared = Exercise(
     + [([("S", 0, 2), *[("NP", 0, 1)] * 2], [("NP", 0, 1), ("VP", 1, 2)])]
     + [([("NP", 0, 2)], [("NP", 1, 2)]), ([("NP", 0, 1)], [("NP", 0, 2)])],
     expected=_by_removing,
-    wrong=[
-        Wrong(precision, "This is the share of what was said. What was left out costs too."),
-        Wrong(recall, "This is the share of what is right. Saying too much costs too."),
-        Wrong(labels_alone, "A phrase must stand in its place: first and last word count."),
-        Wrong(spans_alone, "A phrase must have its label: an NP is no VP."),
-        Wrong(
-            not_clipped,
-            "A phrase that is right once and was said twice has one in common, not two.",
-        ),
-        Wrong(
-            from_both_sides,
-            "You ask of each phrase whether the other list has it. If one has it twice and the "
-            "other once, that is one pair in common: it counts once on either side.",
-        ),
-        Wrong(once_each, "A phrase may stand twice over the same words, and counts twice."),
-    ],
+    wrong={
+        "precision": precision,
+        "recall": recall,
+        "labels_alone": labels_alone,
+        "spans_alone": spans_alone,
+        "not_clipped": not_clipped,
+        "from_both_sides": from_both_sides,
+        "once_each": once_each,
+    },
 )

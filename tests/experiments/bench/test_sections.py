@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from experiments import export_speed
+from experiments.__main__ import main
 from experiments.bench import growth, run, startup, steps, tables, workload
 from experiments.bench.names import SECTIONS
 from experiments.commands import record_bench
 from tests.helpers import ROOT
-from transformer.__main__ import main
 from transformer.support import paths
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
@@ -135,7 +135,7 @@ def test_start_up_is_of_the_process_that_was_started() -> None:
 def test_help_does_not_import_torch(name: str) -> None:
     _, _, *arguments = startup.COMMANDS[name]
     code = (
-        "import sys\nfrom transformer.__main__ import main\n"
+        "import sys\nfrom experiments.__main__ import main\n"
         f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
         "sys.exit('torch' in sys.modules)"
     )

@@ -48,7 +48,7 @@ def test_unknown_share_refuses() -> None:
 
 def test_the_record_can_be_traced() -> None:
     record = recorded()
-    assert record["command"] == "python -m experiments text"
+    assert record["command"] == "python -m transformer record text"  # as it was typed then
     assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])
     assert record["hardware"]

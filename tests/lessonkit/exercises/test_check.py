@@ -4,14 +4,18 @@ import contextlib
 import inspect
 import json
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from lessonkit.exercises.check import Exercise, Property, Text, Wrong
-from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.check import Exercise, Text
+from lessonkit.exercises.mistakes import edited
+from lessonkit.exercises.outcome import BrokenRuleError, SmallTensors, without
+from transformer import masks
 
 
 def my_double(values):
@@ -31,15 +35,15 @@ def in_place(values: list[int]) -> list[int]:
 
 def make(**changes: Any) -> Exercise:
     given: dict[str, Any] = {
-        "minutes": 2,
-        "difficulty": "easy",
-        "hints": ["Gentle.", "Plain."],
         "worked": [(([7, 3],), [14, 6])],
         "cases": [([2],), ([3],), ([2, 3, 5],)],
         "expected": lambda values: [value + value for value in values],
-        "wrong": [Wrong(squares, "You squared."), Wrong(in_place, "You wrote into the list.")],
-    }
-    return Exercise(my_double, **(given | changes))
+        "wrong": {squares: "You squared.", in_place: "You wrote into the list."},
+    } | changes
+    hints = {wrong.__name__: hint for wrong, hint in given["wrong"].items()}
+    given["wrong"] = {wrong.__name__: wrong for wrong in given["wrong"]}
+    words = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle.", "Plain."], "wrong": hints}
+    return Exercise(my_double, {"exercises": {"double": words}}, **given)
 
 
 def test_a_wrong_answer_is_shown_in_full() -> None:
@@ -171,12 +175,12 @@ def tens_lost(values: list[int]) -> list[int]:
 
 
 def make_with_four() -> Exercise:
-    wrong = [
-        Wrong(one_more, "One too many."),
-        Wrong(backwards, "The wrong way round."),
-        Wrong(first_alone, "Only the first."),
-        Wrong(tens_lost, "The tens are lost."),
-    ]
+    wrong = {
+        one_more: "One too many.",
+        backwards: "The wrong way round.",
+        first_alone: "Only the first.",
+        tens_lost: "The tens are lost.",
+    }
     return make(wrong=wrong, cases=[([2],), ([3],), ([5],), ([2, 3, 4],), ([1, 1, 1],)])
 
 
@@ -207,6 +211,20 @@ def test_a_mistake_that_has_a_name_is_told_beside_one_that_has_none() -> None:
 
     text = repr(make_with_four().check(answer))
     assert text.endswith("One thing that is wrong: Only the first.")
+
+
+def test_a_mistake_may_be_an_edit_and_two_edits_go_together() -> None:
+    exercise = make_with_four()
+    plus, first = ("2 * value", "2 * value + 1"), ("values]", "values[:1]]")
+    exercise.wrong = {"one_more": plus, "first_alone": first}
+    assert exercise.mistakes["one_more"]([3, 5]) == [7, 11]
+    both = exercise.with_both("one_more", "first_alone")
+    assert both is not None
+    assert both([3, 5]) == [7]
+    exercise.wrong = {"one_more": plus, "same place": ("2 * value", "3 * value")}
+    assert exercise.with_both("same place", "one_more") is None
+    with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
+        edited(my_double, "value", "number")
 
 
 def test_no_mistake_is_named_where_the_answer_does_something_else() -> None:
@@ -247,8 +265,8 @@ def test_blanks_of_other_forms_and_answers_that_are_none() -> None:
 
 
 def test_properties_alone_may_decide() -> None:
-    longer = Property("it must be longer", lambda value, values: len(value) > len(values))
-    exercise = make(expected=None, worked=[], properties=[longer])
+    longer = {"it must be longer": lambda value, values: len(value) > len(values)}
+    exercise = make(expected=None, worked=[], properties=longer)
     assert exercise.check(lambda values: [*values, 0]).status == "passed"
     text = repr(exercise.check(lambda values: values))
     assert text.startswith("double: wrong; it must be longer.")
@@ -257,8 +275,8 @@ def test_properties_alone_may_decide() -> None:
 
 
 def test_a_broken_property_says_more_than_differing_values() -> None:
-    even = Property("every number must be even", lambda value, _: all(v % 2 == 0 for v in value))
-    text = repr(make(properties=[even]).check(lambda values: [3 for _ in values]))
+    even = {"every number must be even": lambda value, _: all(v % 2 == 0 for v in value)}
+    text = repr(make(properties=even).check(lambda values: [3 for _ in values]))
     assert "every number must be even" in text
     assert "expected  [4]" in text
 
@@ -276,3 +294,30 @@ def test_an_exercise_says_what_it_offers() -> None:
     assert repr(make()) == expected
     assert repr(Text("as it is")) == "as it is"
     assert repr(make().solution()) == inspect.getsource(my_double).rstrip()
+
+
+def test_a_large_tensor_is_refused_and_a_view_weighs_nothing():
+    with SmallTensors(largest=7, together=100):
+        made = torch.ones(7)
+        made[None].expand(50, -1)
+        made.view(7, 1).T.chunk(7, dim=1)
+        with pytest.raises(BrokenRuleError, match="it makes a tensor of 8 numbers at once"):
+            torch.cat([made, made[:1]])
+    torch.ones(99)
+
+
+def test_many_small_tensors_are_refused_where_they_are_held():
+    with SmallTensors(largest=5, together=30):
+        for _ in range(50):
+            torch.ones(5)  # given up at once
+        held = [torch.ones(5) for _ in range(6)]
+        with pytest.raises(BrokenRuleError, match="it holds 35 numbers in tensors at once"):
+            held.append(torch.ones(5))
+
+
+def test_calls_into_a_module_are_refused():
+    says = r"it calls `causal_mask` of transformer\.masks"
+    with pytest.raises(BrokenRuleError, match=says), without("transformer.masks"):
+        masks.causal_mask(3)
+    assert masks.causal_mask(3).shape == (1, 1, 3, 3)
+    assert sys.getprofile() is None

@@ -15,7 +15,7 @@ from lessonkit.exercises.faults.cases import CELL, NUMBERS, SEED, Case, Cases
 from lessonkit.exercises.faults.causes import CAUSES, NOTHING
 from lessonkit.museum import SPECIMENS
 from tests.helpers.exercise_walk import status
-from tests.lessonkit.exercises.test_predict import BLANK, NONSENSE
+from tests.lessonkit.exercises.test_asking import BLANK, NONSENSE
 from transformer.support.errors import UserError
 
 SRC = torch.tensor([[7, 8, 16, 3]])

@@ -1,67 +1,156 @@
-"""Each lesson holds its exercises' blanks, and they can be solved with what it has imported."""
+"""Each lesson holds its exercises' blanks, asks first, and hides what its outputs would reveal."""
 
 import ast
+import copy
 import re
-from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from tests.helpers.exercise_walk import exercises, lesson_module, lessons
+from lessonkit.exercises import attention
+from lessonkit.exercises.asking import CELL
+from tests.helpers.exercise_walk import LESSONS, cells, exercises, predictions
 
-LESSONS = lessons()
+REVEALS = re.compile(r"\bex\.(\w+)\.compare\(")
+FEWEST = 2  # predictions in a lesson
+RECALL_BEFORE = 4  # cells: the header, the import, the questions' heading
 
 
 def test_lessons_with_exercises_are_found() -> None:
-    assert {"00", "07"} <= {path.name[:2] for path in LESSONS}
+    assert len(LESSONS) == 14
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_lesson_gives_every_blank_with_its_minutes(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    module = lesson_module(notebook)
-    assert module is not None
-    own = exercises(module)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_gives_every_blank_with_its_minutes_in_order(lesson: str) -> None:
+    own = exercises(LESSONS[lesson])
     assert 3 <= len(own) <= 5
     assert sum(each.difficulty == "hard" for each in own.values()) == 1
-    sources = [cell.source for cell in notebook.cells]
+    sources = [cell.source for cell in cells(lesson)]
+    checked = re.findall(r"^ex\.(\w+)\.check\(", "\n".join(sources), re.MULTILINE)
+    assert checked == [name for name in own if name in checked]
+    assert set(checked) == set(own)
     for each in own.values():
-        assert sources.count(each.blank) == 1, f"{path.name} must hold this cell:\n{each.blank}"
+        assert sources.count(each.blank) == 1, f"{lesson} must hold this cell:\n{each.blank}"
         above = sources[sources.index(each.blank) - 1]
         assert f"({each.minutes} minutes, {each.difficulty})" in above.splitlines()[0]
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_subpackage_lists_its_exercises_in_the_order_of_the_lesson(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    module = lesson_module(notebook)
-    assert module is not None
-    text = "\n".join(cell.source for cell in notebook.cells)
-    listed = [name for name in module.__all__ if name in exercises(module)]
-    assert listed == re.findall(r"^ex\.(\w+)\.check\(", text, re.MULTILINE)
-    assert set(listed) == set(exercises(module))
-
-
-def imports(notebook: Any) -> str:
+def imports(lesson: str) -> str:
     """Give every import of a lesson's own cells; nothing else of theirs is run."""
     found: list[str] = []
-    for cell in notebook.cells:
+    for cell in cells(lesson):
         if cell.cell_type == "code":
             lines = ast.parse(TransformerManager().transform_cell(cell.source)).body
             found += [ast.unparse(x) for x in lines if isinstance(x, ast.Import | ast.ImportFrom)]
     return "\n".join(found)
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_the_solutions_pass_in_the_lesson(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    module = lesson_module(notebook)
-    assert module is not None
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_solutions_pass_in_the_lesson(lesson: str) -> None:
     names: dict[str, Any] = {}
-    exec(imports(notebook), names)
-    for each in exercises(module).values():
-        assert [cell.source for cell in notebook.cells].count(each.blank) == 1
+    exec(imports(lesson), names)
+    for each in exercises(LESSONS[lesson]).values():
         exec(str(each.solution()), names)
         assert ": passed, " in repr(eval(each.call, names))
+
+
+def faults(cells: list[Any], module: Any) -> list[str]:
+    """Say what is wrong with a lesson's predictions and questions."""
+    sources = [cell["source"] for cell in cells]
+    text = "\n".join(sources)
+    own = predictions(module)
+    used = set(re.findall(r"\bex\.(\w+)\.predict\(", text)) | set(REVEALS.findall(text))
+    found = [f"{name}: the lesson has no such prediction" for name in sorted(used - set(own))]
+    if len(own) < FEWEST:
+        found.append(f"predictions: the lesson has {len(own)}, and must have {FEWEST} or more")
+    if hasattr(module, "recall") and not any(CELL in each for each in sources[:RECALL_BEFORE]):
+        found.append(f"recall: among the first {RECALL_BEFORE} cells there must be: {CELL}")
+    for name, each in own.items():
+        if sources.count(each.blank) != 1:
+            found.append(f"{name}: one cell must hold just this:\n{each.blank}")
+            continue
+        place = sources.index(each.blank)
+        above = _plain(sources[place - 1])
+        if _plain(each.question) not in above:
+            found.append(f"{name}: the cell above must hold this question:\n{each.question}")
+        later = [cell for cell in cells[place + 1 :] if name in REVEALS.findall(cell["source"])]
+        if len(later) != 1:
+            found.append(f"{name}: {len(later)} cells below compare it, not one")
+        between = cells[place + 1 : cells.index(later[0]) + 1] if later else []
+        for cell in between:
+            hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden", False)
+            if cell.get("outputs") and not hidden:
+                found.append(f"{name}: an output below is not hidden: {cell['source'][:40]!r}")
+    return found
+
+
+def _plain(text: str) -> str:
+    """The words of a Markdown text, whatever its lines: marks of a quotation are left out."""
+    return " ".join(re.sub(r"^>", "", text, flags=re.MULTILINE).split())
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
+    assert not faults(cells(lesson), LESSONS[lesson])
+
+
+def a_lesson() -> list[dict[str, Any]]:
+    """A lesson that asks all of lesson 02's predictions."""
+    made = [cell("markdown", "# A lesson"), cell("code", CELL)]
+    for each in predictions(attention).values():
+        made.append(cell("markdown", f"Text.\n\n{each.question.replace(' ', chr(10) + '> ', 9)}"))
+        made.append(cell("code", each.blank, shown=True))
+        made.append(cell("code", "draw()", shown=True, hidden=True))
+        made.append(cell("code", f"ex.{each.name}.compare(3)", shown=True, hidden=True))
+        made.append(cell("markdown", "*What to see.* A line."))
+    return made
+
+
+def cell(kind: str, source: str, *, shown: bool = False, hidden: bool = False) -> dict[str, Any]:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": "3\n"}] if shown else []
+    metadata = {"jupyter": {"outputs_hidden": True}} if hidden else {}
+    return {"cell_type": kind, "source": source, "metadata": metadata, "outputs": outputs}
+
+
+def without(start: str) -> list[dict[str, Any]]:
+    return [each for each in a_lesson() if not each["source"].startswith(start)]
+
+
+def changed(old: str, new: str) -> list[dict[str, Any]]:
+    cells = a_lesson()
+    for each in cells:
+        each["source"] = each["source"].replace(old, new)
+    return cells
+
+
+def opened() -> list[dict[str, Any]]:
+    """The first drawing is no longer hidden."""
+    cells = copy.deepcopy(a_lesson())
+    next(each for each in cells if each["source"] == "draw()")["metadata"] = {}
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (without(CELL), "recall: among the first 4 cells"),
+        (without("guess = None"), "one cell must hold just this"),
+        (changed("guess = None", "guess = 3"), "one cell must hold just this"),
+        (changed("64", "65"), "the cell above must hold this question"),
+        (without("ex.silent_query"), "silent_query: 0 cells below compare it"),
+        (a_lesson()[:2] + a_lesson()[4:6] + a_lesson()[2:4], "0 cells below compare it"),
+        ([*a_lesson(), cell("code", "ex.silent_query.compare(4)")], "2 cells below compare it"),
+        (opened(), "an output below is not hidden: 'draw()'"),
+        ([*a_lesson(), cell("code", "ex.other.predict(4)")], "other: the lesson has no such"),
+    ],
+)
+def test_each_fault_of_a_lesson_is_found(broken: list[dict[str, Any]], says: str) -> None:
+    assert faults(a_lesson(), attention) == []
+    assert says in "\n".join(faults(broken, attention))
+
+
+def test_a_lesson_that_asks_nothing_is_found() -> None:
+    nothing = faults([cell("markdown", "# A lesson")], ModuleType("lesson"))
+    assert nothing == ["predictions: the lesson has 0, and must have 2 or more"]

@@ -3,19 +3,24 @@
 import pytest
 import torch
 
-from lessonkit.exercises.networks import (
+import lessonkit.exercises.toys as ex
+from lessonkit.exercises.outcome import BrokenRuleError
+from lessonkit.exercises.toys import (
     BLIND_SPOTS,
     FAULTS,
+    MAX_CALLS,
     MAX_PLACES,
+    MAX_SEARCHED,
+    Blocks,
     Decoder,
     Layer,
     Parrot,
+    Script,
+    Table,
     Trainer,
     Writer,
     drop,
 )
-from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.toys import MAX_CALLS, MAX_SEARCHED, Blocks, Script, Table
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 
@@ -55,8 +60,6 @@ def test_blocks_are_read_as_a_list_is_but_once() -> None:
 
 
 def test_networks_are_written_as_a_lesson_would_make_them() -> None:
-    import lessonkit.exercises.networks as ex
-
     for text in (
         "ex.Layer(6, 3, 2, True)",
         "ex.Layer(2, 1, None, False)",

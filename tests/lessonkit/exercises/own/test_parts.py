@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from lessonkit.exercises import own
+from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
@@ -13,20 +14,18 @@ from lessonkit.exercises.own.reference import (
     MyTransformer,
 )
 
-MISTAKES = [(part, number) for part in own.PARTS for number in range(len(part.mistakes))]
-
 
 @pytest.mark.parametrize("part", own.PARTS, ids=repr)
-def test_the_reference_passes_and_goes_on(part: Part) -> None:
-    assert part.check(part.reference).status == "passed"
-    assert part.settle(part.reference) is part.reference
-
-
-@pytest.mark.parametrize("part", own.PARTS, ids=repr)
-@pytest.mark.parametrize("blank", [None, ...])
-def test_nothing_is_not_attempted(part: Part, blank: object) -> None:
-    assert part.check(blank).status == "not attempted"
-    assert part.settle(blank) is part.reference
+def test_right_and_blank_and_every_mistake_with_its_own_hint(part: Part) -> None:
+    assert part.check(part.written).status == "passed"
+    assert part.check(None).status == part.check(...).status == "not attempted"
+    assert set(part.hints_of) == set(part.wrong)
+    for name, wrong in part.wrong.items():
+        made = edited(part.written, *wrong) if isinstance(wrong, tuple) else wrong
+        verdict = part.check(made)
+        assert verdict.status == "wrong"
+        said = " ".join(verdict.text.split())
+        assert [other for other, hint in part.hints_of.items() if hint in said] == [name]
 
 
 def test_dots_in_one_method_are_a_gap() -> None:
@@ -34,16 +33,6 @@ def test_dots_in_one_method_are_a_gap() -> None:
         def forward(self, ids): ...
 
     assert own.embedding.check(MyEmbedding).status == "not attempted"
-    assert own.embedding.settle(MyEmbedding) is own.MyEmbedding
-
-
-@pytest.mark.parametrize(("part", "number"), MISTAKES, ids=lambda value: str(value)[:24])
-def test_every_mistake_is_refused_with_its_own_hint(part: Part, number: int) -> None:
-    mistake, hint = part.mistakes[number]
-    verdict = part.check(mistake)
-    assert verdict.status == "wrong"
-    assert " ".join(hint.split()) in " ".join(verdict.text.split())
-    assert part.settle(mistake) is part.reference
 
 
 def test_other_names_of_weights_are_told() -> None:

@@ -1,0 +1,74 @@
+"""How many lines and files each room has, now or at an earlier commit, and how many it may have.
+
+`python -m experiments lines --at COMMIT` prints both side by side. Blank lines, comments and
+docstrings count: somebody reads them. `tests/test_architecture.py` holds the ceilings.
+"""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Size(NamedTuple):
+    """What a room holds, or may hold."""
+
+    lines: int
+    files: int
+
+
+# Ceilings: lowered whenever a room has become smaller, raised for nothing.
+BUDGETS = {
+    "transformer": Size(11_000, 90),
+    "attention_laws": Size(5_500, 45),
+    "engines": Size(1_900, 18),
+    "lessonkit": Size(28_000, 230),
+    "experiments": Size(7_000, 60),
+    "tests": Size(34_500, 300),
+}
+TOTAL = 47_500  # of all rooms but the tests
+
+
+def sizes(root: Path) -> dict[str, Size]:
+    """Count the Python files of each room of a checkout."""
+    return {room: _size(list((root / room).rglob("*.py"))) for room in BUDGETS}
+
+
+def sizes_at(root: Path, commit: str) -> dict[str, Size]:
+    """Count the Python files of each room as a commit has them; a room may not be there yet."""
+    listed = _git(root, "ls-tree", "-r", "--name-only", commit).splitlines()
+    found = {}
+    for room in BUDGETS:
+        files = [name for name in listed if name.startswith(f"{room}/") and name.endswith(".py")]
+        texts = [_git(root, "show", f"{commit}:{name}") for name in files]
+        found[room] = Size(sum(text.count("\n") for text in texts), len(files))
+    return found
+
+
+def table(now: Mapping[str, Size], before: Mapping[str, Size] | None = None) -> str:
+    """Give a line for each room: its lines and files, before and now, and its ceiling."""
+    rows = [f"{'room':16}{'lines':>8}{'files':>7}{'ceiling':>9}"]
+    if before is not None:
+        rows[0] = f"{'room':16}{'before':>8}{'files':>7}{'lines':>8}{'files':>7}{'ceiling':>9}"
+    for room, budget in [*BUDGETS.items(), ("all but tests", Size(TOTAL, 0))]:
+        cells = [f"{room:16}"]
+        for counted in (before, now):
+            if counted is not None:
+                size = counted.get(room) or _sum(counted)
+                cells.append(f"{size.lines:8,}{size.files:7,}")
+        rows.append("".join([*cells, f"{budget.lines:9,}"]))
+    return "\n".join(rows)
+
+
+def _size(files: list[Path]) -> Size:
+    return Size(sum(path.read_text(encoding="utf-8").count("\n") for path in files), len(files))
+
+
+def _sum(counted: Mapping[str, Size]) -> Size:
+    code = [size for room, size in counted.items() if room != "tests"]
+    return Size(sum(size.lines for size in code), sum(size.files for size in code))
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,352 @@
+"""What a lesson asks before it shows: predictions, and three questions on earlier lessons.
+
+Not in the paper. The texts stand in `words/NN.toml`, with those of the exercises. Nothing here
+raises, whatever is typed or measured. No answer to a prediction is stored: it is what the lesson
+has just measured. In a lesson, the question stands in the text:
+
+    guess = None  # "encoder", "decoder" or "neither"
+    ex.gender_moved.predict(guess)
+
+and the cell that measures ends in `ex.gender_moved.compare(lost)`. The questions on earlier
+lessons are shown by `ex.recall.answer(one=None, two=None, three=None)`; under each that was
+answered it says whether the answer is right, why, and after a wrong one where to read again.
+"""
+
+import math
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lessonkit.exercises.check import Status, Text, fill, is_blank
+from lessonkit.exercises.outcome import shown
+
+LETTERS = "abcdef"
+CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson gives it
+
+
+def read_words(lesson: str) -> dict[str, Any]:
+    """Read what a lesson says and asks.
+
+    Args:
+        lesson: Its number, "02".
+
+    Returns:
+        `words/NN.toml`, whose number stands under "lesson".
+    """
+    text = (Path(__file__).parent / "words" / f"{lesson}.toml").read_text(encoding="utf-8")
+    return {"lesson": lesson, **tomllib.loads(text)}
+
+
+def asked(words: dict[str, Any]) -> dict[str, Any]:
+    """Make what a lesson asks, by name: its `recall`, where it has one, and its predictions."""
+    made: dict[str, Any] = {}
+    if "recall" in words:
+        questions = [(Choose if "options" in each else Say)(**each) for each in words["recall"]]
+        made["recall"] = Recall(words["lesson"], questions)
+    for name, table in words["predictions"].items():
+        made[name] = (Choice if "options" in table else Number)(name, **table)
+    return made
+
+
+@dataclass
+class Prediction(ABC):
+    """A question whose answer a learner guesses first and then sees.
+
+    Attributes:
+        name: What it is called in the lesson, after `ex.`.
+        asks: The question, as it stands in the text above the cell (Markdown).
+    """
+
+    name: str
+    asks: str
+    _guess: Any = field(default=None, init=False)  # as it was read; None where there is none
+
+    def __repr__(self) -> str:
+        """Name the prediction and what it offers."""
+        return f"{self.name}: .predict(guess), then .compare(measured)"
+
+    @property
+    def question(self) -> str:
+        """The callout that stands above the cell."""
+        return f"> **Predict.** {self.asks}"
+
+    @property
+    def blank(self) -> str:
+        """The cell that a lesson gives to fill in."""
+        return f"guess = None  # {self.form}\nex.{self.name}.predict(guess)"
+
+    @property
+    @abstractmethod
+    def form(self) -> str:
+        """What a guess may be, in a few words."""
+
+    def predict(self, guess: Any = None) -> Text:
+        """Take down what a learner expects; a new guess replaces the one before.
+
+        Args:
+            guess: One of the options, or a number; None where nothing is guessed.
+
+        Returns:
+            What was taken down. It says nothing of the answer.
+        """
+        value = None if is_blank(guess) else self._read(guess)
+        self._guess = value if value is not None and self._allows(value) else None
+        if is_blank(guess):
+            text = f"{self.name}: no guess yet. Put one in place of None: {self.form}."
+            return Text(fill(text), "not attempted")
+        if self._guess is None:
+            text = f"{self.name}: {shown(guess)} is not {self.form}. Nothing was taken down."
+            return Text(fill(text), "wrong")
+        return Text(fill(f"{self.name}: you expect {self._show(self._guess)}. Now see."))
+
+    def compare(self, measured: Any) -> Text:
+        """Say how the guess compares with what was just measured.
+
+        Args:
+            measured: The option that turned out to be true, or the number.
+
+        Returns:
+            The comparison; without a guess one line that gives nothing away.
+        """
+        if self._guess is None:
+            return Text(f"{self.name}: there is no guess to compare.", "not attempted")
+        found = self._read(measured)
+        if found is None:  # a cell that was changed measures something else
+            text = f"you expected {self._show(self._guess)}; it measured {shown(measured)}."
+        else:
+            text = self._verdict(self._guess, found)
+        return Text(fill(f"{self.name}: {text}"))
+
+    @abstractmethod
+    def _read(self, given: Any) -> Any:
+        """Read a guess or a measured value; None where it is neither."""
+
+    def _allows(self, value: Any) -> bool:
+        """Whether a guess may have this value."""
+        return True
+
+    @abstractmethod
+    def _show(self, value: Any) -> str:
+        """Write a value that was read."""
+
+    @abstractmethod
+    def _verdict(self, guess: Any, found: Any) -> str:
+        """Say how the two compare."""
+
+
+@dataclass(repr=False)
+class Choice(Prediction):
+    """A guess among named options, two or more."""
+
+    options: Sequence[str]
+
+    @property
+    def form(self) -> str:
+        """The options, in quotation marks."""
+        *most, last = (f'"{option}"' for option in self.options)
+        return f"{', '.join(most)} or {last}"
+
+    def _read(self, given: Any) -> str | None:
+        word = as_word(given)
+        return next((option for option in self.options if as_word(option) == word), None)
+
+    def _show(self, value: str) -> str:
+        return f'"{value}"'
+
+    def _verdict(self, guess: str, found: str) -> str:
+        if guess == found:
+            return f'it is "{found}", as you expected.'
+        return f'you expected "{guess}"; it is "{found}".'
+
+
+@dataclass(repr=False)
+class Number(Prediction):
+    """A guess that is a number.
+
+    Attributes:
+        low: The least that a guess may be.
+        high: The most.
+        near: How far from the measured value a guess may be and still count as near.
+        unit: Written after a number, with its space; "%" where 70 stands for 70%.
+        digits: Places after the point.
+    """
+
+    low: float
+    high: float
+    near: float
+    unit: str = ""
+    digits: int = 0
+
+    @property
+    def form(self) -> str:
+        """The range of numbers."""
+        unit = f" ({self.unit.strip()})" if self.unit else ""
+        return f"a number from {self.low:g} to {self.high:g}{unit}"
+
+    def _read(self, given: Any) -> float | None:
+        return as_number(given)
+
+    def _allows(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def _show(self, value: float) -> str:
+        return f"{value:.{self.digits}f}{self.unit}"
+
+    def _verdict(self, guess: float, found: float) -> str:
+        both = f"you expected {self._show(guess)}, measured {self._show(found)}"
+        if abs(guess - found) <= self.near:
+            return f"{both}: near."
+        side = "high" if guess > found else "low"
+        return f"{both}: too {side} by {abs(guess - found):.{self.digits}f}."
+
+
+@dataclass(frozen=True)
+class Question(ABC):
+    """A question on an earlier lesson.
+
+    Attributes:
+        asks: The question; it says what kind of answer it wants.
+        lesson: Where the answer stands: the lesson's number, "02".
+        heading: And the heading of the section there.
+    """
+
+    asks: str
+    lesson: str
+    heading: str
+
+    def judge(self, given: Any) -> tuple[Status, str]:
+        """Judge an answer, and say why in a line; "" for an answer that was not given."""
+        if is_blank(given):
+            return "not attempted", ""
+        name, is_right, says = self._judge(given)
+        if not name:
+            return "wrong", says
+        if is_right:
+            return "passed", f"{name}: right. {says}"
+        again = f'Read again: lesson {self.lesson}, "{self.heading}".'
+        return "wrong", f"{name}: no. {says} {again}"
+
+    @abstractmethod
+    def _judge(self, given: Any) -> tuple[str, bool, str]:
+        """Name an answer, "" where it is of the wrong kind; judge it; and say why."""
+
+    def rows(self) -> list[str]:
+        """Write the answers to choose from, a row each."""
+        return []
+
+
+@dataclass(frozen=True)
+class Choose(Question):
+    """A question with answers to choose from.
+
+    Attributes:
+        right: The letter of the right one.
+        options: Each answer with a line: why it is right, or what is wrong with it.
+    """
+
+    right: str
+    options: Sequence[tuple[str, str]]
+
+    def rows(self) -> list[str]:
+        """Write the options with their letters."""
+        pairs = zip(LETTERS, self.options, strict=False)
+        return [fill(text, f"   {letter}  ") for letter, (text, _) in pairs]
+
+    def _judge(self, given: Any) -> tuple[str, bool, str]:
+        letters = LETTERS[: len(self.options)]
+        letter = as_word(given)
+        if len(letter) != 1 or letter not in letters:
+            return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
+        return letter, letter == self.right, self.options[letters.index(letter)][1]
+
+
+@dataclass(frozen=True)
+class Say(Question):
+    """A question with a number or a word for an answer.
+
+    Attributes:
+        answer: The right one.
+        says: Why it is right.
+        otherwise: What is said of a wrong answer that `wrong` does not hold.
+        wrong: What is said of the wrong answers that people give.
+    """
+
+    answer: float | str
+    says: str
+    otherwise: str
+    wrong: dict[str, str]
+
+    def _judge(self, given: Any) -> tuple[str, bool, str]:
+        read, kind = (as_word, "word") if isinstance(self.answer, str) else (as_number, "number")
+        value = read(given)
+        if value is None or value == "":
+            return "", False, f"Answer with a {kind}."
+        name = as_word(given) or shown(given)
+        if value == read(self.answer):
+            return name, True, self.says
+        mistakes = {read(mistake): says for mistake, says in self.wrong.items()}
+        return name, False, mistakes.get(value, self.otherwise)
+
+
+@dataclass(frozen=True, repr=False)
+class Recall:
+    """The three questions of a lesson.
+
+    Attributes:
+        lesson: The number of the lesson that opens with them, "02".
+        questions: They.
+    """
+
+    lesson: str
+    questions: Sequence[Question]
+
+    def __repr__(self) -> str:
+        """Name what it offers."""
+        return f"Three questions on earlier lessons: {CELL}"
+
+    def answer(self, one: Any = None, two: Any = None, three: Any = None) -> Text:
+        """Show the questions, and judge what was answered.
+
+        Args:
+            one: The answer to the first: a letter, or what the question asks for.
+            two: The answer to the second.
+            three: The answer to the third.
+
+        Returns:
+            The questions and the verdicts; "passed" where all three are right.
+        """
+        lines: list[str] = []
+        statuses: list[Status] = []
+        answered = zip(self.questions, (one, two, three), strict=True)
+        for number, (question, given) in enumerate(answered, start=1):
+            status, says = question.judge(given)
+            lines += [fill(question.asks, f"{number}. "), *question.rows()]
+            lines += [fill(says, "   -> ")] * bool(says) + [""]
+            statuses.append(status)
+        right, open_ = statuses.count("passed"), statuses.count("not attempted")
+        count = f"{right} of 3 right" + (f", {open_} not attempted" if open_ else "")
+        lines.append(f"{count}. Put an answer in place of None." if open_ else f"{count}.")
+        whole: Status = "not attempted" if open_ else "passed"
+        return Text("\n".join(lines), "wrong" if "wrong" in statuses else whole)
+
+
+def as_number(given: Any) -> float | None:
+    """Read a number: 3, "0.7", "70%", or a tensor that holds one; None where there is none."""
+    if isinstance(given, bool):
+        return None
+    try:
+        number = float(given.strip().removesuffix("%") if isinstance(given, str) else given)
+    except Exception:  # a list, a word, a tensor of several, a value that refuses everything
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_word(given: Any) -> str:
+    """Read a word or a whole number as lower-case text; "" where it is neither."""
+    if not isinstance(given, str):
+        number = as_number(given) if isinstance(given, int | float) else None
+        return "" if number is None else f"{number:g}"
+    return " ".join(given.casefold().split())

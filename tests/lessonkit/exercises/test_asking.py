@@ -1,0 +1,246 @@
+"""A prediction gives nothing away; three questions have one right answer and a line for others."""
+
+import itertools
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from lessonkit.exercises.asking import CELL, LETTERS, Choice, Choose, Number, Question, Recall, Say
+from lessonkit.exercises.check import MAX_COLUMNS
+from tests.helpers.exercise_walk import (
+    LESSONS,
+    MODULES,
+    PREDICTIONS,
+    QUESTIONS,
+    RECALLS,
+    cells,
+    exercises,
+    predictions,
+)
+from tests.helpers.odd import Odd
+
+BLANK = (None, ..., "", "  ")
+NONSENSE = (
+    *(Odd(), object(), [], [1, 2], {}, b"no", 1j, "nothing like it", "0,7", True, lambda: 3),
+    *(float("nan"), float("inf"), 10**400, torch.zeros(2, 3), torch.empty(0)),
+)
+MOVED = Choice("moved", "Where?", options=("encoder", "the decoder", "neither"))
+SHARE = Number("share", "How much?", low=0, high=100, near=5, unit="%", digits=1)
+
+
+def test_the_blank_cell_names_the_options() -> None:
+    line = 'guess = None  # "encoder", "the decoder" or "neither"\nex.moved.predict(guess)'
+    assert MOVED.blank == line
+    assert SHARE.blank == "guess = None  # a number from 0 to 100 (%)\nex.share.predict(guess)"
+    assert MOVED.question == "> **Predict.** Where?"
+
+
+def test_a_choice_is_compared_with_what_was_measured() -> None:
+    assert repr(MOVED.predict(" The  Decoder ")) == 'moved: you expect "the decoder". Now see.'
+    assert repr(MOVED.compare("encoder")) == 'moved: you expected "the decoder"; it is "encoder".'
+    assert repr(MOVED.compare("the decoder")) == 'moved: it is "the decoder", as you expected.'
+    shut = Choice("shut", "?", options=("0", "3", "nan"))
+    assert "as you expected" in repr((shut.predict(3), shut.compare(f"{3.0:.0f}"))[1])
+    assert "as you expected" in repr((shut.predict("NaN"), shut.compare("nan"))[1])
+
+
+@pytest.mark.parametrize(
+    ("guess", "measured", "says"),
+    [
+        (50, 45.5, "share: you expected 50.0%, measured 45.5%: near."),
+        ("40%", 45, "share: you expected 40.0%, measured 45.0%: near."),
+        (torch.tensor(50.0), 44.0, "share: you expected 50.0%, measured 44.0%: too high by 6.0."),
+        (2, torch.tensor([45.5]), "share: you expected 2.0%, measured 45.5%: too low by 43.5."),
+        (0, 130, "share: you expected 0.0%, measured 130.0%: too low by 130.0."),
+    ],
+)
+def test_a_number_is_compared_with_what_was_measured(guess: Any, measured: Any, says: str) -> None:
+    assert SHARE.predict(guess).status == ""
+    assert repr(SHARE.compare(measured)) == says
+
+
+def test_a_new_guess_replaces_the_one_before_and_one_out_of_range_is_not_taken_down() -> None:
+    for guess in (-0.1, 100.1, "200%"):
+        SHARE.predict(50)
+        verdict = SHARE.predict(guess)
+        assert verdict.status == "wrong"
+        assert "is not a number from 0 to 100 (%). Nothing was taken down." in repr(verdict)
+        assert "no guess" in repr(SHARE.compare(45))
+
+
+def values(prediction: Any) -> tuple[Any, ...]:
+    if isinstance(prediction, Choice):
+        return tuple(prediction.options)
+    return prediction.low, prediction.high
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(name: str) -> None:
+    each = PREDICTIONS[name]
+    for blank in BLANK:
+        verdict = each.predict(blank)
+        assert verdict.status == "not attempted"
+        assert each.form in " ".join(repr(verdict).split())
+        said = {repr(each.compare(value)) for value in (0.31, 77, *values(each))}
+        assert said == {f"{name}: there is no guess to compare."}
+    for value in NONSENSE:
+        assert each.predict(value).status == "wrong"
+    for value in values(each):
+        assert each.predict(value).status == ""
+        compared = repr(each.compare(value))
+        assert "as you expected" in compared or compared.endswith(": near.")
+        assert all(len(line) <= MAX_COLUMNS for line in compared.splitlines())
+        assert all(repr(each.compare(odd)).startswith(f"{name}: ") for odd in NONSENSE)
+    compared = repr(each.compare(values(each)[0]))  # after a guess of the last
+    assert "as you expected" not in compared
+    assert not compared.endswith(": near.")
+    each.predict(None)
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_a_prediction_is_asked_well(name: str) -> None:
+    each = PREDICTIONS[name]
+    assert max(map(len, each.blank.splitlines())) <= 80
+    assert "\n" not in each.asks
+    assert "?" in each.asks
+    if isinstance(each, Choice):
+        assert len({option.casefold() for option in each.options}) == len(each.options) >= 2
+    elif isinstance(each, Number):  # a guess at random is seldom near
+        assert 2 * each.near <= 0.25 * (each.high - each.low)
+
+
+def test_every_prediction_has_its_own_name_and_is_reached_under_it() -> None:
+    assert {"gender_moved", "no_encoder_heads"} <= set(PREDICTIONS)
+    for module in MODULES:
+        for name, each in predictions(module).items():
+            assert PREDICTIONS[name] is each
+            assert name == each.name
+            assert name not in exercises(module)
+
+
+HERE = {"lesson": "02", "heading": "Several heads"}
+CHOOSE = Choose("Which?", **HERE, right="b", options=(("This.", "Not this."), ("That.", "Yes.")))
+NUMBER = Say(
+    "How many?", **HERE, answer=8, says="Eight.", otherwise="Count.", wrong={"64": "Width."}
+)
+WORD = Say(
+    "Which word?", **HERE, answer="dort", says="Next.", otherwise="No.", wrong={"la": "Past."}
+)
+
+
+def test_an_answer_is_judged_under_its_question() -> None:
+    text = repr(Recall("03", (CHOOSE, NUMBER, WORD)).answer("a", 8.0, "La"))
+    again = 'Read again: lesson 02, "Several heads".'
+    assert text == (
+        "1. Which?\n   a  This.\n   b  That.\n"
+        f"   -> a: no. Not this. {again}\n\n"
+        "2. How many?\n   -> 8: right. Eight.\n\n"
+        f"3. Which word?\n   -> la: no. Past. {again}\n\n"
+        "1 of 3 right."
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "status"),
+    [
+        (CHOOSE, " B ", "passed"),
+        (CHOOSE, "a", "wrong"),
+        (CHOOSE, "c", "wrong"),
+        (CHOOSE, "ab", "wrong"),
+        (CHOOSE, 2, "wrong"),
+        (NUMBER, "8", "passed"),
+        (NUMBER, 64, "wrong"),
+        (NUMBER, "eight", "wrong"),
+        (WORD, "DORT", "passed"),
+        (WORD, "dor", "wrong"),
+        (WORD, 7, "wrong"),
+    ],
+)
+def test_answers_by_hand(question: Question, given: Any, status: str) -> None:
+    assert question.judge(given)[0] == status
+
+
+def test_one_wrong_answer_makes_the_whole_wrong_and_one_blank_leaves_it_open() -> None:
+    each = Recall("03", (CHOOSE, NUMBER, WORD))
+    assert each.answer("b", 8, "dort").status == "passed"
+    assert each.answer("b", 8).status == "not attempted"
+    assert each.answer("b", 9).status == "wrong"
+    assert repr(each.answer("b", 8)).endswith(
+        "2 of 3 right, 1 not attempted. Put an answer in place of None."
+    )
+
+
+def right_answer(question: Any) -> Any:
+    return question.right if isinstance(question, Choose) else question.answer
+
+
+def wrong_answers(question: Any) -> list[Any]:
+    if isinstance(question, Say):
+        return list(question.wrong)
+    return [letter for letter in LETTERS[: len(question.options)] if letter != question.right]
+
+
+@pytest.mark.parametrize("lesson", RECALLS)
+def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
+    recall = RECALLS[lesson]
+    blank = eval(CELL, {"ex": type("ex", (), {"recall": recall})})
+    assert blank.status == "not attempted"
+    assert "->" not in repr(blank)
+    for number, question in enumerate(recall.questions, start=1):
+        assert f"{number}. {question.asks}" in " ".join(repr(blank).split())
+    for given in itertools.product(BLANK, repeat=3):
+        assert repr(recall.answer(*given)) == repr(blank)
+    for value in NONSENSE:
+        verdict = recall.answer(value, value, value)
+        assert verdict.status == "wrong"
+        assert repr(verdict).endswith("0 of 3 right.")
+    for answer in (right_answer, lambda question: wrong_answers(question)[0]):
+        text = repr(recall.answer(*map(answer, recall.questions)))
+        assert all(len(line) <= MAX_COLUMNS for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: str) -> None:
+    question = QUESTIONS[name]
+    assert question.judge(right_answer(question))[0] == "passed"
+    assert len(wrong_answers(question)) >= 2
+    said = []
+    for answer in wrong_answers(question):
+        status, line = question.judge(answer)
+        assert status == "wrong"
+        again = f' Read again: lesson {question.lesson}, "{question.heading}".'
+        assert line.endswith(again)
+        said.append(re.sub(r"^.*?: no\. ", "", line.removesuffix(again)))
+    if isinstance(question, Say):
+        said.append(question.otherwise)
+    elif isinstance(question, Choose):
+        assert len({text for text, _ in question.options}) == len(question.options)
+        assert all(len(says) > 15 for _, says in question.options)
+    assert len(set(said)) == len(said)
+    text = "\n".join(cell.source for cell in cells(question.lesson) if cell.cell_type == "markdown")
+    assert question.heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+
+
+def test_every_lesson_but_the_first_asks_of_the_last_and_the_one_before() -> None:
+    assert set(RECALLS) == set(LESSONS) - {"00"}
+    for lesson, recall in RECALLS.items():
+        asked = Counter(int(question.lesson) for question in recall.questions)
+        number = int(lesson)
+        assert recall.lesson == lesson
+        assert set(asked) == ({number - 1, number - 2} if number > 1 else {0})
+        assert asked[number - 1] >= 2
+
+
+def test_the_right_option_is_not_told_by_its_letter_or_its_length() -> None:
+    chosen = [question for question in QUESTIONS.values() if isinstance(question, Choose)]
+    letters = Counter(question.right for question in chosen)
+    assert set(letters) == {"a", "b", "c"}
+    assert max(letters.values()) <= 0.45 * letters.total()
+    longest = [
+        LETTERS[[len(t) for t, _ in q.options].index(max(len(t) for t, _ in q.options))] == q.right
+        for q in chosen
+    ]
+    assert sum(longest) <= 0.6 * len(longest)
