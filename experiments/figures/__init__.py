@@ -1,4 +1,4 @@
-"""Our own drawings, made by `python -m experiments figures` (`make figures`) into figures/.
+"""Our own drawings, made by `python -m experiments figures` into figures/.
 
 Not in the paper. figures/README.md shows each one with a paragraph in words, for readers who do
 not see it: who changes a drawing changes that too. A test draws them again and compares.

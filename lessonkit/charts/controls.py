@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, unknown_name
 
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
 # where it must, on the chart's own light ground, and sliders wide enough to aim with.
@@ -49,10 +49,10 @@ def slider(
 
 def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:
     """Make a value that a list changes; a UserError where it is none of the options."""
-    label, options = label or name, list(options)
+    options = list(options)
     if value not in options:
-        raise UserError(f"{label} is {value}: give one of {', '.join(map(str, options))}")
-    bind = alt.binding_select(options=options, name=f"{label} ")
+        raise unknown_name(name, str(value), map(str, options))
+    bind = alt.binding_select(options=options, name=f"{label or name} ")
     return alt.param(name=name, value=value, bind=bind)
 
 

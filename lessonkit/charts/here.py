@@ -11,7 +11,7 @@ from PIL import Image
 from lessonkit.charts.style import DARK
 from transformer.support.errors import unknown_name
 
-PICTURE = "architecture.png"  # drawn by `make figures`; in the wheel it lies beside this module
+PICTURE = "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
 FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
 SIZE = (674, 612)  # points of the picture
 DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels

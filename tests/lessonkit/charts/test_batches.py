@@ -1,23 +1,33 @@
-"""The explorer of batches: the drawing has the rows, lengths and shares that were given."""
+"""Batches: tokens in a grid, and areas with the rows, lengths and shares that were given."""
 
 import copy
-from typing import Any
 
 import pytest
-from lessonkit.charts.explorers.batches import batch_explorer
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 
-from tests.helpers.vega import as_text, texts, title, with_controls
-from transformer.support.errors import UserError
+from lessonkit.charts import TokenGrid, batch_explorer, draw_tokens
+from tests.helpers.vega import Spec, as_text, texts, title, with_controls
 
 BATCHES = {"random": [[7, 2, 5], [3, 3]], "token budget": [[2, 3], [11]]}
-Spec = dict[str, Any]
+
+
+def test_tokens_stand_in_a_grid_with_dark_padding(ax: Axes) -> None:
+    grid = TokenGrid("tgt_in", [["<bos>", "La", "<pad>"], ["<bos>", "Le", "chat"]], "#0072B2")
+    assert draw_tokens(grid, ax) is ax
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert written[1.5, 1.53] == "Le"
+    colours = [to_hex(cell.get_facecolor()) for cell in ax.patches]
+    assert len(set(colours)) == 3
+    assert int(colours[2][1:3], 16) < 0x50
+    assert ax.yaxis_inverted()
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["sentence 1", "sentence 2"]
 
 
 def rectangles(spec: Spec) -> list[tuple[int, str, int, int]]:
     """What is drawn: row, part, first and last position, in the order of the rows."""
     spec = copy.deepcopy(spec)
-    label = "datum.row + ' ' + datum.part + ' ' + datum.start + ' ' + datum.end"
-    as_text(spec, label)
+    as_text(spec, "datum.row + ' ' + datum.part + ' ' + datum.start + ' ' + datum.end")
     for channel in ("x2", "y2"):
         del spec["encoding"][channel]
     parts = [text.split() for text, *_ in texts(spec, "role-mark") if text]
@@ -35,27 +45,12 @@ def test_each_sentence_is_drawn_and_filled_up(rule: str, batch: int) -> None:
     assert rectangles(spec) == expected
 
 
-def test_the_title_gives_size_and_share() -> None:
+def test_title_and_description_give_size_and_share() -> None:
     spec = batch_explorer(BATCHES).to_dict()
     assert title(spec) == "random, batch 1 of 2: 3 x 7 = 21 positions, 33% padding"
     moved = with_controls(spec, rule="token budget", batch=2)
     assert title(moved) == "token budget, batch 2 of 2: 1 x 11 = 11 positions, 0% padding"
-
-
-def test_the_description_gives_the_share_of_each_rule() -> None:
     # random: 20 tokens in 21 + 6 positions; token budget: 16 in 6 + 11
-    said = batch_explorer(BATCHES).to_dict()["description"]
-    wanted = "Padding of the 2 batches to choose from, by rule: random 26%, token budget 6%."
-    assert wanted in said
-    assert said.endswith("Controls change rule and batch.")
-
-
-def test_the_axes_stay_where_they_are() -> None:
-    spec = batch_explorer(BATCHES).to_dict()
-    assert spec["encoding"]["x"]["scale"]["domain"] == [0, 11]
-    assert spec["encoding"]["y"]["scale"]["domain"] == [3, 0]
-
-
-def test_more_than_a_stored_chart_should_hold() -> None:
-    with pytest.raises(UserError, match="5,001 sentences, and a chart holds 5,000"):
-        batch_explorer({"a": [[2] * 5001]})
+    assert "by rule: random 26%, token budget 6%." in spec["description"]
+    domains = [spec["encoding"][side]["scale"]["domain"] for side in ("x", "y")]
+    assert domains == [[0, 11], [3, 0]]  # the axes stay where they are
