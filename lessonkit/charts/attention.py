@@ -10,7 +10,6 @@ from torch import Tensor
 
 from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
-from lessonkit.charts.export import require_attention
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
 from transformer.support.errors import UserError
@@ -18,7 +17,7 @@ from transformer.support.errors import UserError
 LABEL_POINTS = 8
 SMALLEST_CELL = 0.16  # inches: a label's line
 SMALLEST_HEAD = 1.7  # inches
-PAGE_WIDTH = 10.0  # inches that the heads of a row share
+PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
 
 
 def draw_attention(
@@ -38,9 +37,7 @@ def draw_attention(
     return ax
 
 
-def draw_heads(
-    weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str, per_row: int = 4
-) -> Figure:
+def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str) -> Figure:
     """Draw every head of one layer side by side, with one scale from 0 to 1 (§3.2.2).
 
     Args:
@@ -54,7 +51,7 @@ def draw_heads(
         )
     cell = max(SMALLEST_CELL, SMALLEST_HEAD / max(len(queries), len(keys)))
     width, height = cell * len(keys), cell * len(queries)
-    most = max(1, min(per_row, int(PAGE_WIDTH / width)))
+    most = max(1, min(PER_ROW, int(PAGE_WIDTH / width)))
     rows = -(-len(weights) // most)
     columns = -(-len(weights) // rows)  # as many in each row as can be
     left, below = _label_room(queries), _label_room(keys)
@@ -92,6 +89,14 @@ def label_cells(
     ax.set_xlabel("attended to (key)", fontsize=9)
     ax.set_ylabel("attends (query)", fontsize=9)
     ax.set_title(title, fontsize=10)
+
+
+def require_attention(attention: Attention) -> None:
+    """Refuse, with a UserError, to draw the attention of a model that has none."""
+    if not len(attention.maps.cross):
+        raise UserError(
+            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
+        )
 
 
 def attention_explorer(attention: Attention) -> alt.Chart:

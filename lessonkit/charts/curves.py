@@ -19,10 +19,10 @@ Line = Sequence[tuple[float, float]]  # (x, y) from left to right
 
 def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     """Draw the training and the validation loss of one run (§5), from `read_log`."""
-    for kind, colour, style in (("training", PAPER, "-"), ("validation", OURS, "o-")):
+    for kind, look in (("training", (PAPER, "-")), ("validation", (OURS, "o-"))):
         points = [(record["step"], record["loss"]) for record in log if record["kind"] == kind]
         if points:
-            ax.plot(*zip(*points, strict=True), style, color=colour, label=kind, markersize=4)
+            _plot({kind: points}, [look], ax)
     frame(ax, title, "step (updates of the weights)", "loss (nats per token)", size=12)
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
@@ -35,10 +35,7 @@ def draw_lines(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
     Not in the paper: vocabulary sizes, budgets, tokens read. Where the lines have few points,
     these are what the x axis names.
     """
-    check_count("lines", lines, len(LOOKS))
-    for (name, points), (colour, style) in zip(lines.items(), LOOKS, strict=False):
-        x, y = zip(*points, strict=True)
-        ax.plot(x, y, style, color=colour, label=name, markersize=4)
+    _plot(lines, LOOKS, ax)
     ax.set_xscale("log")
     ticks = sorted({x for points in lines.values() for x, _ in points})
     if len(ticks) <= MOST_TICKS:
@@ -57,31 +54,39 @@ def draw_gradients(
         norms: The norms of each stack by its name, the lowest layer's first; at most four.
         of: What is stacked.
     """
-    check_count("stacks", norms, len(COLOURS))
-    for (name, each), colour in zip(norms.items(), COLOURS, strict=False):
-        ax.semilogy(range(1, len(each) + 1), each, "o-", color=colour, label=name, markersize=4)
+    lines = {name: list(enumerate(each, start=1)) for name, each in norms.items()}
+    _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
+    ax.set_yscale("log")
     ax.legend(frameon=False, fontsize=9)
     return frame(ax, title, f"{of} (1 is the lowest)", "gradient (norm)")
 
 
-def draw_symptoms(
-    lines: Mapping[str, Line], ax: Axes, title: str = "", *, ylabel: str = "loss (nats per token)"
-) -> Axes:
+def draw_symptoms(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
     """Draw the losses of up to four trainings over their steps, from 0 upwards.
 
     Not in the paper: what a learner sees of a training before knowing what is wrong. A single one
     gets no legend.
     """
-    check_count("trainings", lines, len(COLOURS))
-    for (name, line), colour in zip(lines.items(), COLOURS, strict=False):
-        steps, losses = zip(*line, strict=True)
-        mark = "o-" if len(line) <= MARKED else "-"
-        ax.plot(steps, losses, mark, color=colour, label=name, markersize=3.5, linewidth=1.4)
-    frame(ax, title, "step (updates)", ylabel)
+    looks = [
+        (colour, "o-" if len(line) <= MARKED else "-")
+        for colour, line in zip(COLOURS, lines.values(), strict=False)
+    ]
+    _plot(lines, looks, ax, markersize=3.5, linewidth=1.4)
+    frame(ax, title, "step (updates)", "loss (nats per token)")
     ax.set_ylim(bottom=0)
     if len(lines) > 1:
         ax.legend(edgecolor="none", framealpha=0.85, fontsize=9)  # over a line, if need be
     return ax
+
+
+def _plot(
+    lines: Mapping[str, Line], looks: Sequence[tuple[str, str]], ax: Axes, **style: Any
+) -> None:
+    """Draw each line with a colour and a mark of its own."""
+    check_count("lines", lines, len(looks))
+    for (name, points), (colour, look) in zip(lines.items(), looks, strict=False):
+        x, y = zip(*points, strict=True)
+        ax.plot(x, y, look, color=colour, label=name, **({"markersize": 4} | style))
 
 
 def draw_contrasts(

@@ -41,14 +41,6 @@ def write_attention(
         write_atomically(path, _picture(translator.attention(shown[0], beam_size)))
 
 
-def require_attention(attention: Attention) -> None:
-    """Refuse, with a UserError, to draw the attention of a model that has none."""
-    if not len(attention.maps.cross):
-        raise UserError(
-            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
-        )
-
-
 def _numbers(attention: Attention) -> dict[str, object]:
     """Give plain values, weights to four decimals."""
     maps = attention.maps._asdict().items()
@@ -66,20 +58,16 @@ def _rounded(values: Any) -> Any:
 
 
 def _picture(attention: Attention) -> bytes:
-    require_attention(attention)
     try:
         from matplotlib import pyplot as plt
 
-        from lessonkit.charts.attention import draw_heads
+        from lessonkit.charts.attention import draw_heads, require_attention
     except ImportError as error:
         raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
-    figure = draw_heads(
-        attention.maps.cross[-1, 0],
-        attention.tgt_tokens,
-        attention.src_tokens,
-        "Cross-attention of the last layer",
-    )
-    drawn = BytesIO()
+    require_attention(attention)
+    title, drawn = "Cross-attention of the last layer", BytesIO()
+    weights = attention.maps.cross[-1, 0]
+    figure = draw_heads(weights, attention.tgt_tokens, attention.src_tokens, title)
     figure.savefig(drawn, format="png", dpi=150)
     plt.close(figure)
     return drawn.getvalue()

@@ -9,7 +9,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from lessonkit.charts.controls import choice, heading, one_row, slider, unfold
+from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
 from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET, check_count, frame
 from transformer.support.errors import UserError
 
@@ -142,39 +142,36 @@ def _check(name: str, number: int, count: int) -> None:
         raise UserError(f"{name} {number} is not in the table: give 0 to {count - 1}")
 
 
-def position_explorer(
-    position: int = 20, offset: int = 5, d_model: int = 64, base: int = 10_000
-) -> alt.VConcatChart:
+def position_explorer() -> alt.VConcatChart:
     """Draw the table of positions, and how alike one position is to every other (§3.5).
 
     The browser computes both, so they move without a kernel. Two positions are marked, the
-    chosen one and the one `offset` further on. Below, the dot products of the chosen position
-    are shares of the largest, which is d_model / 2; the marked one is written out.
-
-    Args:
-        position: Chosen to begin with, from 0 (tokens).
-        offset: From it to the second one, k in the paper (tokens).
-        d_model: Width of the encoding, one of `WIDTHS`.
-        base: 10,000 in the paper, one of `BASES`.
-
-    Raises:
-        UserError: a value is not among the control's.
+    chosen one and the one `offset` further on, k in the paper. Below, the dot products of the
+    chosen position are shares of the largest, which is d_model / 2; the marked one is written out.
     """
     controls = [
-        slider("position", position, 0, LAST),
-        slider("offset", offset, 0, OFFSETS),
-        choice("d_model", d_model, WIDTHS),
-        choice("base", base, BASES),
+        slider("position", 20, 0, LAST),
+        slider("offset", 5, 0, OFFSETS),
+        choice("d_model", 64, WIDTHS),
+        choice("base", 10_000, BASES),
     ]
     marks = [
         one_row(pos=place).mark_rule(color="black", strokeDash=dash, aria=False).encode(x=_x("pos"))
         for place, dash in MARKS
     ]
-    table = alt.LayerChart(layer=[_cells().add_params(*controls), *marks])
     curve = _similarities().mark_line(color=OURS, strokeWidth=2.5, aria=False)
     second = _similarities().transform_filter("datum.pos == position + offset")
     dot = second.mark_point(color=OURS, filled=True, size=90, opacity=1, aria=False)
-    below = alt.LayerChart(layer=[curve, *marks, dot, _number(second)])
+    # The marked dot product stands above the lower chart, as its heading.
+    two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
+    words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
+    number = (
+        second.transform_calculate(words=words)
+        .mark_text(align="left", fontSize=12, aria=False)
+        .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
+    )
+    table = alt.LayerChart(layer=[_cells().add_params(*controls), *marks])
+    below = alt.LayerChart(layer=[curve, *marks, dot, number])
     return alt.VConcatChart(
         vconcat=[
             table.properties(name="table", width=WIDTH, height=HEIGHT),
@@ -184,16 +181,15 @@ def position_explorer(
         name="positions",
         title=heading(TITLE),
         description=f"Two charts over the positions 0 to {LENGTH - 1}. Above, the table of "
-        f"sinusoidal positions of width {d_model} and base {base:,}: each dimension is a wave from "
-        "-1 (blue) to 1 (red), fast ones on top. Below, the dot product of position "
-        f"{position} with each position, as a share of the largest: 1 at {position} itself, "
-        f"and marked at {position + offset}. Controls change position, offset, d_model and base.",
+        "sinusoidal positions of width 64 and base 10,000: each dimension is a wave from -1 (blue) "
+        "to 1 (red), fast ones on top. Below, the dot product of position 20 with each position, "
+        "as a share of the largest: 1 at 20 itself, and marked at 25. Controls change position, "
+        "offset, d_model and base.",
     )
 
 
 def _x(field: str) -> alt.X:
-    scale = alt.Scale(domain=[-0.5, LENGTH - 0.5], nice=False)
-    return alt.X(field, type="quantitative", title="position (tokens)", scale=scale)
+    return axis(alt.X, field, "position (tokens)", {"domain": [-0.5, LENGTH - 0.5], "nice": False})
 
 
 def _unfolded(across: str, count: str) -> alt.Chart:
@@ -208,7 +204,7 @@ def _unfolded(across: str, count: str) -> alt.Chart:
 def _cells() -> alt.Chart:
     angle = ANGLE.format(pos="datum.pos")
     colors = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
-    down = {"scale": alt.Scale(reverse=True, nice=False), "title": "dimension"}
+    reach = {"reverse": True, "nice": False}
     return (
         _unfolded("dimension", "d_model")
         .transform_calculate(i="floor(datum.dimension / 2)")
@@ -219,7 +215,7 @@ def _cells() -> alt.Chart:
         .encode(
             x=_x("left"),
             x2="right:Q",
-            y=alt.Y("top:Q", axis=alt.Axis(tickMinStep=1, format="d"), **down),
+            y=axis(alt.Y, "top", "dimension", reach, tickMinStep=1, format="d"),
             y2="bottom:Q",
             color=alt.Color("value:Q", scale=colors, legend=alt.Legend(title="value (no unit)")),
         )
@@ -229,26 +225,11 @@ def _cells() -> alt.Chart:
 def _similarities() -> alt.Chart:
     """Give the dot product of the chosen position's encoding with that of each position."""
     other, chosen = ANGLE.format(pos="datum.pos"), ANGLE.format(pos="position")
-    scale = alt.Scale(domain=[-1.05, 1.1], nice=False)
+    reach = {"domain": [-1.05, 1.1], "nice": False}
     return (
         _unfolded("i", "d_model / 2")
-        .transform_calculate(
-            term=f"sin({chosen}) * sin({other}) + cos({chosen}) * cos({other})",
-        )
+        .transform_calculate(term=f"sin({chosen}) * sin({other}) + cos({chosen}) * cos({other})")
         .transform_aggregate(product="sum(term)", groupby=["pos"])
         .transform_calculate(share="2 * datum.product / d_model")
-        .encode(
-            x=_x("pos"), y=alt.Y("share:Q", title="dot product (share of largest)", scale=scale)
-        )
-    )
-
-
-def _number(second: alt.Chart) -> alt.Chart:
-    """Write the marked dot product above the lower chart, as its heading."""
-    two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
-    words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
-    return (
-        second.transform_calculate(words=words)
-        .mark_text(align="left", fontSize=12, aria=False)
-        .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
+        .encode(_x("pos"), axis(alt.Y, "share", "dot product (share of largest)", reach))
     )

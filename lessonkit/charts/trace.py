@@ -27,7 +27,7 @@ VIEW = "views[step]"
 PLACE = f"min(place, length({VIEW}.rows) - 1)"
 SIGNED = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
 NOTHING = "#EEEEEE"  # ground of a cell without a number
-ACROSS_SCALE = alt.Scale(domain=[0, 1], nice=False)
+UNIT = alt.Scale(domain=[0, 1], nice=False)
 
 
 def trace_explorer(
@@ -55,13 +55,18 @@ def trace_explorer(
     names = [each.name for each in steps]
     longest = max(len(each.rows) for each in steps)
     controls = [choice("step", step or names[0], names), slider("place", place, 0, longest - 1)]
+    views = {each.name: _view(each) for each in steps}
     pictures = [_table(longest)]
-    if lines := max(map(_lines, steps)):
+    if lines := max(view["lines"] for view in views.values()):
         pictures.append(_row(lines))
-    views = alt.param(name="views", value={each.name: _view(each) for each in steps})
-    chart = alt.vconcat(*pictures, data=alt.Data(values=[_data(each) for each in steps]))
+    rows = [
+        {"of": each.name, "cells": pack(each.values.double())}
+        | {"words": [word for words in each.words for word in words]}
+        for each in steps
+    ]
+    chart = alt.vconcat(*pictures, data=alt.Data(values=rows))
     said = "; ".join(f"{each.name} ({each.about})" for each in steps)
-    return chart.add_params(views, *controls).properties(
+    return chart.add_params(alt.param(name="views", value=views), *controls).properties(
         name="trace",
         title=heading(f"step + ': ' + {VIEW}.about"),
         spacing=12,
@@ -71,44 +76,24 @@ def trace_explorer(
     )
 
 
-def _data(step: Step) -> dict[str, object]:
-    words = [word for words in step.words for word in words]
-    return {"of": step.name, "cells": pack(step.values.double()), "words": words}
-
-
-def _view(step: Step) -> dict[str, object]:
+def _view(step: Step) -> dict[str, Any]:
     """Say how a step is drawn: its labels, its colours and how its row is written out."""
-    width, deepest = step.values.shape[1], _deepest(step)
-    colours = f"colours: blue −{deepest:.2f}, white 0, red {deepest:.2f}" if deepest else ""
-    if step.shares and deepest:
-        colours = "colours: dark 0, yellow 1"
+    width, named = step.values.shape[1], bool(step.words or step.columns)
+    deepest = round(float(step.values.detach().abs().nan_to_num(0.0).max()), 4)
+    signed = f"colours: blue −{deepest:.2f}, white 0, red {deepest:.2f}"
+    colours = "colours: dark 0, yellow 1" if step.shares else signed
+    lines = 2 if named else math.ceil(min(width, WRITTEN_OUT) / ACROSS)
     return {
         "about": step.about,
-        "colours": colours,
+        "colours": colours if deepest else "",  # 0: there is no number
         "rows": step.rows,
         "columns": list(step.columns),
         "width": width,
         "shares": step.shares,
         "deepest": 1 if step.shares else deepest,
-        "across": width if _named(step) else ACROSS,
-        "lines": _lines(step),
+        "across": width if named else ACROSS,
+        "lines": lines if deepest else 0,
     }
-
-
-def _named(step: Step) -> bool:
-    return bool(step.words or step.columns)
-
-
-def _deepest(step: Step) -> float:
-    """Give the largest number, without its sign, to four places; 0 where there is none."""
-    return round(float(step.values.detach().abs().nan_to_num(0.0).max()), 4)
-
-
-def _lines(step: Step) -> int:
-    """Count the lines that a row takes when it is written out."""
-    if not _deepest(step):
-        return 0
-    return 2 if _named(step) else math.ceil(min(step.values.shape[1], WRITTEN_OUT) / ACROSS)
 
 
 def _cells() -> alt.Chart:
@@ -147,39 +132,42 @@ def _table(longest: int) -> alt.LayerChart:
         line="datum.q + 0.5",
         label=f"datum.word ? datum.word : isValid(datum.value) ? {room} : {struck}",
     )
-    axis = alt.Axis(
-        title=None,
-        values=[place + 0.5 for place in range(longest)],
-        labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
-        labelFontSize=12,
-        labelLimit=180,
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-        grid=False,
-    )
-    down = {"scale": alt.Scale(domain=[longest, 0], nice=False), "axis": axis}
-    x, y = alt.X("left:Q", scale=ACROSS_SCALE, axis=None), alt.Y("q:Q", **down)
+    down = {"scale": alt.Scale(domain=[longest, 0], nice=False), "axis": _labels(longest)}
+    x, y = alt.X("left:Q", scale=UNIT, axis=None), alt.Y("q:Q", **down)
+    places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
     chosen = (
         alt.Chart()
         .transform_filter("datum.of == step")
         .transform_calculate(left="0", right="1", q=PLACE, bottom=f"{PLACE} + 1")
         .mark_rect(fill=None, stroke=TARGET, strokeWidth=2, aria=False)
-        .encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
+        .encode(**places)
     )
     heads = (
         base.transform_filter(f"datum.q == 0 && length({VIEW}.columns)")
         .mark_text(dy=-8, fontSize=12, aria=False)
-        .encode(x=alt.X("middle:Q", scale=ACROSS_SCALE, axis=None), y=y, text="name:N")
+        .encode(x=alt.X("middle:Q", scale=UNIT, axis=None), y=y, text="name:N")
     )
     empty = (
         base.transform_filter("!isValid(datum.value) && datum.label != ''")
         .mark_rect(aria=False, color=NOTHING, stroke="white")
-        .encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
+        .encode(**places)
     )
     layers = alt.layer(*_grounds(base, y), empty, _text(base, "label", 12, down), chosen, heads)
     return layers.resolve_scale(color="independent").properties(
         width=WIDTH, height=ROW * longest, view=UNFRAMED
+    )
+
+
+def _labels(longest: int) -> alt.Axis:
+    """Name the rows, as many as the chosen step has."""
+    bare = dict.fromkeys(("labelOverlap", "ticks", "domain", "grid"), False)
+    return alt.Axis(
+        title=None,
+        values=[place + 0.5 for place in range(longest)],
+        labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
+        labelFontSize=12,
+        labelLimit=180,
+        **bare,
     )
 
 
@@ -212,19 +200,17 @@ def _row(lines: int) -> alt.LayerChart:
 
 def _grounds(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
     """Colour each cell: signed numbers, and shares."""
-    x = alt.X("left:Q", scale=ACROSS_SCALE, axis=None)
+    places = {
+        "x": alt.X("left:Q", scale=UNIT, axis=None),
+        "x2": "right:Q",
+        "y": y,
+        "y2": "bottom:Q",
+    }
     tooltip = ["row:N", "name:N", alt.Tooltip("value:Q", format=".2f")]
     return [
         base.transform_filter(f"isValid(datum.value) && {kind}")
         .mark_rect(aria=False)
-        .encode(
-            x=x,
-            x2="right:Q",
-            y=y,
-            y2="bottom:Q",
-            color=alt.Color("share:Q", scale=scale, legend=None),
-            tooltip=tooltip,
-        )
+        .encode(color=alt.Color("share:Q", scale=scale, legend=None), tooltip=tooltip, **places)
         for kind, scale in ((f"!{VIEW}.shares", SIGNED), (f"{VIEW}.shares", WEIGHTS))
     ]
 
@@ -232,16 +218,8 @@ def _grounds(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
 def _text(base: alt.Chart, field: str, size: int, down: dict[str, Any]) -> alt.Chart:
     """Write a field in the middle of its cell, white on dark ground."""
     dark = f"{VIEW}.shares ? datum.share < 0.5 : abs(datum.share) > {DARK}"
-    color = alt.condition(
-        f"isValid(datum.value) && ({dark})", alt.value("white"), alt.value("#222222")
-    )
-    return (
-        base.transform_filter(f"datum.{field} != ''")
-        .mark_text(fontSize=size, aria=False)
-        .encode(
-            x=alt.X("middle:Q", scale=ACROSS_SCALE, axis=None),
-            y=alt.Y("line:Q", **down),
-            text=f"{field}:N",
-            color=color,
-        )
-    )
+    x, y = alt.X("middle:Q", scale=UNIT, axis=None), alt.Y("line:Q", **down)
+    white, black = alt.value("white"), alt.value("#222222")
+    color = alt.condition(f"isValid(datum.value) && ({dark})", white, black)
+    written = base.transform_filter(f"datum.{field} != ''").mark_text(fontSize=size, aria=False)
+    return written.encode(x=x, y=y, text=f"{field}:N", color=color)

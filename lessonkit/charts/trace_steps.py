@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -37,7 +37,7 @@ class Step:
     rows: list[str]
     values: Tensor
     columns: Sequence[str] = ()
-    words: Sequence[Sequence[str]] = ()
+    words: list[list[str]] = field(default_factory=list)
     shares: bool = False
 
 
