@@ -86,6 +86,7 @@ def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> N
     assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")
 
 
+@pytest.mark.slow  # 20 seconds for all of them: every pair of mistakes that can be made together
 def test_two_of_its_mistakes_at_once_get_advice(exercise: Exercise) -> None:
     """Wherever both can be made together; two may cancel each other."""
     for inner, outer in itertools.permutations(exercise.wrong, 2):

@@ -1,0 +1,235 @@
+"""The exercises of lesson 12, in its order. `Glimpse` and `Loss` are its toys.
+
+The loss of a model that knows how often each token occurs, how far ahead a decoder sees, and the
+fault of a loss, told from outside; then six models without a label.
+"""
+
+import collections
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.unlabelled import Cases
+from transformer.config import PAD_ID
+
+Sentences = list[list[int]]
+
+LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
+MOST_PLACES = 16  # of a sentence
+
+words = read_words("12")
+globals().update(asked(words))  # recall and the predictions
+cases = Cases(words["cases"])
+
+
+@dataclass
+class Glimpse:
+    """A toy decoder that sees what has been written, and some tokens that it must not.
+
+    `leaks` has a pair (position, place) for each later token that a position sees. Its numbers
+    are few binary digits long, so that no sum is rounded, on any machine.
+    """
+
+    leaks: list[tuple[int, int]]
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Draw the weights."""
+        chance = torch.Generator().manual_seed(self.seed)
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
+        self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Glimpse({self.leaks}, {self.seed})"
+
+    def __call__(self, tgt_in: Tensor) -> Tensor:
+        """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""
+        length = len(tgt_in)
+        mask = torch.ones(length, length).tril()
+        for position, place in self.leaks:
+            if place < length:
+                mask[position, place] = 1
+        return (self._seen[:length, :length] * mask) @ self._tokens[tgt_in] @ self._tokens.T
+
+
+@dataclass
+class Loss:
+    """A loss in nats, over a batch's tokens or for each of them, that may have a fault.
+
+    Args:
+        fault: One of `LOSS_FAULTS`.
+        total: Whether it is a sum over tokens; a mean where not.
+    """
+
+    fault: str
+    total: bool = False
+
+    def __repr__(self) -> str:
+        """Write it as a lesson would, where `ex` is the module of the exercises."""
+        return f"ex.Loss({self.fault!r}, {self.total})"
+
+    def __call__(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
+        """Logits (batch, tgt_len, vocab_size) and ids (batch, tgt_len), 0 for padding -> scalar."""
+        if self.fault == "softmax twice":
+            logits = logits.softmax(dim=-1)
+        each = F.cross_entropy(logits.transpose(1, 2), tgt_out, reduction="none")
+        real = (tgt_out != PAD_ID).float()
+        if self.fault == "padding counts":
+            real = torch.ones_like(real)
+        each = each.masked_fill(real == 0, 0.0)  # also where it is infinite, or no number
+        if self.fault == "sentences count alike":
+            return ((each * real).sum(dim=1) / real.sum(dim=1)).mean()
+        return (each * real).sum() / (1 if self.total else real.sum())
+
+
+def my_unigram(sentences: Sentences) -> float:
+    """Give the loss of the unigram, nats per token."""
+    counts = collections.Counter(token for each in sentences for token in each)
+    total = sum(counts.values())
+    return -sum(n / total * math.log(n / total) for n in counts.values())
+
+
+def _by_logarithms(sentences: Sentences) -> float:
+    """The same from ln N and the mean of ln n over tokens."""
+    tokens = [token for each in sentences for token in each]
+    own = sum(math.log(tokens.count(token)) for token in tokens) / len(tokens)
+    return math.log(len(tokens)) - own
+
+
+_MEAN = "-sum(n / total * math.log(n / total) for n in counts.values())"
+
+unigram = Exercise(
+    my_unigram,
+    words,
+    worked=[
+        (([[4, 5], [4, 5]],), math.log(2)),
+        (([[4, 4, 4], [4]],), 0.0),
+        (([[4, 5, 6, 6]],), 1.5 * math.log(2)),  # 1/4, 1/4, 1/2
+    ],
+    cases=[
+        ([[4], [5, 5, 5]],),
+        ([[7, 3], [7, 8, 9, 3]],),
+        ([[5, 6, 5, 3], [5, 3], [6, 7, 8, 9, 5, 3]],),
+        ([[4, 3]] * 3 + [[5, 6, 7, 3]],),
+    ],
+    expected=_by_logarithms,
+    wrong={
+        "in_bits": ("math.log", "math.log2"),
+        "as_perplexity": (_MEAN, f"math.exp({_MEAN})"),
+        "sentence_by_sentence": lambda sentences: statistics.fmean(
+            my_unigram([each]) for each in sentences
+        ),
+        "each_type_once": (_MEAN, "math.log(len(counts))"),
+        "over_types": ("n / total * math", "1 / len(counts) * math"),
+        "of_a_sentence": ("n / total * math", "n / len(sentences) * math"),
+    },
+)
+
+
+def my_ahead(decode: Any, tgt_in: Tensor) -> int:
+    """Give how many tokens ahead a decoder sees, at most."""
+    logits, farthest = decode(tgt_in), 0
+    for place in range(1, len(tgt_in)):
+        changed = tgt_in.clone()
+        changed[place] = 9 - changed[place]
+        moved = (decode(changed) != logits).any(dim=1)
+        farthest = max(farthest, place - int(moved.nonzero()[0]))
+    return farthest
+
+
+_TEXTS = ([2, 4], [5, 3, 6], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_SIGHTS: tuple[list[tuple[int, int]], ...] = (
+    [],
+    [(0, 1)],
+    [(1, 2)],
+    [(0, 2)],
+    [(1, 3)],
+    [(0, 1), (1, 4)],
+    [(0, 1), (1, 2), (2, 3)],
+    [(3, 4), (2, 6)],
+    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+)
+
+_KEEP = "max(farthest, place - int(moved.nonzero()[0]))"
+
+ahead = Exercise(
+    my_ahead,
+    words,
+    worked=[
+        ((Glimpse([], 0), torch.tensor([2, 4])), 0),
+        ((Glimpse([(0, 1)], 0), torch.tensor([2, 4])), 1),
+        ((Glimpse([(0, 2)], 0), torch.tensor([5, 3, 6])), 2),
+    ],
+    cases=[
+        (Glimpse(leaks, seed), torch.tensor(text))
+        for seed, leaks in enumerate(_SIGHTS)
+        for text in _TEXTS
+    ],
+    expected=lambda decode, tgt_in: max(
+        (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
+    ),
+    wrong={
+        "nearest_leak": (
+            f"farthest = {_KEEP}",
+            "near = [place - at for at in range(place) if moved[at]]\n"
+            "        farthest = min([*near, *[farthest] * bool(farthest)], default=0)",
+        ),
+        "from_the_first": (_KEEP, "max(farthest, place * int(moved[0]))"),
+        "to_the_last": ("range(1, len(tgt_in))", "range(1, len(tgt_in))[-1:]"),
+        "number_of_leaks": (_KEEP, "farthest + int(moved[:place].sum())"),
+        "place_of_the_leak": (_KEEP, "max(farthest, place * int(moved[:place].any()))"),
+        "own_place_counted": ("return farthest", "return farthest + 1"),
+        "neighbour_alone": (_KEEP, "max(farthest, int(moved[place - 1]))"),
+    },
+)
+
+
+def my_loss_fault(loss: Any) -> str:
+    """Name the fault of a loss, or "none"."""
+    tgt_out = torch.tensor([[3, 4, 2], [4, 0, 0]])
+    logits = torch.arange(30.0).sin().reshape(2, 3, 5)
+    both = loss(logits, tgt_out)
+    changed = logits.clone()
+    changed[1, 1:] *= -1
+    if not torch.isclose(loss(changed, tgt_out), both):
+        return "padding counts"
+    if loss(99 * F.one_hot(tgt_out).float(), tgt_out) > 0.1:
+        return "softmax twice"
+    one, other = loss(logits[:1], tgt_out[:1]), loss(logits[1:], tgt_out[1:])
+    for right in (one + other, (3 * one + other) / 4):
+        if torch.isclose(both, right):
+            return "none"
+    return "sentences count alike"
+
+
+_RIGHT = "(one + other, (3 * one + other) / 4)"
+
+loss_fault = Exercise(
+    my_loss_fault,
+    words,
+    worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
+    cases=[
+        (Loss(fault, total),)
+        for fault in LOSS_FAULTS
+        for total in (False, True)
+        if not (total and fault == "sentences count alike")  # a sum of means looks like a sum
+    ],
+    expected=lambda loss: loss.fault,
+    wrong={
+        "padding_never_moved": ('"padding counts"', '"none"'),
+        "never_sure": ('"softmax twice"', '"none"'),
+        "sentences_of_one_length": ('"sentences count alike"', '"none"'),
+        "a_mean_of_two": (_RIGHT, "[(one + other) / 2]"),
+        "a_sum_is_a_fault": (_RIGHT, "[(3 * one + other) / 4]"),
+        "padding_made_words": ("loss(changed, tgt_out)", "loss(logits, tgt_out.clamp(min=1))"),
+    },
+    properties={"the answer is one of the four": lambda value, _: value in LOSS_FAULTS},
+)

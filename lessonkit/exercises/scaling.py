@@ -1,0 +1,146 @@
+"""The exercises of lesson 13, in its order: bfloat16, a step's operations, the noise scale."""
+
+import math
+
+import torch
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("13")
+globals().update(asked(words))  # recall and the predictions
+
+
+def my_bfloat16(number: float) -> float:
+    """Give the nearest number of 8 significant binary digits."""
+    fraction, exponent = math.frexp(number)  # number = fraction * 2**exponent
+    return math.ldexp(round(fraction * 256), exponent - 8)
+
+
+_NEAREST = "math.ldexp(round(fraction * 256), exponent - 8)"
+
+bfloat16 = Exercise(
+    my_bfloat16,
+    words,
+    worked=[
+        ((1.0,), 1.0),
+        ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one
+        ((3.1415927,), 3.140625),  # 11.001001 in binary
+    ],
+    cases=[
+        (0.0,),
+        (259.0,),  # in the middle again, and the even one lies above
+        (1.0078125,),
+        (0.1,),
+        (-2.71828,),
+        (1023.0,),
+        (0.0007,),
+        (123456.0,),
+    ],
+    expected=lambda number: float(torch.tensor(number).bfloat16()),
+    wrong={
+        "cut_off": ("round(", "math.trunc("),
+        "halves_up": (
+            "round(fraction * 256)",
+            "math.copysign(math.floor(abs(fraction) * 256 + 0.5), fraction)",
+        ),
+        "seven_digits": ("256", "128", "- 8", "- 7"),
+        "nine_digits": ("256", "512", "- 8", "- 9"),
+        "fixed_point": (_NEAREST, "round(number * 256) / 256"),
+        "two_decimals": (_NEAREST, "round(number, 2)"),
+    },
+)
+
+
+def my_flops(
+    d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
+) -> int:
+    """Count the operations of a training step in products with weights."""
+    # Four squares of its own, and two of cross-attention on either side.
+    each_token = 6 * d_model**2 + 2 * d_model * d_ff
+    layers = num_layers * (src_tokens + tgt_tokens) * each_token
+    return 6 * (layers + tgt_tokens * d_model * vocab_size)
+
+
+def _by_matrix(
+    d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
+) -> int:
+    """The same, matrix by matrix, product by product."""
+    square, narrow, wide = (d_model, d_model), (d_model, d_ff), (d_ff, d_model)
+    encoder = [square] * 4 + [narrow, wide]
+    met = [(matrix, src_tokens) for matrix in encoder]
+    met += [(matrix, tgt_tokens) for matrix in (*encoder, square, square)]
+    met += [(square, src_tokens)] * 2
+    met = met * num_layers + [((d_model, vocab_size), tgt_tokens)]
+    passes = "forward", "gradient of the input", "gradient of the weights"
+    return sum(2 * rows * columns * tokens for (rows, columns), tokens in met for _ in passes)
+
+
+flops = Exercise(
+    my_flops,
+    words,
+    worked=[
+        ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
+        ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits
+    ],
+    cases=[
+        (2, 3, 1, 5, 1, 0),
+        (2, 3, 1, 5, 7, 3),
+        (3, 2, 2, 11, 5, 13),
+        (128, 256, 4, 10_000, 512, 480),
+        (512, 2048, 6, 37_000, 25_000, 25_000),
+    ],
+    expected=_by_matrix,
+    wrong={
+        "forward_alone": ("return 6", "return 2"),
+        "backward_as_forward": ("return 6", "return 4"),
+        "multiplications_alone": ("return 6", "return 3"),
+        "no_output": (" + tgt_tokens * d_model * vocab_size", ""),
+        "embedding_too": ("+ tgt_tokens *", "+ (src_tokens + 2 * tgt_tokens) *"),
+        "one_attention": ("6 * d_model**2", "4 * d_model**2"),
+        "all_from_the_target": (
+            "(layers",
+            "(layers + num_layers * (tgt_tokens - src_tokens) * 2 * d_model**2",
+        ),
+    },
+)
+
+
+def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
+    """Give the batch, in tokens, that has as much noise as signal."""
+    signal = (number * joint - single) / (number - 1)
+    noise = (single - signal) * tokens
+    return noise / signal
+
+
+def _by_equations(single: float, joint: float, tokens: int, number: int) -> float:
+    """Let a library solve single = S + N / t and joint = S + N / (n t)."""
+    left = torch.tensor([[1.0, 1 / tokens], [1.0, 1 / (number * tokens)]], dtype=torch.float64)
+    right = torch.tensor([single, joint], dtype=torch.float64)
+    signal, noise = torch.linalg.solve(left, right).tolist()
+    return float(noise / signal)
+
+
+noise_scale = Exercise(
+    my_noise_scale,
+    words,
+    worked=[
+        ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
+        ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
+    ],
+    cases=[
+        (1.0, 0.75, 3, 2),
+        (2.0, 1.25, 64, 4),
+        (0.5, 0.5, 13, 7),
+        (10.5, 1.25, 160, 40),
+        (0.625, 0.5, 1536, 16),
+    ],
+    expected=_by_equations,
+    wrong={
+        "joint_is_true": ("(number * joint - single) / (number - 1)", "joint"),
+        "single_is_noise": ("(single - signal)", "single"),
+        "in_batches": (" * tokens", ""),
+        "upside_down": ("noise / signal", "signal / noise"),
+        "as_deviation": ("noise / signal", "(noise / signal) ** 0.5"),
+    },
+)
