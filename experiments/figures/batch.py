@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -70,18 +71,19 @@ def draw_batch_figure(figure: Figure) -> None:
         figure: Where to draw: an empty one of the size `SIZE`, in points.
     """
 
-    def places(left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
-        return left / SIZE[0], bottom / SIZE[1], width / SIZE[0], height / SIZE[1]
+    def add_axes(left: float, bottom: float, width: float, height: float) -> Axes:
+        place = (left / SIZE[0], bottom / SIZE[1], width / SIZE[0], height / SIZE[1])
+        return figure.add_axes(place)
 
     grids, masks = example()
     under = f"The masks of sentence {SHOWN + 1} as the decoder reads it"
     for y, text, size in ((598, "A batch and its masks", 16), (290, under, 12)):
         figure.text(14 / SIZE[0], y / SIZE[1], text, fontsize=size, weight="bold", color=INK)
     for row, grid in enumerate(grids):
-        draw_tokens(grid, figure.add_axes(places(84, 510 - 91 * row, 562, 60)))
+        draw_tokens(grid, add_axes(84, 510 - 91 * row, 562, 60))
     tokens = grids[1].rows[SHOWN]
     for column, (name, mask) in enumerate(masks.items()):
-        ax = figure.add_axes(places(84 + 196 * column, 86, 170, 170))
+        ax = add_axes(84 + 196 * column, 86, 170, 170)
         draw_mask(mask, tokens, tokens, ax, name)
         if column:  # the same rows as in the first
             ax.set(ylabel="", yticklabels=[])

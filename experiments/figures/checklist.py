@@ -1,6 +1,7 @@
 """The laws of an encoder-decoder on one page, to be printed (not in the paper)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -54,13 +55,18 @@ def draw_checklist(ax: Axes) -> Axes:
     line = "The laws of an encoder-decoder, the cheapest first, with their names in diagnose(model)"
     under = f"{line} and diagnose_pipeline."
     words(ax, (MARGIN, top - 46), under, size=9, ha="left", color=PAPER)
-    right = {"ha": "right", "family": MONO, "color": mix(OURS, 1.4), "size": SMALLEST}
+    right: dict[str, Any] = {
+        "ha": "right",
+        "family": MONO,
+        "color": mix(OURS, 1.4),
+        "size": SMALLEST,
+    }
     for y, name, said in _rows():
         if name is None:
             words(ax, (MARGIN, y), said, size=9.5, ha="left", weight="bold", color=SOURCE)
             continue
-        corner, look = (MARGIN, y - 3.4), {"facecolor": "white", "edgecolor": INK}
-        ax.add_patch(Rectangle(corner, 6.8, 6.8, linewidth=0.7, **look))
+        box = Rectangle((MARGIN, y - 3.4), 6.8, 6.8, facecolor="white", edgecolor=INK)
+        ax.add_patch(box).set_linewidth(0.7)
         words(ax, (MARGIN + 12, y), said, size=SMALLEST, ha="left")
         words(ax, (WIDTH - MARGIN, y), name, **right)
     return ax

@@ -1,6 +1,7 @@
 """A beam search as a tree that grows step by step (§6.1)."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import altair as alt
 
@@ -81,7 +82,7 @@ def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
     )
     texts: list[alt.Chart] = []
     for rim in (3, 0):
-        look = {"aria": False, "stroke": "white", "strokeWidth": rim}
+        look: dict[str, Any] = {"aria": False, "stroke": "white", "strokeWidth": rim}
         above = shown.mark_text(dy=-13, fontSize=12, **look)
         below = shown.mark_text(dy=15, fontSize=10, color=PAPER, **look)
         texts.append(above.encode(text="token:N"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path as Outline
 from PIL import Image
 
@@ -66,16 +66,20 @@ def you_are_here(part: str) -> Figure:
     ax = figure.add_axes((0, 0, 1, 1))
     ax.imshow(np.asarray(Image.open(picture).convert("RGB")), extent=(0, width, 0, height))
     ax.set_axis_off()
-    holes = []
+    sheet = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)]
+    outlines = [Outline(sheet, closed=True)]
     for x, y, across, up in boxes:
-        corner = (x - across / 2 - EDGE, y - up / 2 - EDGE)
-        size = (across + 2 * EDGE, up + 2 * EDGE)
-        hole = Rectangle(corner, *size)
-        holes.append(Outline(hole.get_verts()[::-1], closed=True))  # backwards, so that it is cut
-        look = {"facecolor": "none", "edgecolor": DARK, "linewidth": 2.5, "zorder": 7}
-        ax.add_patch(FancyBboxPatch(corner, *size, boxstyle="round,pad=0,rounding_size=6", **look))
-    sheet = Outline.make_compound_path(Outline(Rectangle((0, 0), *SIZE).get_verts()), *holes)
-    ax.add_patch(PathPatch(sheet, facecolor="white", alpha=FADED, edgecolor="none", zorder=6))
+        left, low = x - across / 2 - EDGE, y - up / 2 - EDGE
+        right, high = x + across / 2 + EDGE, y + up / 2 + EDGE
+        # The other way round than the sheet, so that it is cut out.
+        hole = [(left, low), (left, high), (right, high), (right, low), (left, low)]
+        outlines.append(Outline(hole, closed=True))
+        style = "round,pad=0,rounding_size=6"
+        line = FancyBboxPatch((left, low), right - left, high - low, boxstyle=style, zorder=7)
+        line.set(facecolor="none", edgecolor=DARK, linewidth=2.5)
+        ax.add_patch(line)
+    pale = PathPatch(Outline.make_compound_path(*outlines), facecolor="white", alpha=FADED)
+    ax.add_patch(pale).set(edgecolor="none", zorder=6)
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_title(f"You are here: {words}", fontsize=10, loc="left")
     return figure

@@ -42,8 +42,8 @@ def draw_seeds(scores: Scores, ax: Axes, xlabel: str, title: str = "", margin: f
     for row, runs in enumerate(scores.values()):
         ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
         ax.plot([mean(runs)] * 2, [row - 0.3, row + 0.3], color=OURS, linewidth=2)
-        beside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 9}
-        ax.annotate(f"{mean(runs):.1f}", (max(runs), row), **beside)
+        number, place = f"{mean(runs):.1f}", (max(runs), row)
+        ax.annotate(number, place, (8, 0), textcoords="offset points", va="center", fontsize=9)
     first = mean(next(iter(scores.values())))
     ax.axvline(first, color=PAPER, linestyle="--", linewidth=1, zorder=0)
     if margin:

@@ -113,6 +113,7 @@ def _draw(node: _Node, ax: Axes) -> None:
         node.height = 1 + max(each.height for each in node.held)
     for each in node.held:
         ax.plot([node.x, each.x], [node.height, each.height], color=PAPER, linewidth=1, zorder=1)
-    look = {"color": OURS if node.held else PAPER, "fontsize": 9}
-    look["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    ax.text(node.x, node.height, node.label, ha="center", va="center", **look)
+    color = OURS if node.held else PAPER
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    place = {"ha": "center", "va": "center", "fontsize": 9}
+    ax.text(node.x, node.height, node.label, place, color=color, bbox=box)

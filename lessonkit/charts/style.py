@@ -37,9 +37,10 @@ def frame(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float 
 
 def mix(colour: str, share: float) -> str:
     """Mix a colour with white (share below 1), or with black (share above 1, up to 2)."""
+    red, green, blue = to_rgb(colour)
     if share > 1:
-        return to_hex([part * (2 - share) for part in to_rgb(colour)])
-    return to_hex([1 - share * (1 - part) for part in to_rgb(colour)])
+        return to_hex((red * (2 - share), green * (2 - share), blue * (2 - share)))
+    return to_hex((1 - share * (1 - red), 1 - share * (1 - green), 1 - share * (1 - blue)))
 
 
 def check_count(what: str, drawn: Sized, most: int) -> None:

@@ -28,6 +28,7 @@ PLACE = f"min(place, length({VIEW}.rows) - 1)"
 SIGNED = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
 NOTHING = "#EEEEEE"  # ground of a cell without a number
 UNIT = alt.Scale(domain=[0, 1], nice=False)
+Look = dict[str, Any]  # of an axis
 
 
 def trace_explorer(
@@ -132,7 +133,7 @@ def _table(longest: int) -> alt.LayerChart:
         line="datum.q + 0.5",
         label=f"datum.word ? datum.word : isValid(datum.value) ? {room} : {struck}",
     )
-    down = {"scale": alt.Scale(domain=[longest, 0], nice=False), "axis": _labels(longest)}
+    down: Look = {"scale": alt.Scale(domain=[longest, 0], nice=False), "axis": _labels(longest)}
     x, y = alt.X("left:Q", scale=UNIT, axis=None), alt.Y("q:Q", **down)
     places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
     chosen = (
@@ -160,14 +161,16 @@ def _table(longest: int) -> alt.LayerChart:
 
 def _labels(longest: int) -> alt.Axis:
     """Name the rows, as many as the chosen step has."""
-    bare = dict.fromkeys(("labelOverlap", "ticks", "domain", "grid"), False)
     return alt.Axis(
         title=None,
         values=[place + 0.5 for place in range(longest)],
         labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
         labelFontSize=12,
         labelLimit=180,
-        **bare,
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+        grid=False,
     )
 
 
@@ -189,7 +192,7 @@ def _row(lines: int) -> alt.LayerChart:
         )
     )
     names = base.transform_filter(named).transform_calculate(line="0.5")
-    down = {"scale": alt.Scale(domain=[lines, 0], nice=False), "axis": None}
+    down: Look = {"scale": alt.Scale(domain=[lines, 0], nice=False), "axis": None}
     written = (_text(base, "number", 11, down), _text(names, "name", 12, down))
     text = f"{VIEW}.lines ? 'row ' + {VIEW}.rows[{PLACE}] + ' (' + {VIEW}.colours + ')' : ''"
     layers = alt.layer(*_grounds(base, alt.Y("first:Q", **down)), *written)
@@ -215,7 +218,7 @@ def _grounds(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
     ]
 
 
-def _text(base: alt.Chart, field: str, size: int, down: dict[str, Any]) -> alt.Chart:
+def _text(base: alt.Chart, field: str, size: int, down: Look) -> alt.Chart:
     """Write a field in the middle of its cell, white on dark ground."""
     dark = f"{VIEW}.shares ? datum.share < 0.5 : abs(datum.share) > {DARK}"
     x, y = alt.X("middle:Q", scale=UNIT, axis=None), alt.Y("line:Q", **down)
