@@ -21,7 +21,7 @@ from engines.tokenizer_json import (
     write_tokenizer,
 )
 from transformer.config import Recipe
-from transformer.data.registry import CORPORA
+from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import read_model

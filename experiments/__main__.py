@@ -9,7 +9,7 @@ from transformer.cli.parser import main as run
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; as `transformer.cli.parser.main`, with these commands."""
-    return run(arguments, make_parser)
+    return run(arguments, make_parser())
 
 
 if __name__ == "__main__":

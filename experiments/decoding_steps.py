@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from transformer.config import BEAM_SIZE, FIRST_ID, PAD_ID
+from engines.fast.network import FastTransformer, place_rows
+from engines.fast.search import best_continuations, fast_beam_search
+from transformer.config import BEAM_SIZE, FIRST_ID, LENGTH_PENALTY, PAD_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
-from transformer.decoding import EncoderDecoder, beam_search, best_tokens, greedy_search
-from transformer.evaluation.evaluate import default_split
-from transformer.fast.fast_transformer import FastTransformer, place_rows
+from transformer.data.corpora import default_split
+from transformer.decoding import beam_search
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
@@ -70,7 +71,7 @@ def record_steps(model: str, file: Path) -> dict[str, Any]:
     origin = provenance(torch.device("cpu"))
     with torch.inference_mode():
         network = translator.model
-        changes = [*copying(network), *products(network), greedy(network, src)]
+        changes = [*copying(network), *products(network)]
         changes += [*halves(network, src), *whole(network, src)]
         found = [measure(change) for change in changes]
     sizes = {"sentences": len(src), "length": LENGTH, "rounds": ROUNDS}
@@ -130,11 +131,12 @@ def products(model: Transformer) -> Iterator[Change]:
         lambda: log_probs.log_softmax(dim=-1),
         lambda: torch.log_softmax(log_probs, dim=-1, out=log_probs),
     )
+    no_scores = torch.zeros(len(log_probs), 1)
     yield Change(
         "maxima of groups first",
         "the best types are looked for in the groups with the best maxima, not among all types",
         lambda: log_probs.topk(2 * BEAM_SIZE),
-        lambda: best_tokens(log_probs[:, None], 2 * BEAM_SIZE),
+        lambda: best_continuations(log_probs[:, None], no_scores, 2 * BEAM_SIZE),
     )
 
 
@@ -172,36 +174,29 @@ def copying(model: Transformer) -> Iterator[Change]:
 
 
 def whole(model: Transformer, src: torch.Tensor) -> Iterator[Change]:
-    """Give whole searches: with the textbook's model, and with the one made for decoding."""
+    """Give whole searches: the textbook's, and the one made for speed."""
     fast = FastTransformer(model)
-
-    def searches(search: Callable[..., object], *batches: torch.Tensor) -> tuple[Side, Side]:
-        def side(searched: EncoderDecoder) -> Side:
-            return lambda: [search(searched, batch) for batch in batches]
-
-        return side(model), side(fast)
-
     one_by_one = [row[row != PAD_ID][None] for row in src[:ALONE]]
-    for name, search, batches in (
-        ("greedy, together", greedy_search, [src]),
-        ("greedy, one by one", greedy_search, one_by_one),
-        ("beams, together", beam_search, [src]),
-        ("beams, one by one", beam_search, one_by_one),
+    for name, beam_size, batches in (
+        ("greedy, together", 1, [src]),
+        ("greedy, one by one", 1, one_by_one),
+        ("beams, together", BEAM_SIZE, [src]),
+        ("beams, one by one", BEAM_SIZE, one_by_one),
     ):
-        what = f"all changes to the model: a search of {sum(map(len, batches))} sentences"
-        yield Change(name, what, *searches(search, *batches), calls=1)
+        yield Change(
+            name,
+            f"all changes: a search of {sum(map(len, batches))} sentences",
+            partial(_search, beam_search, model, batches, beam_size),
+            partial(_search, fast_beam_search, fast, batches, beam_size),
+            calls=1,
+        )
 
 
-def greedy(model: Transformer, src: torch.Tensor) -> Change:
-    """Give the change in how a greedy search keeps its books."""
-    fast = FastTransformer(model)
-    return Change(
-        "greedy, not a beam of one",
-        f"a search of its own, with one prefix and no list of finished ones: {len(src)} sentences",
-        lambda: beam_search(fast, src, beam_size=1),
-        lambda: greedy_search(fast, src),
-        calls=1,
-    )
+def _search(
+    search: Callable[..., object], model: object, batches: list[torch.Tensor], beam_size: int
+) -> None:
+    for batch in batches:
+        search(model, batch, beam_size=beam_size, alpha=LENGTH_PENALTY)
 
 
 def halves(model: Transformer, src: torch.Tensor) -> Iterator[Change]:
@@ -214,15 +209,17 @@ def halves(model: Transformer, src: torch.Tensor) -> Iterator[Change]:
         lambda: model.encode(src, mask),
         lambda: fast.encode(src, mask),
     )
-    tgt_in = torch.full((len(src), 1), FIRST_ID)
+    ids = torch.full((len(src),), FIRST_ID)
 
-    def steps(searched: Transformer | FastTransformer) -> Side:
-        def side() -> None:
-            cache: Any = searched.new_cache()
-            for _ in range(LENGTH):
-                searched.decode(tgt_in, memory, mask, cache)
+    def plain() -> None:
+        cache = model.new_cache()
+        for _ in range(LENGTH):
+            model.decode(ids[:, None], memory, mask, cache)
 
-        return side
+    def quick() -> None:
+        cache = fast.new_cache(memory, mask, 1)
+        for _ in range(LENGTH):
+            fast.step(ids, cache)
 
     what = f"{LENGTH} steps of the decoder, logits included: {len(src)} sentences"
-    yield Change("decoder", what, steps(model), steps(fast), calls=1)
+    yield Change("decoder", what, plain, quick, calls=1)

@@ -18,9 +18,8 @@ import torch
 from engines.folder import ENGINES, export_model
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
-from transformer.evaluation.evaluate import default_split
+from transformer.data.corpora import default_split
 from transformer.models.translator import Translator
-from transformer.support.allocator import keep_freed_memory
 from transformer.support.clock import one_thread, seconds_of
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
@@ -41,7 +40,6 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
         model: A model folder, or the name of a shipped model.
         file: JSON to write.
     """
-    keep_freed_memory()  # as `translate` does; the other engines have it too
     ours = Translator.load(model)
     data = ours.recipe.data
     split = default_split(data.corpus)

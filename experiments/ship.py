@@ -11,8 +11,9 @@ from typing import Any
 
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
+from transformer.data.corpora import default_split
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.evaluate import default_split, evaluate_folder
+from transformer.evaluation.evaluate import evaluate_folder
 from transformer.evaluation.scores import bleu
 from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.models.folder import RUN, RunFolder, read_description, write_description

@@ -17,8 +17,8 @@ import torch
 
 from transformer.config import Recipe
 from transformer.data import corpora
+from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
-from transformer.evaluation.significance import chance_of
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe

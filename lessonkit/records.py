@@ -13,7 +13,7 @@ from typing import Any
 
 from lessonkit.reported import PUBLISHED
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.significance import mean_interval
+from transformer.evaluation.compare import mean_interval
 from transformer.support.errors import unknown_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder

@@ -14,7 +14,7 @@ from attention_laws.pipeline import Pair, Pipeline
 from transformer import decoding
 from transformer.config import UNK_ID
 from transformer.data import corpora
-from transformer.evaluation.evaluate import default_split
+from transformer.data.corpora import default_split
 from transformer.lstm import Recurrent
 from transformer.masks import padding_mask
 from transformer.model import Transformer

@@ -22,7 +22,11 @@ ROOMS: dict[str, set[str]] = {
     "experiments": {"transformer", "attention_laws", "engines", "lessonkit"},
 }
 # The command line opens other rooms' doors, each inside the function of one command.
-DOORS = {"transformer.cli.commands", "transformer.cli.diagnose"}
+DOORS = {
+    "transformer.cli.commands",
+    "transformer.cli.diagnose",
+    "transformer.models.translator",
+}
 NOT_YET = {  # what the move left: the recipe of the speed run names its own parts
     "transformer.training.optimizers": {"experiments.muon"},
     "transformer.training.runner": {"experiments.cooccurrence"},

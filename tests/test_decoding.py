@@ -11,15 +11,8 @@ from torch import Tensor
 
 from tests.helpers.scripted import VOCAB, Scripted, Sparse
 from tests.helpers.sources import padded_sources
-from transformer.attention import KeyValueCache
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
-from transformer.decoding import (
-    beam_search,
-    best_tokens,
-    fill_gaps,
-    greedy_search,
-    length_penalty,
-)
+from transformer.decoding import beam_search, greedy_search, length_penalty
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
@@ -63,13 +56,18 @@ def test_length_penalty_can_turn_the_order() -> None:
     assert found[0].score == pytest.approx(math.log(0.243) / (8 / 6) ** 4)
 
 
-def test_beam_of_one_is_greedy(model: Transformer, src: Tensor) -> None:
-    greedy = greedy_search(model, src, extra_length=17)
-    beam = beam_search(model, src, beam_size=1, alpha=0.0, extra_length=17)
-    for one, (other,) in zip(greedy, beam, strict=True):
-        assert one.ids == other.ids
-        assert one.finished == other.finished
-        assert one.score == pytest.approx(other.score)
+@torch.no_grad()
+def test_greedy_takes_the_best_token_at_every_step(model: Transformer, src: Tensor) -> None:
+    for row, found in zip(src, greedy_search(model, src, extra_length=17), strict=True):
+        ids, score = [BOS_ID], 0.0
+        while len(ids) <= int((row != PAD_ID).sum()) + 17 and ids[-1] != EOS_ID:
+            log_probs = model(row[None], torch.tensor([ids]))[0, -1].log_softmax(dim=-1)
+            log_probs[[PAD_ID, BOS_ID]] = -torch.inf
+            ids.append(int(log_probs.argmax()))
+            score += float(log_probs.max())
+        assert found.finished == (ids[-1] == EOS_ID)
+        assert found.ids == ids[1 : len(ids) - found.finished]
+        assert found.score == pytest.approx(score)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -82,47 +80,6 @@ def test_cache_changes_nothing(model: Transformer, src: Tensor, beam_size: int) 
     greedy = greedy_search(model, src, extra_length=17)
     again = greedy_search(model, src, extra_length=17, use_cache=False)
     assert [h.ids for h in greedy] == [h.ids for h in again]
-
-
-def test_a_sources_keys_are_copied_only_when_a_sentence_is_done(
-    model: Transformer, src: Tensor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copied: list[int] = []  # lengths of the keys
-    select = KeyValueCache.select
-
-    def counting(cache: KeyValueCache, rows: Tensor) -> None:
-        copied.append(0 if cache.key is None else cache.key.shape[2])
-        select(cache, rows)
-
-    monkeypatch.setattr(KeyValueCache, "select", counting)
-    beam_search(model, src[:1], beam_size=3, extra_length=17)
-    assert max(copied) == 30  # self-attention's keys grow by one a step, and are copied each time
-    own_and_last = 2 * model.config.num_layers  # the source's 13 when all is done
-    assert copied.count(src.shape[1]) == own_and_last
-
-
-@pytest.mark.parametrize("vocab_size", [63, 64, 65, 130, 10_000])
-@pytest.mark.parametrize("number", [1, 8])
-def test_the_best_tokens_are_those_of_a_flat_topk(vocab_size: int, number: int) -> None:
-    for seed in range(20):
-        chance = torch.Generator().manual_seed(seed)
-        log_probs = torch.randn(5, 4, vocab_size, generator=chance)
-        if seed % 2:  # ties everywhere: of equals any will do, but none twice
-            log_probs = log_probs.round()
-        scores = torch.randn(5, 4, generator=chance) if seed % 3 else None
-        totals = log_probs if scores is None else scores[:, :, None] + log_probs
-        flat = totals.flatten(start_dim=1)
-        found, places = best_tokens(log_probs, number, scores)
-        torch.testing.assert_close(found, flat.topk(number)[0], rtol=0, atol=0)
-        torch.testing.assert_close(flat.gather(1, places), found, rtol=0, atol=0)
-        assert all(len(set(row)) == number for row in places.tolist())
-
-
-def test_the_last_take_the_places_of_those_that_left() -> None:
-    assert fill_gaps([0, 2, 5, 6]) == [0, 6, 2, 5]  # 1, 3 and 4 of 7 have left
-    assert fill_gaps([0, 1, 2]) == [0, 1, 2]
-    assert fill_gaps([3]) == [3]
-    assert fill_gaps([]) == []
 
 
 @pytest.mark.parametrize("beam_size", [0, 1, 4])

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from transformer.attention import KeyValueCache
 from transformer.config import ModelConfig
-from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, LayerCache, Residual
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from transformer.masks import causal_mask
 
 D_MODEL, D_FF, BATCH, SRC_LEN, TGT_LEN = 15, 31, 2, 7, 5
@@ -59,14 +60,13 @@ def test_a_layers_cache_equals_the_whole_sequence(pre_norm: bool) -> None:
     src_mask = torch.ones(BATCH, 1, 1, SRC_LEN, dtype=torch.bool)
     src_mask[1, ..., 4:] = False
     whole, _, _ = layer(hidden, memory, causal_mask(TGT_LEN), src_mask)
-    cache = LayerCache()
+    cache = KeyValueCache(), KeyValueCache()
     steps = [layer(hidden[:, [t]], memory, None, src_mask, cache)[0] for t in range(TGT_LEN)]
     torch.testing.assert_close(torch.cat(steps, dim=1), whole)
-    cache.select(torch.tensor([1]))
-    assert cache.self_attention.key is not None
-    assert cache.cross_attention.key is not None
-    assert cache.self_attention.key.shape == (1, 7, TGT_LEN, 2)
-    assert cache.cross_attention.key.shape == (1, 7, SRC_LEN, 2)
+    own, source = (each.kept for each in cache)
+    assert own is not None
+    assert source is not None
+    assert (own[0].shape, source[0].shape) == ((BATCH, 7, TGT_LEN, 2), (BATCH, 7, SRC_LEN, 2))
 
 
 def test_layers_give_weights_only_when_asked() -> None:

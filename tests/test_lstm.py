@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, RecurrentConfig
 from transformer.decoding import beam_search, greedy_search
-from transformer.lstm import Recurrent, expected_parameters
+from transformer.lstm import Recurrent
 from transformer.masks import padding_mask
-from transformer.model import count_parameters
 
 BATCH, SRC_LEN, TGT_LEN, WIDTH, SIZE, SRC_VOCAB, TGT_VOCAB = 3, 7, 5, 11, 13, 19, 23
 LENGTHS = (7, 2, 5)  # the second is shorter than the target
@@ -180,12 +179,6 @@ def test_any_search_takes_it(attention: bool, src: Tensor) -> None:
         assert [each.ids for each in one] == [each.ids for each in other]
     without_cache = greedy_search(model, src, use_cache=False)
     assert [each.ids for each in greedy_search(model, src)] == [each.ids for each in without_cache]
-
-
-@KINDS
-def test_parameters(attention: bool) -> None:
-    model = make(attention)
-    assert expected_parameters(model.config, SRC_VOCAB, TGT_VOCAB) == count_parameters(model)
 
 
 def test_dropout_is_on_the_embeddings_and_only_in_training(src: Tensor, tgt_in: Tensor) -> None:

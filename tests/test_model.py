@@ -7,14 +7,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import transformer.layers
-import transformer.model
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
 from transformer.embeddings import sinusoidal_positions
 from transformer.masks import padding_mask
-from transformer.model import Transformer, count_parameters, expected_parameters
-from transformer.support.clock import Timed
+from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7
@@ -168,34 +165,6 @@ def test_tying_vocabularies_of_two_sizes_is_refused() -> None:
         make(src_vocab=41)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"pre_norm": True, "attention_bias": True, "output_bias": True},
-        {"tie_source_target": False, "positions": Positions.LEARNED},
-        {"tie_source_target": False, "tie_softmax": False, "d_k": 3, "d_v": 5},
-        {"positions": Positions.CONCATENATED, "position_dim": 7, "tie_softmax": False},
-    ],
-)
-def test_parameters_by_formula_and_by_counting(changes: dict[str, object]) -> None:
-    src_vocab = 41 if changes.get("tie_source_target") is False else VOCAB
-    model = make(src_vocab, **changes)
-    assert count_parameters(model) == expected_parameters(model.config, src_vocab, VOCAB)
-
-
-def test_parameters_of_the_papers_models_and_of_system_4() -> None:
-    big = ModelConfig(d_model=1024, d_ff=4096, num_heads=16)
-    # Table 3 says 65 and 213 million; with 37,000 shared types the formula gives:
-    assert expected_parameters(ModelConfig(), 37_000, 37_000) == 63_045_632
-    assert expected_parameters(big, 37_000, 37_000) == 214_171_648
-    system_4 = ModelConfig(
-        d_model=256, d_ff=512, num_layers=3, positions=Positions.LEARNED, max_len=100,
-        tie_source_target=False, tie_softmax=False, attention_bias=True, output_bias=True,
-    )  # fmt: skip
-    assert expected_parameters(system_4, 7_853, 5_893) == 9_038_341
-
-
 def test_initial_weights_have_the_stated_sizes() -> None:
     model = make(src_vocab=1009, tgt_vocab=1009, d_model=182, num_heads=13, d_ff=307)
     inner = model.encoder.layers[0].feed_forward.inner
@@ -228,36 +197,6 @@ def test_xavier_embeddings_are_drawn_as_matrices(positions: Positions) -> None:
         assert table.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
         assert table.weight.abs().max().item() <= bound
         assert table.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
-
-
-@pytest.mark.parametrize("pre_norm", [False, True])
-def test_in_mixed_precision_the_input_of_products_is_rounded_once(
-    sentences: tuple[Tensor, Tensor], pre_norm: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = make(pre_norm=pre_norm)
-
-    def run() -> tuple[Tensor, Tensor, int]:
-        operations: list[str] = []
-
-        def note(name: str, _: object) -> str:
-            operations.append(name)
-            return name
-
-        model.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16), Timed(note):
-            logits = model(*sentences)
-        logits.float().square().sum().backward()
-        gradient = model.src_embedding.token.weight.grad
-        assert gradient is not None
-        return logits, gradient, operations.count("aten::_to_copy")
-
-    once = run()
-    for module in (transformer.layers, transformer.model):
-        monkeypatch.setattr(module, "for_products", lambda hidden: hidden)
-    anew = run()
-    torch.testing.assert_close(once[0], anew[0], rtol=0, atol=0)
-    torch.testing.assert_close(once[1], anew[1], rtol=0.05, atol=0.05 * float(anew[1].abs().max()))
-    assert once[2] < anew[2]
 
 
 @pytest.mark.slow

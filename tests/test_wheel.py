@@ -78,3 +78,8 @@ def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -
     lines = translated.split("\n")
     assert len(lines) == 4  # three translations, and the end of the last line
     assert lines[1] == ""  # an empty sentence has an empty translation
+
+
+def test_the_console_script_is_the_command_line(site: Path, tmp_path: Path) -> None:
+    said = run(site, tmp_path, str(site / "bin" / "attention-course"), "--help")
+    assert said == run(site, tmp_path, "-m", "transformer", "--help")

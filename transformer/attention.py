@@ -6,15 +6,13 @@ faster and never forms them. The fused path serves whenever no weights are asked
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.support.dropout import Dropout
+from transformer.dropout import Dropout
 
 
 def scaled_dot_product_attention(
@@ -39,13 +37,15 @@ def scaled_dot_product_attention(
         (batch, num_heads, q_len, k_len). Each row of the weights sums to 1; a query
         that may attend to nothing has weights 0 and output 0.
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = query @ key.transpose(-2, -1)  # (batch, num_heads, q_len, k_len)
+    scores = scores / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
     weights = scores.softmax(dim=-1)
     if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)  # a row of -inf alone gives NaN
-    return (weights if dropout is None else dropout(weights)) @ value, weights
+    kept = weights if dropout is None else dropout(weights)
+    return kept @ value, weights  # (batch, num_heads, q_len, d_v)
 
 
 class KeyValueCache:
@@ -56,17 +56,15 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self.key: Tensor | None = None  # (batch, num_heads, k_len, d_k)
-        self.value: Tensor | None = None  # (batch, num_heads, k_len, d_v)
+        self.kept: tuple[Tensor, Tensor] | None = None  # (batch, num_heads, k_len, d_k or d_v)
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add positions, and return all keys and values so far."""
-        if self.key is None or self.value is None:
-            self.key, self.value = key, value
-        else:
-            self.key = torch.cat((self.key, key), dim=2)
-            self.value = torch.cat((self.value, value), dim=2)
-        return self.key, self.value
+        if self.kept is not None:
+            keys = torch.cat((self.kept[0], keys), dim=2)  # (batch, num_heads, k_len, d_k)
+            values = torch.cat((self.kept[1], values), dim=2)  # (batch, num_heads, k_len, d_v)
+        self.kept = keys, values
+        return self.kept
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, as beams live, split and die.
@@ -74,8 +72,9 @@ class KeyValueCache:
         Args:
             rows: Indices into the batch, (new_batch,).
         """
-        if self.key is not None and self.value is not None:
-            self.key, self.value = self.key[rows], self.value[rows]
+        if self.kept is not None:
+            keys, values = self.kept
+            self.kept = keys[rows], values[rows]  # (new_batch, num_heads, k_len, d_k or d_v)
 
 
 class MultiHeadAttention(nn.Module):
@@ -132,26 +131,25 @@ class MultiHeadAttention(nn.Module):
             (batch, num_heads, q_len, k_len), or None where not asked for.
         """
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
-        keys, values = self._keys_and_values(query, memory, cache)  # k_len in place of q_len
+        keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
         weights = None
-        if return_weights:
+        if return_weights:  # heads: (batch, num_heads, q_len, d_v)
             heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
         else:
             rate = self.dropout.p if self.training else 0.0
             heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
         joined = self._join_heads(heads)  # (batch, q_len, num_heads * d_v)
-        return self.output_projection(joined), weights
+        return self.output_projection(joined), weights  # (batch, q_len, d_model)
 
     def _keys_and_values(
         self, query: Tensor, memory: Tensor | None, cache: KeyValueCache | None
     ) -> tuple[Tensor, Tensor]:
         """Project memory to keys and values, or take from the cache what is there."""
-        crossing = memory is not None
-        if crossing and cache is not None and cache.key is not None and cache.value is not None:
-            return cache.key, cache.value
-        origin = query if memory is None else memory
-        keys = self._split_heads(self.key_projection(origin))
-        values = self._split_heads(self.value_projection(origin))
+        if memory is not None and cache is not None and cache.kept is not None:
+            return cache.kept
+        origin = query if memory is None else memory  # (batch, k_len, d_model)
+        keys = self._split_heads(self.key_projection(origin))  # (batch, num_heads, k_len, d_k)
+        values = self._split_heads(self.value_projection(origin))  # (batch, num_heads, k_len, d_v)
         return (keys, values) if cache is None else cache.append(keys, values)
 
     def _split_heads(self, joined: Tensor) -> Tensor:
@@ -162,32 +160,3 @@ class MultiHeadAttention(nn.Module):
     def _join_heads(heads: Tensor) -> Tensor:
         """(batch, num_heads, length, d) -> (batch, length, num_heads * d)."""
         return heads.transpose(1, 2).flatten(start_dim=2)
-
-
-class AttentionMaps(NamedTuple):
-    """The attention weights of every layer; each row sums to 1 over the real keys.
-
-    Attributes:
-        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
-        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
-        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
-    """
-
-    encoder: Tensor
-    decoder: Tensor
-    cross: Tensor
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Run a model without dropout; afterwards every part of it is in the mode it was in.
-
-    Not in the paper.
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import SPECIAL_TOKENS, ModelConfig, Positions
-from transformer.support.dropout import Dropout
+from transformer.dropout import Dropout
 from transformer.support.errors import UserError
 
 
@@ -24,10 +24,11 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     """
     if d_model % 2:
         raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
-    pos = torch.arange(length, dtype=torch.float64)[:, None]
-    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    pos = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)  # (d_model / 2,)
     angle = pos / 10_000 ** (even / d_model)  # (length, d_model / 2)
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(start_dim=1).float()
+    pairs = torch.stack((angle.sin(), angle.cos()), dim=-1)  # (length, d_model / 2, 2)
+    return pairs.flatten(start_dim=1).float()  # (length, d_model)
 
 
 class Embedding(nn.Module):
@@ -46,14 +47,14 @@ class Embedding(nn.Module):
         if vocab_size <= len(SPECIAL_TOKENS):
             raise UserError(f"vocab_size {vocab_size} holds no word: train on more text")
         self.max_len = config.max_len
-        concatenated = config.positions == Positions.CONCATENATED
-        width = config.d_model - config.position_dim if concatenated else config.d_model
+        self.concatenated = config.positions == Positions.CONCATENATED
+        width = position_width = config.d_model
+        if self.concatenated:
+            width, position_width = config.d_model - config.position_dim, config.position_dim
         self.scale = math.sqrt(width)
-        self.concatenated = concatenated
         self.token = nn.Embedding(vocab_size, width)
         self.learned_position: nn.Embedding | None = None
         if config.positions != Positions.SINUSOIDAL:
-            position_width = config.position_dim if concatenated else config.d_model
             self.learned_position = nn.Embedding(config.max_len, position_width)
         else:
             table = sinusoidal_positions(config.max_len, config.d_model)
@@ -79,10 +80,10 @@ class Embedding(nn.Module):
                 f"{end} tokens are more than max_len {self.max_len}: shorten the sentence, "
                 "or train with a larger max_len"
             )
-        words = self.token(ids) * self.scale
-        positions = self.position_table()[start:end]
+        words = self.token(ids) * self.scale  # (batch, length, width)
+        positions = self.position_table()[start:end]  # (length, d_model or position_dim)
         if self.concatenated:
-            positions = positions.expand(ids.shape[0], -1, -1)
+            positions = positions.expand(len(ids), -1, -1)  # (batch, length, position_dim)
             return self.dropout(torch.cat((words, positions), dim=-1))
         return self.dropout(words + positions)
 

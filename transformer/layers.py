@@ -4,8 +4,7 @@ from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.support.dropout import Dropout
-from transformer.support.precision import for_products
+from transformer.dropout import Dropout
 
 
 class FeedForward(nn.Module):
@@ -25,7 +24,8 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
-        return self.outer(self.dropout(self.inner(hidden).relu()))
+        inner = self.inner(hidden).relu()  # (batch, length, d_ff)
+        return self.outer(self.dropout(inner))  # (batch, length, d_model)
 
 
 class Residual(nn.Module):
@@ -47,7 +47,7 @@ class Residual(nn.Module):
 
     def before(self, hidden: Tensor) -> Tensor:
         """Give the sub-layer's input, (batch, length, d_model)."""
-        return for_products(self.norm(hidden) if self.pre_norm else hidden)
+        return self.norm(hidden) if self.pre_norm else hidden
 
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
@@ -100,23 +100,6 @@ class EncoderLayer(nn.Module):
         return frame.after(hidden, self.feed_forward(frame.before(hidden))), weights
 
 
-class LayerCache:
-    """The two caches of one decoder layer."""
-
-    def __init__(self) -> None:
-        self.self_attention = KeyValueCache()
-        self.cross_attention = KeyValueCache()
-
-    def select(self, rows: Tensor) -> None:
-        """Keep or repeat rows of the batch, (new_batch,)."""
-        self.self_attention.select(rows)
-        self.cross_attention.select(rows)
-
-    def reorder(self, rows: Tensor) -> None:
-        """Move prefixes among the rows of one source, (batch,): its keys and values stay."""
-        self.self_attention.select(rows)
-
-
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1)."""
 
@@ -135,7 +118,7 @@ class DecoderLayer(nn.Module):
         memory: Tensor,
         tgt_mask: Tensor | None,
         src_mask: Tensor,
-        cache: LayerCache | None = None,
+        cache: tuple[KeyValueCache, KeyValueCache] | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Run the layer.
@@ -146,7 +129,7 @@ class DecoderLayer(nn.Module):
             tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len);
                 None where every key may be attended to.
             src_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, src_len).
-            cache: Keys and values of earlier steps.
+            cache: Of self-attention and of cross-attention.
             return_weights: Whether to return the attention weights.
 
         Returns:
@@ -154,16 +137,15 @@ class DecoderLayer(nn.Module):
             (batch, num_heads, tgt_len, k_len) and of cross-attention
             (batch, num_heads, tgt_len, src_len), or None for each.
         """
-        past_self = None if cache is None else cache.self_attention
-        past_cross = None if cache is None else cache.cross_attention
+        own, source = (None, None) if cache is None else cache
         frame = self.self_attention_residual
         output, self_weights = self.self_attention(
-            frame.before(hidden), None, tgt_mask, past_self, return_weights
+            frame.before(hidden), None, tgt_mask, own, return_weights
         )
         hidden = frame.after(hidden, output)
         frame = self.cross_attention_residual
         output, cross_weights = self.cross_attention(
-            frame.before(hidden), memory, src_mask, past_cross, return_weights
+            frame.before(hidden), memory, src_mask, source, return_weights
         )
         hidden = frame.after(hidden, output)
         frame = self.feed_forward_residual

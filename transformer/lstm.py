@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from transformer.attention import AttentionMaps, evaluating, scaled_dot_product_attention
+from transformer.attention import scaled_dot_product_attention
 from transformer.config import RecurrentConfig
+from transformer.dropout import Dropout, evaluating
 from transformer.masks import padding_mask
-from transformer.support.dropout import Dropout
+from transformer.model import AttentionMaps
 
 
 class State(NamedTuple):
@@ -35,15 +36,11 @@ class RecurrentCache:
         self.keys: Tensor | None = None  # (batch, src_len, hidden_size)
 
     def select(self, rows: Tensor) -> None:
-        """Keep or repeat rows of the batch, (new_batch,)."""
-        self.reorder(rows)
-        if self.keys is not None:
-            self.keys = self.keys[rows]
-
-    def reorder(self, rows: Tensor) -> None:
-        """Move prefixes among the rows of one source, (batch,): its keys stay."""
+        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
         if self.state is not None:
             self.state = State(self.state.hidden[rows], self.state.cell[rows])
+        if self.keys is not None:
+            self.keys = self.keys[rows]
 
 
 class Recurrent(nn.Module):
@@ -196,23 +193,3 @@ class Recurrent(nn.Module):
 
         cross = torch.cat(weights, dim=2)[None] if weights else no_layer(tgt_len, src_len)
         return AttentionMaps(no_layer(src_len, src_len), no_layer(tgt_len, tgt_len), cross)
-
-
-def expected_parameters(config: RecurrentConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
-    """Compute the number of parameters without making the network.
-
-    Args:
-        config: The shape of the network.
-        src_vocab_size: Number of source types.
-        tgt_vocab_size: Number of target types.
-    """
-    width, size = config.embedding_size, config.hidden_size
-
-    def lstm(inputs: int) -> int:
-        return 4 * size * (inputs + size + 2)  # four gates; PyTorch gives each two biases
-
-    parameters = (src_vocab_size + tgt_vocab_size) * width + tgt_vocab_size * (size + 1)
-    if not config.attention:
-        return parameters + 2 * lstm(width)
-    attention = size * (size + 1) + 2 * size * size
-    return parameters + 2 * lstm(width) + lstm(width + 2 * size) + attention

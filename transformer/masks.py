@@ -23,7 +23,7 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
     Returns:
         Boolean mask, (batch, 1, 1, k_len): the same for every head and query.
     """
-    return (ids != pad_id)[:, None, None, :]
+    return (ids != pad_id)[:, None, None, :]  # (batch, 1, 1, k_len)
 
 
 def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | None = None) -> Tensor:
@@ -39,8 +39,8 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
         Boolean mask, (1, 1, q_len, k_len), True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
-    everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)
-    return everything.tril(diagonal=k_len - q_len)[None, None]
+    everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
+    return everything.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
 
 
 def decoder_mask(tgt_in: Tensor, pad_id: int = PAD_ID) -> Tensor:

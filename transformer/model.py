@@ -1,17 +1,18 @@
 """The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1)."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from transformer.attention import AttentionMaps, evaluating
+from transformer.attention import KeyValueCache
 from transformer.config import ModelConfig, Positions
+from transformer.dropout import evaluating
 from transformer.embeddings import Embedding
-from transformer.layers import DecoderLayer, EncoderLayer, LayerCache
+from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
 from transformer.support.errors import UserError
-from transformer.support.precision import for_products
 
 
 class Encoder(nn.Module):
@@ -35,26 +36,26 @@ class Encoder(nn.Module):
 
 
 class DecoderCache:
-    """What decoding remembers from step to step: the caches of every layer."""
+    """What decoding remembers from step to step: each layer's keys and values (not in the paper).
+
+    Attributes:
+        layers: The caches of self-attention and of cross-attention.
+    """
 
     def __init__(self, num_layers: int) -> None:
-        self.layers = [LayerCache() for _ in range(num_layers)]
+        self.layers = [(KeyValueCache(), KeyValueCache()) for _ in range(num_layers)]
 
     @property
     def length(self) -> int:
         """Number of target positions already seen."""
-        key = self.layers[0].self_attention.key
-        return 0 if key is None else key.shape[2]
+        own = self.layers[0][0].kept
+        return 0 if own is None else own[0].shape[2]
 
     def select(self, rows: Tensor) -> None:
-        """Keep or repeat rows of the batch, (new_batch,)."""
-        for layer in self.layers:
-            layer.select(rows)
-
-    def reorder(self, rows: Tensor) -> None:
-        """Move prefixes among the rows of one source, (batch,), as beams split and die."""
-        for layer in self.layers:
-            layer.reorder(rows)
+        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
+        for own, source in self.layers:
+            own.select(rows)
+            source.select(rows)
 
 
 class Decoder(nn.Module):
@@ -75,7 +76,6 @@ class Decoder(nn.Module):
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
-        memory = for_products(memory)
         collected: tuple[list[Tensor], list[Tensor]] = ([], [])
         for index, layer in enumerate(self.layers):
             layer_cache = None if cache is None else cache.layers[index]
@@ -86,6 +86,20 @@ class Decoder(nn.Module):
                 if new is not None:
                     kept.append(new)
         return self.norm(hidden), *collected
+
+
+class AttentionMaps(NamedTuple):
+    """The attention weights of every layer; each row sums to 1 over the real keys.
+
+    Attributes:
+        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
+        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
+        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
+    """
+
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
 
 
 class Transformer(nn.Module):
@@ -225,33 +239,3 @@ class Transformer(nn.Module):
 def count_parameters(model: nn.Module) -> int:
     """Count the weights that training changes, a tied matrix once."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-
-
-def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
-    """Compute a Transformer's number of parameters without making it (Table 3, last column).
-
-    Args:
-        config: The shape of the network.
-        src_vocab_size: Number of source types.
-        tgt_vocab_size: Number of target types.
-    """
-    d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads
-    projected = heads * (2 * config.key_size + config.value_size)  # queries, keys, values
-    attention = d_model * (projected + heads * config.value_size)
-    if config.attention_bias:
-        attention += projected + d_model
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norm = 2 * d_model
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = 2 * attention + feed_forward + 3 * norm
-    stacks = config.num_layers * (encoder_layer + decoder_layer) + 2 * norm * config.pre_norm
-
-    concatenated = config.positions == Positions.CONCATENATED
-    width = d_model - config.position_dim if concatenated else d_model
-    position_width = config.position_dim if concatenated else d_model
-    learned = config.positions != Positions.SINUSOIDAL
-    tables = 1 if config.tie_source_target else 2
-    types = src_vocab_size if config.tie_source_target else src_vocab_size + tgt_vocab_size
-    embeddings = types * width + tables * learned * config.max_len * position_width
-    softmax = (not config.tie_softmax) * tgt_vocab_size * d_model
-    return stacks + embeddings + softmax + config.output_bias * tgt_vocab_size

@@ -9,26 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from experiments.commands.command import Command, add_seeds, record_file
 from experiments.commands.record_bench import BENCH
 from experiments.commands.record_museum import MUSEUM
 from experiments.commands.record_speed import SPEED
 from experiments.commands.record_speedrun import SPEEDRUN
 from experiments.commands.upkeep import UPKEEP
 from experiments.plans import EXPERIMENTS, find
-from transformer.cli.options import (
-    Parser,
-    What,
-    add_beam,
-    add_model,
-    add_seeds,
-    record_file,
-    typed_again,
-)
+from transformer.cli.commands import typed_again
+from transformer.cli.parser import Parser, add_beam, add_model
 from transformer.support.errors import INTERRUPTED
 from transformer.support.files import write_json
 from transformer.support.paths import (
     corpus_folder,
-    figures_folder,
     require_checkout,
 )
 
@@ -82,7 +75,7 @@ def record_corpus(options: argparse.Namespace) -> int:
 
 def record_figures(options: argparse.Namespace) -> int:
     """Draw every figure again."""
-    folder = figures_folder()
+    folder = require_checkout() / "figures"
     from experiments import figures
 
     figures.write_all(folder)
@@ -104,11 +97,10 @@ def record_text(options: argparse.Namespace) -> int:
 def record_leaks(options: argparse.Namespace) -> int:
     """Measure Tatoeba's splits, and write the record."""
     from lessonkit.analysis import leaks
-    from transformer.data import tatoeba
-    from transformer.data.corpora import CORPORA
+    from transformer.data import corpora
 
     file = record_file(leaks.RECORD)
-    pairs = tatoeba.all_pairs(CORPORA["tatoeba"])
+    pairs = corpora.all_tatoeba_pairs()
     figures = leaks.measure_splits(pairs)
     origin = _origin() | {"seed": leaks.SEED}
     write_json(file, origin | {"pairs": len(pairs), "figures": figures})
@@ -245,54 +237,54 @@ def print_tables(options: argparse.Namespace) -> int:
 
 
 WHATS = (
-    What("corpus", "draw the embedded corpus into data/corpus", record_corpus),
-    What("figures", "draw every figure into figures/, with its page", record_figures),
-    What(
+    Command("corpus", "draw the embedded corpus into data/corpus", record_corpus),
+    Command("figures", "draw every figure into figures/, with its page", record_figures),
+    Command(
         "text",
         "measure Multi30k's vocabularies and padding for data/results/text",
         record_text,
     ),
-    What(
+    Command(
         "leaks",
         "measure what of Tatoeba's test pairs stands in training for data/results/leaks",
         record_leaks,
     ),
-    What(
+    Command(
         "heads",
         "remove every head of a model in turn, by zero and by its mean, and record the BLEU",
         record_heads,
         "de-en de-en",
         _add_heads,
     ),
-    What(
+    Command(
         "roles",
         "name every head of a model by what it does, and record how often it does it",
         record_roles,
         "demo-en-fr demo-en-fr",
         _add_heads,
     ),
-    What(
+    Command(
         "attributions",
         "judge attention, value zeroing, gradients and hiding by the gold alignments",
         record_attributions,
         "demo-en-fr demo-en-fr",
         _add_heads,
     ),
-    What(
+    Command(
         "bleu",
         "score one model's output on its test set in five ways",
         record_bleu,
         "de-en --record five_ways.json",
         _add_bleu,
     ),
-    What(
+    Command(
         "loss",
         "average one model's loss on its validation text in two ways",
         record_loss,
         "de-en --record two_ways.json",
         _add_loss,
     ),
-    What(
+    Command(
         "contrasts",
         "ask one model about sentences that differ in a negation, gender, number or roles",
         record_contrasts,
@@ -300,14 +292,14 @@ WHATS = (
         _add_loss,
     ),
     *SPEED,
-    What(
+    Command(
         "experiment",
         "train a recipe with one thing changed at a time, and record what each costs",
         record_experiment,
         "captions --seeds 1 2",
         _add_experiment,
     ),
-    What(
+    Command(
         "race",
         "learn the embedded corpus to a loss by the processor's clock, for lesson 13",
         record_race,
@@ -316,5 +308,5 @@ WHATS = (
     *MUSEUM,
     SPEEDRUN,
     *UPKEEP,
-    What("tables", "print the tables of recorded runs that stand in README.md", print_tables),
+    Command("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

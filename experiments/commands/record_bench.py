@@ -7,7 +7,9 @@ import argparse
 import sys
 
 from experiments.bench.names import SECTIONS
-from transformer.cli.options import Parser, What, typed_again
+from experiments.commands.command import Command
+from transformer.cli.commands import typed_again
+from transformer.cli.parser import Parser
 from transformer.support.errors import INTERRUPTED, unknown_name
 from transformer.support.paths import require_checkout, results_folder
 
@@ -44,7 +46,7 @@ def record_bench(options: argparse.Namespace) -> int:
 
 
 BENCH = (
-    What(
+    Command(
         "bench",
         "measure training steps beside peers, growth, start-up, decoding, for data/results/bench",
         record_bench,

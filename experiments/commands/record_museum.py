@@ -6,7 +6,9 @@ Not in the paper.
 import argparse
 import sys
 
-from transformer.cli.options import Parser, What, add_seeds, typed_again
+from experiments.commands.command import Command, add_seeds
+from transformer.cli.commands import typed_again
+from transformer.cli.parser import Parser
 from transformer.support.errors import INTERRUPTED
 from transformer.support.paths import require_checkout, results_folder
 
@@ -53,14 +55,14 @@ def record_specimens(options: argparse.Namespace) -> int:
 
 
 MUSEUM = (
-    What(
+    Command(
         "museum",
         "try every law on every specimen of the museum of faults, for docs/museum.md",
         record_museum,
         "",
         add_museum,
     ),
-    What(
+    Command(
         "specimens",
         "train the museum's specimens beside the sound model, for data/results/museum",
         record_specimens,

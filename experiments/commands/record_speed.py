@@ -6,7 +6,8 @@ Not in the paper.
 import argparse
 from typing import Any
 
-from transformer.cli.options import What, add_model, record_file
+from experiments.commands.command import Command, record_file
+from transformer.cli.parser import add_model
 
 
 def record_export(options: argparse.Namespace) -> int:
@@ -40,14 +41,14 @@ def _line(engine: str, found: dict[str, Any]) -> str:
 
 
 SPEED = (
-    What(
+    Command(
         "export",
         "measure how fast one exported model is beside ours, for data/results/bench",
         record_export,
         "de-en",
         add_model,
     ),
-    What(
+    Command(
         "decoding",
         "measure each change that makes decoding faster, before and after, for data/results/bench",
         record_decoding,

@@ -5,8 +5,9 @@ Not in the paper.
 
 import argparse
 
+from experiments.commands.command import Command
 from transformer.cli.commands import parse_settings
-from transformer.cli.options import Parser, What
+from transformer.cli.parser import Parser
 from transformer.support.paths import require_checkout
 
 
@@ -46,7 +47,7 @@ def record_speedrun(options: argparse.Namespace) -> int:
     return 0
 
 
-SPEEDRUN = What(
+SPEEDRUN = Command(
     "speedrun",
     "train the fast recipe by the clock, to a published BLEU, for docs/records.md",
     record_speedrun,

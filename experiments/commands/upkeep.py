@@ -6,7 +6,8 @@ Not in the paper.
 import argparse
 from pathlib import Path
 
-from transformer.cli.options import Parser, What
+from experiments.commands.command import Command
+from transformer.cli.parser import Parser
 from transformer.support.paths import require_checkout
 
 
@@ -67,28 +68,28 @@ def ship_run(options: argparse.Namespace) -> int:
 
 
 UPKEEP = (
-    What(
+    Command(
         "lines",
         "count lines and files of each room, now or beside an earlier commit",
         print_lines,
         "--at HEAD~20",
         _add_lines,
     ),
-    What(
+    Command(
         "attack",
         "damage models, kill and crowd trainings, and count what gets through: some 15 minutes",
         attack_model,
         "--share 0.1",
         _add_attack,
     ),
-    What(
+    Command(
         "check",
         "try what needs a browser, npm or Colab's packages",
         run_check,
         "live",
         _add_check,
     ),
-    What(
+    Command(
         "ship",
         "make a shipped model of a training run: measured weights in half precision, and a card",
         ship_run,

@@ -19,7 +19,7 @@ from lessonkit.analysis.alignment import (
 from lessonkit.analysis.attributions import METHODS, hiding, word_attribution
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText, aligned_tokens
-from transformer.evaluation.paired_bootstrap import RESAMPLES, SEED
+from transformer.evaluation.compare import RESAMPLES, SEED
 from transformer.models.translator import Translator
 from transformer.support import machine
 from transformer.support.errors import UserError

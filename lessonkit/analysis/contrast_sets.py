@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer.data.parallel import tidy
+from transformer.data.treatment import tidy
 from transformer.support.errors import UserError
 from transformer.support.paths import corpus_folder
 

@@ -21,7 +21,7 @@ from lessonkit.analysis.contrast_sets import (
 )
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
 from transformer.data.batches import Example, collate
-from transformer.evaluation.significance import share_interval
+from transformer.evaluation.compare import share_interval
 from transformer.models.folder import RUN
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from transformer.attention import evaluating
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
+from transformer.dropout import evaluating
 from transformer.support.errors import UserError
 from transformer.training.loss import batch_loss
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.attention import AttentionMaps, MultiHeadAttention
-from transformer.model import Transformer
+from transformer.attention import MultiHeadAttention
+from transformer.model import AttentionMaps, Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 

@@ -1,7 +1,7 @@
 """How much of a test set stands in the training set already, and what that is worth.
 
 Not in the paper. `python -m experiments leaks` measures Tatoeba, once split at random as
-system 3 did and once by groups as `transformer.data.tatoeba` does, and writes
+system 3 did and once by groups as `transformer.data.parallel` does, and writes
 `data/results/leaks/tatoeba.json`.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from attention_laws.leaks import Leak, measure_leak
-from transformer.data.tatoeba import Pair, key, split_pairs
+from transformer.data.parallel import Pair, key, split_pairs
 from transformer.evaluation.scores import bleu
 from transformer.support.errors import UserError
 

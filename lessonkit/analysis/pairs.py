@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from transformer.attention import AttentionMaps
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
 from transformer.data.parallel import WORD
 from transformer.data.tokenizers import Tokenizer
+from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 

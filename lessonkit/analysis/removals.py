@@ -15,7 +15,7 @@ from lessonkit.analysis.heads import STACKS, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
-from transformer.evaluation.paired_bootstrap import paired_bootstrap
+from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu, count_run_on
 from transformer.model import Transformer
 from transformer.models.translator import Translator

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, Positions
 
 SHARED_TYPES = 37_000  # §5.1: about so many, shared by English and German
 
@@ -95,3 +95,33 @@ TABLE_3: tuple[Variation, ...] = (
         millions=213,
     ),
 )
+
+
+def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+    """Compute a Transformer's number of parameters without making it (Table 3, last column).
+
+    Args:
+        config: The shape of the network.
+        src_vocab_size: Number of source types.
+        tgt_vocab_size: Number of target types.
+    """
+    d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads
+    projected = heads * (2 * config.key_size + config.value_size)  # queries, keys, values
+    attention = d_model * (projected + heads * config.value_size)
+    if config.attention_bias:
+        attention += projected + d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    stacks = config.num_layers * (encoder_layer + decoder_layer) + 2 * norm * config.pre_norm
+
+    concatenated = config.positions == Positions.CONCATENATED
+    width = d_model - config.position_dim if concatenated else d_model
+    position_width = config.position_dim if concatenated else d_model
+    learned = config.positions != Positions.SINUSOIDAL
+    tables = 1 if config.tie_source_target else 2
+    types = src_vocab_size if config.tie_source_target else src_vocab_size + tgt_vocab_size
+    embeddings = types * width + tables * learned * config.max_len * position_width
+    softmax = (not config.tie_softmax) * tgt_vocab_size * d_model
+    return stacks + embeddings + softmax + config.output_bias * tgt_vocab_size

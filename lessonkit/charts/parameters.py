@@ -7,7 +7,7 @@ from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 
 TIED, UNTIED = "one matrix (§3.4)", "three matrices"
 
-# What `transformer.model.expected_parameters` adds up, part by part, in the language of Vega.
+# What `table_3.expected_parameters` adds up, part by part, in the language of Vega.
 PARTS = {
     "embeddings and softmax": f"vocab_size * d_model * (embeddings == '{TIED}' ? 1 : 3)",
     "self-attention": "num_layers * 2 * 4 * d_model * d_model",

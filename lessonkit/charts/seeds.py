@@ -13,13 +13,13 @@ from matplotlib.axes import Axes
 
 from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
 from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET, frame
-from transformer.evaluation.significance import difference_interval, verdict
+from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
 WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
 ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
 # Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
-# Of a few runs it is not, and `transformer.evaluation.significance.margin` goes further.
+# Of a few runs it is not, and `transformer.evaluation.compare.margin` goes further.
 SHOWN = (
     f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
     f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"
@@ -37,7 +37,7 @@ def draw_seeds(scores: Scores, ax: Axes, xlabel: str, title: str = "", margin: f
         scores: The figures of each variant's runs, as `experiments.run.scores` gives.
         xlabel: What the figures are, with the unit.
         margin: Shade so much to both sides of the line: means in there may be equal to the
-            first (see `transformer.evaluation.significance.margin`).
+            first (see `transformer.evaluation.compare.margin`).
     """
     for row, runs in enumerate(scores.values()):
         ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
@@ -117,7 +117,7 @@ def readings_explorer(
     Args:
         readings: For each reading the figures (BLEU) of each variant's runs, the same variants in
             the same order, two runs or more of each; the first variant is the base.
-        worth: The smallest difference worth having (see `significance.verdict`).
+        worth: The smallest difference worth having (see `compare.verdict`).
         domain: Lowest and highest difference that the axis shows; intervals may go beyond.
 
     Raises:

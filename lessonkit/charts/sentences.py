@@ -59,7 +59,7 @@ def draw_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") -> Axe
     """Draw a tree: the words below, each phrase above what it holds (§6.3).
 
     Args:
-        tree: "(S (NP DT NN )NP (VP VB )VP . )S", see `transformer.evaluation.parse_f1`.
+        tree: "(S (NP DT NN )NP (VP VB )VP . )S", see `transformer.evaluation.scores`.
         words: The sentence's, one for each part of speech.
 
     Raises:
@@ -97,7 +97,7 @@ def _read(tree: str, leaves: list[_Node]) -> _Node:
             opened.pop()
         else:
             raise UserError(
-                f"no tree: {token!r} closes no open phrase; see transformer.evaluation.parse_f1"
+                f"no tree: {token!r} closes no open phrase; see transformer.evaluation.scores"
             )
     if len(opened) > 1 or len(top.held) != 1:
         raise UserError("no tree: it needs one phrase that holds all and is closed")

@@ -5,7 +5,7 @@ import statistics
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from transformer.evaluation.parse_f1 import phrases
+from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 

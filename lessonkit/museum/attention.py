@@ -137,7 +137,7 @@ class WithoutCross(DecoderLayer):
     def forward(self, hidden: Tensor, memory: Tensor, tgt_mask: Mask, *rest: Any) -> Any:
         """Run the layer as one of a language model."""
         _, cache, return_weights = (*rest, None, None)[:3]
-        past = None if cache is None else cache.self_attention
+        past = None if cache is None else cache[0]
         frame = self.self_attention_residual
         output, weights = self.self_attention(
             frame.before(hidden), None, tgt_mask, past, bool(return_weights)

@@ -25,20 +25,32 @@ from transformer.model import DecoderCache, Transformer
 
 
 class NotReordered(DecoderCache):
-    """Leaves each beam its keys and values, whatever prefix it goes on from."""
+    """Moves keys and values when a sentence leaves the batch, and not when a prefix splits.
 
-    beam_size = 1
+    Of a prefix's continuations the best one has its keys; another has those of one that died.
+    """
 
     def select(self, rows: Tensor) -> None:
-        """Drop the sentences that are done, and give each beam what stood in its place."""
-        if self.length == 0:
-            self.beam_size = len(rows) // len(rows.unique())
-            return
-        places = torch.arange(len(rows)) % self.beam_size
-        super().select(rows // self.beam_size * self.beam_size + places)
-
-    def reorder(self, rows: Tensor) -> None:
-        """Do nothing."""
+        """Give each prefix a place in its sentence, the best continuation its predecessor's."""
+        kept = self.layers[0][0].kept
+        assert kept is not None
+        if self.length == 1:  # the prefixes of a sentence were all one
+            self.beam_size = len(rows) // len(rows.unique()) if len(rows) else 1
+            self.places = list(range(self.beam_size)) * len(kept[0])
+        found, places = [], []
+        for origins in rows.view(-1, self.beam_size).tolist():
+            first = origins[0] // self.beam_size * self.beam_size
+            row_at = {self.places[row]: row for row in range(first, first + self.beam_size)}
+            taken: dict[int, int] = {}  # by which of the new prefixes a place is taken
+            for number, origin in enumerate(origins):
+                taken.setdefault(self.places[origin], number)
+            others = [number for number in range(self.beam_size) if number not in taken.values()]
+            taken |= {place: others.pop() for place in range(self.beam_size) if place not in taken}
+            new = sorted(taken, key=lambda place: taken[place])
+            found += [row_at[place] for place in new]
+            places += new
+        self.places = places
+        super().select(rows if len(rows) < len(kept[0]) else torch.tensor(found))
 
 
 class LeftBehind(Setup):
@@ -55,10 +67,10 @@ class LeftBehind(Setup):
 class NewestAlone(KeyValueCache):
     """Keeps the newest position in place of all."""
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Put the new keys where the old ones were."""
-        self.key, self.value = key, value
-        return key, value
+        self.kept = None
+        return super().append(keys, values)
 
 
 class KeysAlone(KeyValueCache):
@@ -66,9 +78,9 @@ class KeysAlone(KeyValueCache):
 
     def select(self, rows: Tensor) -> None:
         """Move one of the two."""
-        if self.key is not None and self.value is not None:
-            same = len(rows) == len(self.value)
-            self.key, self.value = self.key[rows], self.value if same else self.value[rows]
+        if self.kept is not None:
+            keys, values = self.kept
+            self.kept = keys[rows], values if len(rows) == len(values) else values[rows]
 
 
 class CacheNotReordered(Transformer):
@@ -85,8 +97,7 @@ class CacheOfTheNewest(Transformer):
     def new_cache(self) -> DecoderCache:
         """Give one whose self-attention forgets."""
         cache = super().new_cache()
-        for layer in cache.layers:
-            layer.self_attention = NewestAlone()
+        cache.layers = [(NewestAlone(), source) for _, source in cache.layers]
         return cache
 
 
@@ -96,8 +107,7 @@ class CacheOfKeys(Transformer):
     def new_cache(self) -> DecoderCache:
         """Give one that moves keys alone."""
         cache = super().new_cache()
-        for layer in cache.layers:
-            layer.self_attention = KeysAlone()
+        cache.layers = [(KeysAlone(), source) for _, source in cache.layers]
         return cache
 
 
@@ -116,12 +126,12 @@ class CacheOfTheSentenceBefore(Transformer):
             return super().decode(tgt_in, memory, src_mask)
         kept = self.__dict__.setdefault("kept", {})
         if cache.length == 0 and memory.shape[:2] in kept:
-            for layer, old in zip(cache.layers, kept[memory.shape[:2]], strict=True):
-                layer.cross_attention = copy.copy(old)
+            sources = kept[memory.shape[:2]]
+            cache.layers = [
+                (own, copy.copy(old)) for (own, _), old in zip(cache.layers, sources, strict=True)
+            ]
         logits = super().decode(tgt_in, memory, src_mask, cache)
-        kept.setdefault(
-            memory.shape[:2], [copy.copy(each.cross_attention) for each in cache.layers]
-        )
+        kept.setdefault(memory.shape[:2], [copy.copy(source) for _, source in cache.layers])
         return logits
 
 

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.museum.specimen import Specimen, turn, turned
+from transformer.dropout import Dropout
 from transformer.layers import FeedForward, Residual
 from transformer.model import Transformer
-from transformer.support.dropout import Dropout
 
 
 class NormOverTime(nn.LayerNorm):

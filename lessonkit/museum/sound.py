@@ -16,10 +16,10 @@ from torch.optim import Adam, Optimizer
 
 from attention_laws.adapter import Adapter, Candidate
 from lessonkit.subjects import from_transformer
-from transformer.attention import evaluating
 from transformer.config import PAD_ID, ModelConfig
 from transformer.data.batches import Example, collate
 from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
+from transformer.dropout import evaluating
 from transformer.model import Transformer
 from transformer.training.schedule import learning_rate
 

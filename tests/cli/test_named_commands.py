@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from experiments.commands.record import WHATS
 from tests.helpers import ROOT
 
@@ -17,12 +15,12 @@ PAGES = (
 
 
 def named(path: Path) -> list[str]:
-    """What follows `python -m PACKAGE` wherever a file says it, up to the third word."""
+    """What follows `python -m PACKAGE` wherever a file says it."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":  # an output may quote a record, which says what was typed then
         text = " ".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
     text = " ".join(text.split())
-    return re.findall(r"python -m (?:transformer|experiments)\b(\S*(?: [\w.-]+){0,2})", text)
+    return re.findall(r"python -m (?:transformer|experiments) ([\w.-]+)", text)
 
 
 NAMING = [path for pattern in PAGES for path in sorted(ROOT.glob(pattern)) if named(path)]
@@ -33,11 +31,9 @@ def test_the_files_that_name_commands_are_found() -> None:
     assert {ROOT / "README.md", ROOT / "Makefile"} < set(NAMING)
 
 
-@pytest.mark.parametrize("path", NAMING, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_named_command_is_one(path: Path) -> None:
-    whats = {what.name for what in WHATS}
-    for said in named(path):
-        assert not said.startswith("."), f"a module is no command: python -m ...{said}"
-        command = (*said.split(), "")[0]
-        if re.fullmatch("[a-z]+", command):  # not --help, not COMMAND
-            assert command in COMMANDS | whats, said
+def test_a_named_command_is_one() -> None:
+    known = COMMANDS | {command.name for command in WHATS}
+    for path in NAMING:
+        for said in named(path):
+            if re.fullmatch("[a-z]+", said):  # not --help, not COMMAND
+                assert said in known, f"{path}: {said}"

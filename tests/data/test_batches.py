@@ -136,14 +136,9 @@ def test_packing_by_hand() -> None:
 
 
 def test_a_batch_has_a_bounded_number_of_sentences_too() -> None:
-    plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 4).plan(0)
-    assert sorted(map(len, plan)) == [3, 4, 4, 4, 4, 4]
-    assert max(map(len, TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, 9).plan(0))) == 5
-
-
-def test_a_batch_is_full_before_the_next_begins() -> None:
-    plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5).plan(0)
-    assert sorted(map(len, plan)) == [3, 5, 5, 5, 5]
+    for bound, sizes in ((None, [3, 5, 5, 5, 5]), (4, [3, 4, 4, 4, 4, 4]), (9, [3, 5, 5, 5, 5])):
+        plan = TokenBudgetBatches(examples_of([(6, 6)] * 23), 7 * 5, bound).plan(0)
+        assert sorted(map(len, plan)) == sizes
 
 
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
@@ -157,9 +152,11 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 
 def test_seed_and_epoch_do_not_stand_for_each_other() -> None:
-    one, eleven = TokenBudgetBatches(mixed(), 97, seed=1), TokenBudgetBatches(mixed(), 97, seed=11)
-    assert one.plan(11) != eleven.plan(1)
-    assert one.plan(2) != TokenBudgetBatches(mixed(), 97, seed=2).plan(1)
+    for one, other in ((1, 11), (1, 2)):
+        plans = [
+            TokenBudgetBatches(mixed(), 97, seed=s).plan(e) for s, e in ((one, other), (other, one))
+        ]
+        assert plans[0] != plans[1]
 
 
 def test_epochs_mix_the_examples_of_a_batch() -> None:
@@ -206,11 +203,9 @@ def test_a_sentence_over_the_budget_is_refused() -> None:
         TokenBudgetBatches(examples, 12)
 
 
-def test_no_examples_and_no_pool_are_refused() -> None:
+def test_no_examples_are_refused() -> None:
     with pytest.raises(UserError, match="no examples"):
         TokenBudgetBatches([], 97)
-    with pytest.raises(UserError, match="pool_batches is 0: give 1 or more"):
-        TokenBudgetBatches(mixed(), 97, pool_batches=0)
 
 
 def test_of_pairs_as_long_those_with_like_targets_stand_together() -> None:

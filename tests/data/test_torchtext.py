@@ -22,7 +22,6 @@ from transformer.data.batches import (
     TokenBudgetBatches,
     collate,
     encode_pairs,
-    padding_share,
 )
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer, train
@@ -121,9 +120,6 @@ def renumbering(field: Any, tokenizer: Tokenizer) -> torch.Tensor:
     return torch.tensor([ours[names.get(each, each)] for each in field.vocab.itos])
 
 
-# --- vocabulary and ids ---------------------------------------------------------------
-
-
 def test_the_same_types_in_the_same_order(sides: Sides, corpus: Corpus) -> None:
     sizes = []
     for name, tokenizer in zip(("src", "trg"), sides.tokenizers, strict=True):
@@ -141,18 +137,6 @@ def test_the_same_ids_under_the_other_numbering(sides: Sides) -> None:
     table = renumbering(sides.dataset.fields["src"], sides.tokenizers[0])
     assert table[:4].tolist() == [1, 0, 2, 3]
     assert table[4:].tolist() == list(range(4, len(table)))
-
-
-def test_an_unknown_word_is_unknown_to_both(sides: Sides) -> None:
-    field, tokenizer = sides.dataset.fields["src"], sides.tokenizers[0]
-    sentence = "Der Quastenflosser schläft."
-    theirs = field.numericalize([field.preprocess(sentence)])
-    ours = renumbering(field, tokenizer)[theirs][0].tolist()
-    assert ours == tokenizer.encode(sentence)
-    assert tokenizer.pieces(ours)[1] == "<unk>"
-
-
-# --- batches --------------------------------------------------------------------------
 
 
 def test_the_same_tensors_of_the_same_sentences(sides: Sides) -> None:
@@ -227,28 +211,6 @@ class Reordered:
         return iter(self.examples)
 
 
-def test_a_bucket_iterator_sorts_only_when_told(sides: Sides) -> None:
-    """By default its training batches are as random as if there were no buckets."""
-
-    def padding(iterator: type[Iterator], **options: bool) -> float:
-        random.seed(3)
-        made = iterator(sides.dataset, batch_size=127, **options)
-        made.create_batches()
-        return padding_share(
-            collate([Example([5] * len(each.src), [5] * len(each.trg)) for each in batch])
-            for batch in made.batches
-        )
-
-    by_chance = padding(Iterator)
-    default = padding(BucketIterator)
-    told = padding(BucketIterator, sort_within_batch=True)
-    assert default == pytest.approx(by_chance, rel=0.05)
-    assert told < by_chance / 2
-
-
-# --- BLEU -----------------------------------------------------------------------------
-
-
 def corrupted(text: ParallelText, seed: int = 5) -> list[str]:
     """Translations to score: the references with words lost, doubled and exchanged."""
     chance = random.Random(seed)
@@ -279,19 +241,3 @@ def test_the_same_bleu(corpus: Corpus) -> None:
     assert 50 < ours < 95
     assert 100 * theirs == pytest.approx(ours, abs=0.006)  # ours has two decimals
     assert ours != bleu(hypotheses, references)["score"]  # cased text in 13a is another figure
-
-
-def test_bleu_by_hand_and_with_two_references() -> None:
-    # 4 of 4 words, 3 of 3 pairs, 2 of 2 triples, 1 of 1 fours; 4 words for 5: exp(1 - 5/4)
-    hypothesis, reference = "the old dog sleeps", "the old dog sleeps here"
-    theirs = bleu_score([hypothesis.split()], [[reference.split()]])
-    ours = bleu_tokenised_lowercased([hypothesis], [[reference]], "en")
-    assert ours == 77.88
-    assert 100 * theirs == pytest.approx(ours, abs=0.006)
-    both = [["the old cat sleeps here", "an old dog sleeps"]]
-    theirs = bleu_score([hypothesis.split()], [[each.split() for each in both[0]]])
-    ours = bleu_tokenised_lowercased([hypothesis], both, "en")
-    assert 100 * theirs == pytest.approx(ours, abs=0.006)
-    # a translation without any four words in a row of the reference has no score in either
-    assert bleu_score([["a", "b", "c"]], [[["a", "b", "c"]]]) == 0
-    assert bleu_tokenised_lowercased(["a b c"], [["a b c"]], "en") == 0

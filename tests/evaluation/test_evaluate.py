@@ -14,9 +14,14 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation import evaluate
-from transformer.evaluation.evaluate import text_loss, thin
-from transformer.evaluation.parse_f1 import parse_f1
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
+from transformer.evaluation.evaluate import text_loss, thinned_log
+from transformer.evaluation.scores import (
+    bleu,
+    bleu_tokenised_lowercased,
+    chrf,
+    count_run_on,
+    parse_f1,
+)
 from transformer.model import count_parameters
 from transformer.models.folder import read_recipe, write_recipe
 from transformer.models.log import read_log
@@ -127,58 +132,38 @@ def seven_sentences(monkeypatch: pytest.MonkeyPatch, text: ParallelText) -> None
 
 
 @pytest.mark.usefixtures("seven_sentences")
-def test_evaluate_folder_records_where_the_figures_come_from(
-    tiny_folder: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "record.json"
-    figures = evaluate.evaluate_folder(tiny_folder, beam_size=1, record=file)
-    record = json.loads(file.read_text(encoding="utf-8"))
-    assert list(record) == ["recipe", "training", "evaluation", "log", "figures"]
-    assert record["figures"] == figures
-    assert figures["corpus"] == "embedded"
-    assert figures["split"] == "test"
+def test_a_folder_is_measured_on_its_own_corpus_unless_told(tiny_folder: Path) -> None:
+    figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
+    assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
-    assert record["recipe"] == read_recipe(tiny_folder).to_dict()
-    assert record["training"] == json.loads((tiny_folder / "run.json").read_text())
-    assert record["log"] == read_log(tiny_folder / "log.jsonl")
-    assert {"command", "commit", "hardware", "date"} <= record["evaluation"].keys()
-
-
-@pytest.mark.usefixtures("seven_sentences")
-def test_evaluate_folder_on_another_split(tiny_folder: Path) -> None:
     figures = evaluate.evaluate_folder(tiny_folder, split="validation", beam_size=1)
     assert figures["split"] == "validation"
-
-
-def test_a_folder_without_its_origin_is_not_recorded(tiny_folder: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    (folder / "run.json").unlink()
-    with pytest.raises(UserError, match=r"run\.json"):
-        evaluate.evaluate_folder(folder, record=tmp_path / "record.json")
-    assert not (tmp_path / "record.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("corpus", "split"),
-    [("embedded", "test"), ("multi30k", "test_2016_flickr"), ("tatoeba", "test")],
-)
-def test_default_split(corpus: str, split: str) -> None:
-    assert evaluate.default_split(corpus) == split
-
-
-def test_unknown_corpus_and_split(tiny_folder: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'embedded'"):
         evaluate.evaluate_folder(tiny_folder, "embeded")
     with pytest.raises(UserError, match="did you mean 'test_long'"):
         evaluate.evaluate_folder(tiny_folder, split="test_lang")
 
 
-def test_thin_keeps_validations_and_the_last_report() -> None:
+def test_the_origin_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
+    origin = evaluate.origin_of(tiny_folder)
+    assert list(origin) == ["recipe", "training", "evaluation", "log"]
+    assert origin["recipe"] == read_recipe(tiny_folder).to_dict()
+    assert origin["training"] == json.loads((tiny_folder / "run.json").read_text())
+    assert origin["log"] == read_log(tiny_folder / "log.jsonl")
+    assert {"command", "commit", "hardware", "date"} <= origin["evaluation"].keys()
+    for name in ("run.json", "log.jsonl"):
+        folder = Path(shutil.copytree(tiny_folder, tmp_path / name))
+        (folder / name).unlink()
+        with pytest.raises(UserError, match=name):
+            evaluate.origin_of(folder)
+
+
+def test_a_thinned_log_keeps_validations_and_the_last_report() -> None:
     log = [
         {"kind": "validation" if step % 10 == 0 else "training", "step": step}
         for step in range(1, 200)
     ]
-    kept = thin(log, 17)
+    kept = thinned_log(log, 17)
     steps = [report["step"] for report in kept]
     training = [report["step"] for report in kept if report["kind"] == "training"]
     assert steps == sorted(set(steps))
@@ -189,10 +174,10 @@ def test_thin_keeps_validations_and_the_last_report() -> None:
     assert training[-1] == 199
 
 
-def test_thin_leaves_a_short_log_as_it_is() -> None:
+def test_a_thinned_log_leaves_a_short_log_as_it_is() -> None:
     log = [{"kind": "training", "step": step} for step in range(1, 18)]
-    assert thin(log, 17) == log
-    assert thin([]) == []
+    assert thinned_log(log, 17) == log
+    assert thinned_log([]) == []
 
 
 def test_trees_are_scored_by_their_phrases(translator: Translator) -> None:

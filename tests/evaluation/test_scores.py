@@ -1,15 +1,23 @@
-"""Scores against sacreBLEU, torchtext and paper and pencil."""
+"""Scores against sacreBLEU and paper and pencil (torchtext's: tests/data/test_torchtext.py)."""
 
 import json
 import logging
 import math
+from functools import partial
 
 import pytest
 import sacrebleu
-from torchtext.data.metrics import bleu_score
+from hypothesis import given
+from hypothesis import strategies as st
 
-from transformer.data.words import split_words
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
+from transformer.evaluation.scores import (
+    bleu,
+    bleu_tokenised_lowercased,
+    chrf,
+    count_run_on,
+    parse_f1,
+    phrases,
+)
 from transformer.support.errors import UserError
 
 REFERENCES = [
@@ -92,13 +100,6 @@ def test_interval_contains_the_score_and_comes_out_the_same_again(score) -> None
     assert figures == score(HYPOTHESES, REFERENCES)
 
 
-@pytest.mark.parametrize("score", [bleu, chrf])
-def test_interval_stays_within_0_and_100(score) -> None:  # type: ignore[no-untyped-def]
-    references = [[group[0]] for group in REFERENCES]
-    low, high = score([*[r[0] for r in references[:4]], HYPOTHESES[4]], references)["interval"]
-    assert low < high == 100
-
-
 def test_figures_are_plain_numbers_for_json() -> None:
     for figures in (bleu(HYPOTHESES, REFERENCES), chrf(HYPOTHESES, REFERENCES)):
         assert json.loads(json.dumps(figures)) == figures
@@ -140,27 +141,10 @@ def test_tokenised_bleu_by_hand() -> None:
     assert score == pytest.approx(expected, abs=0.005)
 
 
-def test_tokenised_bleu_is_that_of_system_4s_torchtext() -> None:
-    def words(text: str) -> list[str]:
-        return split_words("en", text, lowercase=True)
-
-    theirs = bleu_score(
-        [words(text) for text in HYPOTHESES], [[words(r) for r in group] for group in REFERENCES]
-    )
-    ours = bleu_tokenised_lowercased(HYPOTHESES, REFERENCES, "en")
-    assert ours == pytest.approx(100 * theirs, abs=0.005)
-    assert 0 < ours < 100
-
-
 def test_tokenised_bleu_is_not_smoothed() -> None:
     assert bleu_tokenised_lowercased(["a b c d e"], [["a b x d e"]], "en") == 0
 
 
-def score_english(hypotheses: list[str], references: list[list[str]]) -> float:
-    return bleu_tokenised_lowercased(hypotheses, references, "en")
-
-
-@pytest.mark.parametrize("score", [bleu, chrf, score_english])
 @pytest.mark.parametrize(
     ("hypotheses", "references", "message"),
     [
@@ -170,14 +154,11 @@ def score_english(hypotheses: list[str], references: list[list[str]]) -> float:
         (["a"], ["a"], "translation 1 has 'a' for references: give a list"),
     ],
 )
-def test_what_cannot_be_scored(score, hypotheses, references, message) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UserError, match=message):
-        score(hypotheses, references)
-
-
-def test_tokenised_bleu_needs_a_known_language() -> None:
-    with pytest.raises(UserError, match="unknown language 'fa'"):
-        bleu_tokenised_lowercased(["a"], [["a"]], "fa")
+def test_what_cannot_be_scored(hypotheses, references, message) -> None:  # type: ignore[no-untyped-def]
+    english = partial(bleu_tokenised_lowercased, lang="en")
+    for score in (bleu, chrf, english, count_run_on):
+        with pytest.raises(UserError, match=message):
+            score(hypotheses, references)
 
 
 def test_outputs_that_run_on_are_counted_by_their_longest_reference() -> None:
@@ -185,5 +166,55 @@ def test_outputs_that_run_on_are_counted_by_their_longest_reference() -> None:
     assert count_run_on([twice, more], [["x y z"], ["x y z"]]) == 1  # twice as long is no more
     assert count_run_on([more], [["x y z", "x y z w"]]) == 0  # 7 words beside 4
     assert count_run_on(["les les les les les les", "les"], [["les chats"], ["les chats"]]) == 1
-    with pytest.raises(UserError):
-        count_run_on([], [])
+
+
+GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
+
+
+def test_phrases_by_hand() -> None:
+    assert phrases(GOLD) == {
+        ("S", 0, 7): 1,
+        ("NP", 0, 2): 1,
+        ("VP", 2, 6): 1,
+        ("NP", 3, 6): 1,
+    }
+
+
+def test_equal_phrases_are_counted() -> None:
+    assert phrases("(NP (NP NN )NP )NP") == {("NP", 0, 1): 2}
+
+
+@pytest.mark.parametrize(
+    ("said", "score"),
+    [
+        (GOLD, 100.0),
+        ("", 0.0),
+        ("(S DT NN VB DT JJ NN . )S", 200 * 1 / (1 + 4)),  # the root alone
+        ("(S (NP DT NN )NP (VP VB )VP (NP DT JJ NN )NP . )S", 200 * 3 / 8),  # the VP ends too early
+        ("(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP .", 200 * 3 / 7),  # the root is never closed
+        (")NP " + GOLD, 100.0),
+        ("(S (NP DT NN )VP (VP VB (NP DT JJ NN )NP )VP . )S", 200 * 2 / 6),  # never closed: NP, S,
+    ],
+)
+def test_trees_by_hand(said: str, score: float) -> None:
+    assert parse_f1([said], [GOLD]) == pytest.approx(score)
+
+
+def test_the_score_of_trees_is_of_the_whole_text() -> None:
+    short = "(S NN )S"
+    assert parse_f1([GOLD, ""], [GOLD, short]) == pytest.approx(200 * 4 / 9)
+
+
+@given(st.text(alphabet="(SNP) D"))
+def test_anything_can_be_scored_as_a_tree(said: str) -> None:
+    assert 0 <= parse_f1([said], [GOLD]) <= 100
+
+
+def test_trees_that_cannot_be_scored() -> None:
+    with pytest.raises(UserError, match="0 trees for 0"):
+        parse_f1([], [])
+    with pytest.raises(UserError, match="1 trees for 2"):
+        parse_f1([GOLD], [GOLD, GOLD])
+    with pytest.raises(UserError, match="no tree has a phrase to score"):
+        parse_f1(["a"], ["b"])
+    assert parse_f1(["a", "a"], ["b", GOLD]) == 0

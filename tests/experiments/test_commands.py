@@ -12,6 +12,8 @@ import torch
 from experiments import figures, run, speedrun
 from experiments.__main__ import main
 from experiments.bench.tables import readme_table
+from experiments.commands import command as commands
+from experiments.commands.command import Command
 from experiments.commands.record import WHATS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
@@ -26,9 +28,7 @@ from lessonkit.analysis import (
     ways_of_counting,
 )
 from tests.helpers import ROOT
-from transformer.cli import options
-from transformer.cli.options import What
-from transformer.data import tatoeba
+from transformer.data import corpora
 from transformer.models.translator import Translator
 from transformer.support import paths
 from transformer.support.files import read_json
@@ -70,7 +70,7 @@ def ends(*arguments: str) -> object:
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty folder in the place of data/results."""
-    monkeypatch.setattr(options, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(commands, "results_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -93,7 +93,7 @@ def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_help_shows_how_to_use_it_and_does_nothing(what: What, capsys: Capture) -> None:
+def test_help_shows_how_to_use_it_and_does_nothing(what: Command, capsys: Capture) -> None:
     assert ends(what.name, "--help") == 0
     out = capsys.readouterr().out
     assert out.startswith(f"usage: python -m experiments {what.name} ")
@@ -101,7 +101,7 @@ def test_help_shows_how_to_use_it_and_does_nothing(what: What, capsys: Capture) 
 
 
 @pytest.mark.parametrize("what", WHATS, ids=lambda what: what.name)
-def test_an_unknown_option_is_refused(what: What, capsys: Capture) -> None:
+def test_an_unknown_option_is_refused(what: Command, capsys: Capture) -> None:
     assert ends(what.name, *ARGUMENTS.get(what.name, []), "--nonsense") == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -124,7 +124,7 @@ def test_an_installed_package_keeps_no_records(
     monkeypatch.setattr(build, "build", never)
     monkeypatch.setattr(figures, "render", never)
     monkeypatch.setattr(text_figures, "multi30k_figures", never)
-    monkeypatch.setattr(tatoeba, "all_pairs", never)
+    monkeypatch.setattr(corpora, "all_tatoeba_pairs", never)
     monkeypatch.setattr(Translator, "load", never)
     monkeypatch.setattr(run, "run_experiment", never)
     assert main([what, *ARGUMENTS.get(what, [])]) == 2
@@ -188,7 +188,7 @@ def test_leaks_are_recorded_with_their_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
-    monkeypatch.setattr(tatoeba, "all_pairs", lambda corpus: [("Go!", "Va !")])
+    monkeypatch.setattr(corpora, "all_tatoeba_pairs", lambda: [("Go!", "Va !")])
     monkeypatch.setattr(leaks, "measure_splits", lambda pairs: {"random": split})
     assert main(["leaks"]) == 0
     said = "random: 60.5% of 1,000 test pairs have a side in training; memory alone scores 41.50"

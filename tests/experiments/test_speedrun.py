@@ -20,7 +20,7 @@ from lessonkit.reported import PUBLISHED
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.significance import chance_of, student_t
+from transformer.evaluation.compare import chance_of, student_t
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 

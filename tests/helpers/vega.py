@@ -16,7 +16,7 @@ import vl_convert
 from torch import Tensor
 
 from lessonkit.charts.renderer import PICTURE_VERSION
-from transformer.attention import AttentionMaps
+from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]

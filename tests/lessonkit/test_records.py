@@ -14,7 +14,7 @@ from lessonkit.records import COLUMNS, SYSTEM_COLUMNS
 from lessonkit.reported import PUBLISHED
 from tests.helpers import ROOT
 from transformer.config import Recipe
-from transformer.evaluation.significance import difference_interval, mean_interval, verdict
+from transformer.evaluation.compare import difference_interval, mean_interval, verdict
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.support import paths
 from transformer.support.errors import UserError

@@ -11,7 +11,7 @@ from lessonkit.analysis.heads import Head, without_heads
 from lessonkit.analysis.interventions import next_token, translate_hiding
 from tests.helpers import ROOT
 from tests.live.node import LIVE, ask
-from transformer.data.registry import CORPORA
+from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.paths import models_folder

@@ -4,10 +4,11 @@ import sys
 import pytest
 import torch
 
+from lessonkit.analysis.table_3 import expected_parameters
 from transformer.config import ModelConfig, RecurrentConfig, TokenizerKind
 from transformer.data.corpora import CORPORA
 from transformer.lstm import Recurrent
-from transformer.model import Transformer, count_parameters, expected_parameters
+from transformer.model import Transformer, count_parameters
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.recipes.named import RECIPES, find_recipe
 from transformer.support.errors import UserError

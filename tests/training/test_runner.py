@@ -316,7 +316,7 @@ def test_nothing_is_written_before_all_is_ready(
     ("changes", "message"),
     [
         ({"corpus": "nothing"}, "unknown corpus 'nothing'"),
-        ({"src_lang": "it"}, "unknown language of embedded 'it'"),
+        ({"src_lang": "it"}, "embedded has no"),
         ({"corpus": "tatoeba", "src_lang": "de"}, "tatoeba"),
     ],
 )

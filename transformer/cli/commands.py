@@ -9,11 +9,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from transformer.cli.options import typed_again
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
 BLOCK = 512  # lines translated together
+
+
+def typed_again(words: Sequence[str], package: str = "transformer") -> str:
+    """Write a command of a package as it is to be typed in a shell."""
+    return shlex.join(["python", "-m", package, *words])
 
 
 def list_corpora(options: argparse.Namespace) -> int:
@@ -122,14 +126,12 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input line by line, and write the attention if asked for."""
     from lessonkit.charts.export import check_attention_file, write_attention
-    from transformer.data.parallel import tidy
+    from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
-    from transformer.support.allocator import keep_freed_memory
     from transformer.support.machine import pick_device
 
     if sys.stdin is None:
         raise UserError("standard input is closed: give it sentences, < sentences.txt")
-    keep_freed_memory()
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
@@ -166,37 +168,32 @@ def read_lines(content: bytes) -> list[str]:
     Raises:
         UserError: a line is not UTF-8.
     """
-    lines = content.removesuffix(b"\n").split(b"\n") if content else []
-    texts = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"line {number} of the input is not UTF-8 (byte {error.object[error.start]:#04x}): "
-                "convert it, for example with iconv -t UTF-8"
-            ) from error
-    return texts
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"line {number} of the input is not UTF-8 (byte {content[error.start]:#04x}): "
+            "convert it, for example with iconv -t UTF-8"
+        ) from error
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines]
 
 
 def evaluate_model(options: argparse.Namespace) -> int:
     """Print a model's figures on a test set as JSON, and record them if asked for."""
-    from transformer.evaluation.evaluate import evaluate_folder
-    from transformer.support.allocator import keep_freed_memory
-    from transformer.support.files import check_file, to_json
+    from transformer.evaluation.evaluate import evaluate_folder, origin_of
+    from transformer.support.files import check_file, to_json, write_json
 
-    keep_freed_memory()
     if options.record is not None:
         check_file(options.record)
-    evaluate_folder(
-        options.model,
-        options.corpus,
-        options.split,
-        options.beam,
-        options.record,
-        alpha=options.alpha,
-        on_figures=lambda figures: print(to_json(figures).decode(), end=""),
+        origin = origin_of(options.model)  # fails before the work, if at all
+    figures = evaluate_folder(
+        options.model, options.corpus, options.split, options.beam, options.alpha
     )
+    print(to_json(figures).decode(), end="")
+    if options.record is not None:
+        write_json(options.record, origin | {"figures": figures})
     return 0
 
 

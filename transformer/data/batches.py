@@ -143,8 +143,8 @@ class TokenBudgetBatches:
         seed: Of the order.
 
     Raises:
-        UserError: there are no examples, one alone is over `batch_tokens` (the budget
-            is a promise about memory), or `pool_batches` is below 1.
+        UserError: there are no examples, or one alone is over `batch_tokens` (the budget
+            is a promise about memory).
     """
 
     def __init__(
@@ -158,8 +158,6 @@ class TokenBudgetBatches:
     ) -> None:
         if not examples:
             raise UserError("no examples to make batches of: give at least one pair")
-        if pool_batches < 1:
-            raise UserError(f"pool_batches is {pool_batches}: give 1 or more")
         longest = max(map(_length, examples))
         if longest > batch_tokens:
             raise UserError(

@@ -17,7 +17,6 @@ from tokenizers.trainers import BpeTrainer
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data.treatment import PLAIN, find_treatment
 from transformer.data.words import check_ids, check_text
-from transformer.support.errors import UserError
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -32,13 +31,13 @@ class BPETokenizer:
     (its lower case if `lowercase`).
 
     Args:
-        merges: The learnt pairs, in order; each byte is written as the letter that
+        merges: The learned pairs, in order; each byte is written as the letter that
             GPT-2's alphabet of bytes has for it ("Ġ" is the blank).
         lowercase: Lower-case the text once it is treated.
         treatment: How text is written first: a name in `treatment.TREATMENTS`.
 
     Raises:
-        UserError: a merge joins pieces that do not exist before it, or the treatment is unknown.
+        UserError: the treatment is unknown.
     """
 
     def __init__(
@@ -47,11 +46,6 @@ class BPETokenizer:
         self._treat = find_treatment(treatment)
         vocabulary = dict(_BYTES)
         for left, right in merges:
-            if left not in vocabulary or right not in vocabulary:
-                raise UserError(
-                    f"merge {left!r} + {right!r} joins a piece that no earlier merge made: "
-                    "the list of merges is damaged, train the tokenizer again"
-                )
             vocabulary.setdefault(left + right, len(vocabulary))
         self.merges = list(merges)
         self.vocabulary = vocabulary  # each piece but the special ones, numbered from 0
@@ -102,13 +96,8 @@ class BPETokenizer:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Make a tokenizer from what `to_dict` gave.
-
-        Raises:
-            ValueError, KeyError, TypeError, AttributeError: the values are not such.
-        """
-        pairs = [merge.split(" ") for merge in values["merges"]]
-        merges = [(left, right) for left, right in pairs]
+        """Make a tokenizer from what `to_dict` gave."""
+        merges = [(left, right) for left, right in map(str.split, values["merges"])]
         return cls(merges, values["lowercase"], values["treatment"])
 
 

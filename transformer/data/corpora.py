@@ -1,54 +1,84 @@
-"""The corpora by name: `load` a split, `fetch` the files, `verify` them (§5.1 names the paper's).
+"""The corpora by name: which there are, `load` a split, `fetch` the files, `verify` them.
 
-No torch in here, and nothing that is slow to import: the command line lists corpora with it.
+Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch in here, and
+nothing that is slow to import: the command line lists corpora with it.
 """
 
-import gzip
+import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.data import iwslt, tatoeba
-from transformer.data.download import FileReport, State, obtain, report
-from transformer.data.parallel import ParallelText, side_by_side, split_lines
-from transformer.data.registry import CORPORA, Corpus, DataFile
+from transformer.data import embedded, parallel
+from transformer.data.download import DataFile, FileReport, State, obtain, report, search_folders
+from transformer.data.parallel import Pair, ParallelText
 from transformer.support.errors import UserError, unknown_name
 
-__all__ = ["CORPORA", "Corpus", "DataFile", "FileReport", "State", "fetch", "load", "verify"]
+ALL_SIX = tuple((a, b) for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b)
+SHUFFLE_SEED = 2017  # Tatoeba's file is sorted by length
 
 
-def load(corpus: str | Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """A corpus, and where its text comes from.
+
+    Attributes:
+        name: As the recipes and the command line call it.
+        about: One line for a list.
+        pairs: Directions, (source language, target language).
+        splits: What `load` gives, in the corpus's own order.
+        licence: What its reader may do with it.
+        citation: Whom to name.
+        files: What `fetch` gets; empty for a corpus that is not downloaded.
+        mirrors: Addresses of the folders that hold the files, the preferred first.
+    """
+
+    name: str
+    about: str
+    pairs: tuple[tuple[str, str], ...]
+    splits: tuple[str, ...]
+    licence: str
+    citation: str
+    files: tuple[DataFile, ...] = ()
+    mirrors: tuple[str, ...] = ()
+
+
+def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Load one split of a corpus in one direction, getting the files it needs.
 
-    Not in the paper, which trains on WMT 2014 (§5.1): these corpora fit a course.
     Sentences are stripped, and blanks of other kinds (tab, no-break, thin) become plain ones.
     A pair with an empty side is dropped, in every split, and their number is logged.
 
     Args:
-        corpus: A name in `CORPORA`, or such a corpus with other files or mirrors:
-            `dataclasses.replace(CORPORA["multi30k"], mirrors=(...))`.
+        corpus: A name in `CORPORA`.
         split: One of the corpus's splits.
         src_lang, tgt_lang: One of its directions, as "de" and "en"; "tree" is a tree of phrases.
 
     Raises:
-        UserError: A name is unknown, the corpus is not one that can be read here, a file
-            cannot be had or is corrupted, the sides have different numbers of lines, or no
-            pair is left.
+        UserError: A name is unknown, a file cannot be had or is corrupted, the sides have
+            different numbers of lines, or no pair is left.
     """
-    corpus = _find(corpus)
-    _check_readable(corpus)
-    if split not in corpus.splits:
-        raise unknown_name(f"split of {corpus.name}", split, corpus.splits)
-    for language in (src_lang, tgt_lang):
-        if language not in {code for pair in corpus.pairs for code in pair}:
-            known = {code for pair in corpus.pairs for code in pair}
-            raise unknown_name(f"language of {corpus.name}", language, known)
-    if (src_lang, tgt_lang) not in corpus.pairs:
-        known_pairs = ", ".join("-".join(pair) for pair in corpus.pairs)
-        raise UserError(f"{corpus.name} has no {src_lang}-{tgt_lang}: give one of {known_pairs}")
-    return _LOADERS[corpus.name](corpus, split, src_lang, tgt_lang)
+    found = find_corpus(corpus)
+    if split not in found.splits:
+        raise unknown_name(f"split of {corpus}", split, found.splits)
+    if (src_lang, tgt_lang) not in found.pairs:
+        known = ", ".join("-".join(pair) for pair in found.pairs)
+        raise UserError(f"{corpus} has no {src_lang}-{tgt_lang}: give one of {known}")
+    return _READERS[corpus](split, src_lang, tgt_lang)
 
 
-def fetch(corpus: str | Corpus) -> list[Path]:
+def find_corpus(name: str) -> Corpus:
+    """Give the corpus of this name.
+
+    Raises:
+        UserError: there is none; the nearest name is given.
+    """
+    if name not in CORPORA:
+        raise unknown_name("corpus", name, CORPORA)
+    return CORPORA[name]
+
+
+def fetch(name: str) -> list[Path]:
     """Make sure that every file of a corpus is there and right, downloading what is missing.
 
     Returns:
@@ -57,84 +87,208 @@ def fetch(corpus: str | Corpus) -> list[Path]:
     Raises:
         UserError: The name is unknown, or a file cannot be had or is corrupted.
     """
-    corpus = _find(corpus)
-    if corpus.name == "iwslt":
-        return iwslt.sources(corpus)
-    return [obtain(corpus, file) for file in corpus.files]
+    corpus = find_corpus(name)
+    if name == "iwslt":
+        return _own_iwslt_files()
+    return [obtain(file, corpus.mirrors) for file in corpus.files]
 
 
-def verify(corpus: str | Corpus) -> list[FileReport]:
+def verify(name: str) -> list[FileReport]:
     """Check the sums of a corpus's files again, without downloading.
 
     Returns:
         For each file its path and whether it is ok or missing. None for the embedded corpus,
-        which is not downloaded, and for IWSLT, whose archives have no known sums.
+        which is not downloaded, and for IWSLT, whose files have no known sums.
 
     Raises:
         UserError: The name is unknown, or files are corrupted (each is named).
     """
-    corpus = _find(corpus)
-    reports = [report(corpus, file) for file in corpus.files]
-    bad = [str(r.path) for r in reports if r.state == State.CORRUPTED]
+    reports = [report(file) for file in find_corpus(name).files]
+    bad = [str(each.path) for each in reports if each.state == State.CORRUPTED]
     if bad:
         raise UserError(
-            f"corrupted: {', '.join(bad)}; delete and fetch {corpus.name} again "
+            f"corrupted: {', '.join(bad)}; delete and fetch {name} again "
             f"({len(bad)} of {len(reports)} files)"
         )
     return reports
 
 
-def _find(corpus: str | Corpus) -> Corpus:
-    if isinstance(corpus, Corpus):
-        return corpus
-    if corpus not in CORPORA:
-        raise unknown_name("corpus", corpus, CORPORA)
-    return CORPORA[corpus]
+def default_split(corpus: str) -> str:
+    """Name a corpus's first test set.
+
+    Raises:
+        UserError: the corpus is unknown.
+    """
+    return next(split for split in find_corpus(corpus).splits if split.startswith("test"))
 
 
-def _check_readable(corpus: Corpus) -> None:
-    """Refuse a corpus of the user's own that names what its reader does not know."""
-    known = CORPORA.get(corpus.name)
-    if known is None:
-        raise UserError(
-            f"no reader for a corpus named {corpus.name!r}: alter one of "
-            f"{', '.join(sorted(CORPORA))} with dataclasses.replace and keep its name, or make a "
-            "ParallelText of your sentences yourself"
-        )
-    strange = [f"split {split!r}" for split in corpus.splits if split not in known.splits]
-    strange += [f"direction {'-'.join(pair)}" for pair in corpus.pairs if pair not in known.pairs]
-    if strange:
-        raise UserError(
-            f"{corpus.name}'s reader does not know the {strange[0]}: leave it out of the corpus"
-        )
+def _file(corpus: str, name: str) -> Path:
+    """Give the path of a checked copy of one of a corpus's files."""
+    (file,) = (file for file in CORPORA[corpus].files if file.name == f"{corpus}/{name}")
+    return obtain(file, CORPORA[corpus].mirrors)
 
 
-def _load_embedded(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.embedded import pairs
-
-    return pairs(split, src_lang, tgt_lang)
-
-
-def _load_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    from transformer.data.embedded import parses
-
-    return parses(split)
-
-
-def _load_multi30k(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+def _load_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
-    sides = []
-    for language in (src_lang, tgt_lang):
-        path = obtain(corpus, corpus.file(f"multi30k/{stem}.{language}.gz"))
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
-            sides.append(split_lines(stream.read()))
-    return side_by_side(f"{corpus.name} {split}", src_lang, tgt_lang, sides[0], sides[1])
+    sides = [
+        parallel.gzip_lines(_file("multi30k", f"{stem}.{lang}.gz")) for lang in (src_lang, tgt_lang)
+    ]
+    return parallel.side_by_side(src_lang, tgt_lang, *sides)
 
 
-_LOADERS: dict[str, Callable[[Corpus, str, str, str], ParallelText]] = {
-    "embedded": _load_embedded,
-    "parses": _load_parses,
+def all_tatoeba_pairs() -> list[Pair]:
+    """Give Tatoeba's pairs of every split, in the order of its file.
+
+    Raises:
+        UserError: the file cannot be had.
+    """
+    return parallel.tatoeba_pairs(_file("tatoeba", "data.zip"))
+
+
+def _load_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """In train a sentence stands once with each of its translations, else once with all."""
+    pairs = parallel.split_pairs(all_tatoeba_pairs())[split]
+    random.Random(SHUFFLE_SEED).shuffle(pairs)
+    if src_lang == "fr":
+        pairs = [(french, english) for english, french in pairs]
+    if split != "train":
+        return parallel.with_references(src_lang, tgt_lang, pairs)
+    src, tgt = zip(*pairs, strict=True)
+    return ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=src, tgt=tgt)
+
+
+def _load_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Read the user's own files; those of either direction will do."""
+    known = {path.name: path for path in reversed(_own_iwslt_files())}  # the user's win
+    for pair in (f"{src_lang}-{tgt_lang}", f"{tgt_lang}-{src_lang}"):
+        names = [_IWSLT_FILES[split].format(pair=pair, lang=lang) for lang in (src_lang, tgt_lang)]
+        if known.keys() >= set(names):
+            sides = [parallel.iwslt_lines(known[name]) for name in names]
+            return parallel.side_by_side(src_lang, tgt_lang, *sides)
+    raise _no_iwslt(f"the two files of {split}, {src_lang}-{tgt_lang}")
+
+
+def _own_iwslt_files() -> list[Path]:
+    """List the user's files of IWSLT."""
+    found = [
+        path
+        for folder in search_folders()
+        for path in sorted((folder / "iwslt").rglob("*"))
+        if path.name.startswith(("train.tags.", "IWSLT16.TED."))
+    ]
+    if not found:
+        raise _no_iwslt("what your archive of IWSLT 2016 holds (tar xzf de-en.tgz)")
+    return found
+
+
+def _no_iwslt(wanted: str) -> UserError:
+    return UserError(
+        f"no such IWSLT text here, and it cannot be downloaded: put {wanted} into "
+        f"{search_folders()[0] / 'iwslt'}, or take another corpus "
+        "(train ... --set corpus=multi30k)"
+    )
+
+
+_READERS: dict[str, Callable[[str, str, str], ParallelText]] = {
+    "embedded": embedded.pairs,
+    "parses": lambda split, *_: embedded.parses(split),
     "multi30k": _load_multi30k,
-    "tatoeba": tatoeba.load,
-    "iwslt": iwslt.load,
+    "tatoeba": _load_tatoeba,
+    "iwslt": _load_iwslt,
+}
+_IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and tests on
+    "train": "train.tags.{pair}.{lang}",
+    "validation": "IWSLT16.TED.tst2013.{pair}.{lang}.xml",
+    "test": "IWSLT16.TED.tst2014.{pair}.{lang}.xml",
+}
+
+_MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+_MULTI30K_SUMS = {
+    "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.fr": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.fr": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.fr": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+    "test_2017_flickr.de": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
+    "test_2017_flickr.en": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
+    "test_2017_flickr.fr": "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496",
+    "test_2017_mscoco.de": "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338",
+    "test_2017_mscoco.en": "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58",
+    "test_2017_mscoco.fr": "754f3072ba9f124569ba5258b32730fc1d214bbf8e0c6dfb2b74401676220db0",
+    "test_2018_flickr.de": "ddd0130c7d97482dc5197a02141dae8dd79f20f03586c480d675c09a32daf608",
+    "test_2018_flickr.en": "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d",
+    "test_2018_flickr.fr": "fb2b83fcceb937a4f7e3e93c1c51c22aba92f1e342391e6b5ba392b16a920501",
+}
+_EMBEDDED = Corpus(
+    name="embedded",
+    about="English, French and German sentences made by a grammar, with gold word alignments",
+    pairs=ALL_SIX,
+    splits=("train", "validation", "test", "test_combinations", "test_long"),
+    licence="CC BY 4.0",
+    citation="this course",
+)
+
+_PARSES = Corpus(
+    name="parses",
+    about="the English sentences of the embedded corpus, and their trees of phrases",
+    pairs=(("en", "tree"),),
+    splits=_EMBEDDED.splits,
+    licence=_EMBEDDED.licence,
+    citation=_EMBEDDED.citation,
+)
+
+_MULTI30K = Corpus(
+    name="multi30k",
+    about="captions of photographs in German, English and French, 29,000 in train",
+    pairs=ALL_SIX,
+    splits=(
+        "train",
+        "validation",
+        "test_2016_flickr",
+        "test_2017_flickr",
+        "test_2017_mscoco",
+        "test_2018_flickr",
+    ),
+    licence="no licence file; the terms of Flickr30K: non-commercial research and education",
+    citation="Elliott et al. 2016 and 2017, Barrault et al. 2018 (github.com/multi30k/dataset)",
+    files=tuple(
+        DataFile(name=f"multi30k/{stem}.gz", sha256=sha) for stem, sha in _MULTI30K_SUMS.items()
+    ),
+    mirrors=(
+        f"https://raw.githubusercontent.com/multi30k/dataset/{_MULTI30K_COMMIT}/data/task1/raw/",
+        f"https://github.com/multi30k/dataset/raw/{_MULTI30K_COMMIT}/data/task1/raw/",
+    ),
+)
+
+_TATOEBA = Corpus(
+    name="tatoeba",
+    about="short everyday sentences in English and French, 135,842 pairs",
+    pairs=(("en", "fr"), ("fr", "en")),
+    splits=("train", "validation", "test"),
+    licence="CC BY 2.0 FR",
+    citation="www.manythings.org/anki and tatoeba.org",
+    files=(
+        DataFile(
+            name="tatoeba/data.zip",
+            sha256="fb317e80248faeb62dc25ef3390ae24ca34b94e276bbc5141fd8862c2200bff5",
+        ),
+    ),
+    mirrors=("https://download.pytorch.org/tutorial/",),
+)
+
+_IWSLT = Corpus(
+    name="iwslt",
+    about="talks of TED, as IWSLT 2016 laid them out; from files of your own",
+    pairs=(("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")),
+    splits=("train", "validation", "test"),
+    licence="CC BY-NC-ND 3.0 (4.0 for the later hub copy)",
+    citation="Cettolo, Girardi and Federico 2012, WIT3: web inventory of transcribed talks",
+)
+
+CORPORA: dict[str, Corpus] = {
+    corpus.name: corpus for corpus in (_EMBEDDED, _PARSES, _MULTI30K, _TATOEBA, _IWSLT)
 }

@@ -13,20 +13,6 @@ from transformer.data.parallel import ParallelText, split_lines
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.paths import corpus_folder
 
-__all__ = [
-    "LANGUAGES",
-    "SIZES",
-    "Phenomenon",
-    "Sentence",
-    "as_written",
-    "corpus_folder",
-    "counts",
-    "pairs",
-    "parses",
-    "samples",
-    "sentences",
-]
-
 FILE = "sentences.tsv.gz"
 SUM = f"{FILE}.sha256"  # its check sum, as `sha256sum` writes it
 LANGUAGES = ("en", "fr", "de")
@@ -93,7 +79,7 @@ class Sentence:
 
 @cache
 def _corpus() -> dict[str, tuple[Sentence, ...]]:
-    """Read every split from the file that `build` writes."""
+    """Read every split from the file that `experiments.grammar.build` writes."""
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
     for line in split_lines(gzip.decompress(_checked()).decode("utf-8")):
         split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.split("\t")
@@ -143,24 +129,7 @@ def sentences(split: str) -> Sequence[Sentence]:
 
 
 def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    """Give a split in one of the six directions, with its gold alignments.
-
-    Not in the paper: the course's own corpus.
-
-    Args:
-        split: As for `sentences`.
-        src_lang, tgt_lang: Two of "en", "fr", "de".
-
-    Raises:
-        UserError: There is no such split or language, or the languages are the same.
-    """
-    for lang in (src_lang, tgt_lang):
-        if lang not in LANGUAGES:
-            raise unknown_name("language", lang, LANGUAGES)
-    if src_lang == tgt_lang:
-        raise UserError(
-            f"src_lang and tgt_lang are both {src_lang!r}: choose two of {', '.join(LANGUAGES)}"
-        )
+    """Give a split in one of the six directions, with its gold alignments; see `sentences`."""
     chosen = sentences(split)
     return ParallelText(
         src_lang=src_lang,
@@ -172,14 +141,7 @@ def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 def parses(split: str) -> ParallelText:
-    """Give a split's English sentences and their trees, to be learnt like a translation (§6.3).
-
-    Args:
-        split: As for `sentences`.
-
-    Raises:
-        UserError: There is no such split.
-    """
+    """Give a split's English sentences and their trees, to be learned like a translation (§6.3)."""
     chosen = sentences(split)
     return ParallelText(
         src_lang="en",
@@ -201,22 +163,12 @@ def as_written(tokens: str, lang: str) -> str:
 
 
 def counts(split: str) -> dict[Phenomenon, int]:
-    """Count the sentences of a split that show each phenomenon.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Count the sentences of a split that show each phenomenon."""
     shown = Counter(each for sentence in sentences(split) for each in sentence.phenomena)
     return {phenomenon: shown[phenomenon] for phenomenon in Phenomenon}
 
 
 def samples(phenomenon: Phenomenon, count: int) -> list[Sentence]:
-    """Give the first test sentences that show a phenomenon, those with the fewest others.
-
-    Not in the paper: the course's own corpus.
-
-    Args:
-        phenomenon: What the sentences are to show.
-        count: How many, at most.
-    """
+    """Give the first `count` test sentences that show a phenomenon, of few others first."""
     showing = [sentence for sentence in sentences("test") if phenomenon in sentence.phenomena]
     return sorted(showing, key=lambda sentence: len(sentence.phenomena))[:count]

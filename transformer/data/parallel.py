@@ -1,21 +1,27 @@
-"""What every corpus gives: sentences and their translations, side by side, out of lines."""
+"""Sentences beside their translations, and how each corpus's files become that."""
 
+import gzip
+import hashlib
 import logging
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
 
+from transformer.data.treatment import english, french, tidy
 from transformer.support.errors import UserError
 
+Pair = tuple[str, str]  # English, French
+
 WORD = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuation mark
-
-
-def aligned_tokens(text: str) -> list[str]:
-    """Cut a sentence into the words and punctuation marks that gold alignments count.
-
-    "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
-    """
-    return re.findall(WORD, text)
+TATOEBA_MEMBER = "data/eng-fra.txt"  # of the archive
+PER_MILLE = 12  # of Tatoeba's groups, in validation and in test each; train has the others
+# IWSLT's lines that say something of a talk, between the sentences.
+TALK_LINE = re.compile(
+    r"\s*</?(doc|url|keywords|talkid|speaker|reviewer|translator|title|description|transcript)\b"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +48,24 @@ class ParallelText:
     def __post_init__(self) -> None:
         if len(self.src) != len(self.tgt):
             raise UserError(
-                f"the sides differ: {len(self.src)} lines of {self.src_lang}, {len(self.tgt)} of "
-                f"{self.tgt_lang}; line i of one must translate line i of the other"
+                f"{len(self.src)} lines of {self.src_lang}, {len(self.tgt)} of {self.tgt_lang}; "
+                "line i of one must translate line i of the other: get both anew"
             )
         if not self.src:
             raise UserError(
-                f"no sentence pairs in {self.src_lang}-{self.tgt_lang}: give a corpus with text"
+                f"no sentence pair in {self.src_lang}-{self.tgt_lang}: give a corpus with text"
             )
 
     def __len__(self) -> int:
         return len(self.src)
+
+
+def aligned_tokens(text: str) -> list[str]:
+    """Cut a sentence into the words and punctuation marks that gold alignments count.
+
+    "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
+    """
+    return re.findall(WORD, text)
 
 
 def split_lines(text: str) -> list[str]:
@@ -63,40 +77,129 @@ def split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def tidy(line: str) -> str:
-    """Make every blank of a line a plain, single one (tab, no-break, thin), none at its edges."""
-    return " ".join(line.split())
-
-
-def side_by_side(
-    title: str, src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]
-) -> ParallelText:
+def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -> ParallelText:
     """Tidy two lists of lines into parallel text, without the pairs that have an empty side.
 
     Args:
-        title: Names the text in messages.
         src_lang, tgt_lang: Language codes.
         src, tgt: Lines as read, line i of one beside line i of the other.
 
     Raises:
         UserError: The lists differ in length, or no pair is left.
     """
-    if len(src) != len(tgt):
-        raise UserError(
-            f"{title}: {len(src)} lines of {src_lang}, {len(tgt)} of {tgt_lang}; "
-            f"line i of one must translate line i of the other: get both files anew"
-        )
-    pairs = [(tidy(a), tidy(b)) for a, b in zip(src, tgt, strict=True)]
+    whole = ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=src, tgt=tgt)
+    pairs = [(tidy(a), tidy(b)) for a, b in zip(whole.src, whole.tgt, strict=True)]
     kept = [(a, b) for a, b in pairs if a and b]
     if len(kept) < len(pairs):
         logging.getLogger(__name__).warning(
-            "%s: dropped %d of %d pairs, which have an empty side",
-            title,
-            len(pairs) - len(kept),
-            len(pairs),
+            "%s-%s: dropped %d of %d pairs, which have an empty side",
+            *(src_lang, tgt_lang, len(pairs) - len(kept), len(pairs)),
         )
-    if not kept:
-        raise UserError(f"{title}: no sentence pair in {len(src)} lines: give a file with text")
     return ParallelText(
         src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
     )
+
+
+def gzip_lines(path: Path) -> list[str]:
+    """Read the lines of a compressed file of Multi30k."""
+    return split_lines(gzip.decompress(path.read_bytes()).decode("utf-8"))
+
+
+def iwslt_lines(path: Path) -> list[str]:
+    """Read the sentences of a file of IWSLT, in its official layout.
+
+    Those of `train.tags...` stand in lines, between lines about the talk; those of a test set
+    in the `seg` elements of XML.
+
+    Raises:
+        UserError: The file cannot be read, is not UTF-8 or not XML.
+    """
+    try:
+        if path.suffix == ".xml":
+            root = ElementTree.fromstring(path.read_bytes())
+            return ["".join(segment.itertext()) for segment in root.iter("seg")]
+        lines = split_lines(path.read_text(encoding="utf-8-sig"))
+        return [line for line in lines if not TALK_LINE.match(line)]
+    except (OSError, ValueError, LookupError, ElementTree.ParseError) as error:
+        raise UserError(f"cannot read {path}: {error}; get it anew") from error
+
+
+# --- Tatoeba: split so that nothing leaks, with every translation kept --------------------
+#
+# A sentence has up to 32 translations there, so that a random split shows half of its test
+# sentences in training. Instead, pairs that share a side, directly or by way of other pairs,
+# form a group, and a group goes into one split as a whole.
+
+
+def tatoeba_pairs(archive: Path) -> list[Pair]:
+    """Read Tatoeba's pairs in their order, without those that a treatment makes equal to another.
+
+    Args:
+        archive: A zip file; the member read has lines of English, a tab, French.
+    """
+    with zipfile.ZipFile(archive) as opened:
+        text = opened.read(TATOEBA_MEMBER).decode("utf-8")
+    columns = (line.split("\t") for line in split_lines(text))
+    return list(dict.fromkeys((english(en), french(fr)) for en, fr in columns))
+
+
+def with_references(src_lang: str, tgt_lang: str, pairs: Sequence[Pair]) -> ParallelText:
+    """Gather the translations of each sentence, which stands once: the first is its target."""
+    accepted: dict[str, list[str]] = {}
+    for source, translation in pairs:
+        accepted.setdefault(source, []).append(translation)
+    return ParallelText(
+        src_lang=src_lang,
+        tgt_lang=tgt_lang,
+        src=list(accepted),
+        tgt=[translations[0] for translations in accepted.values()],
+        references=list(accepted.values()),
+    )
+
+
+def key(sentence: str) -> str:
+    """Reduce a sentence to its words: lower-cased, without punctuation."""
+    return tidy(re.sub(r"[^\w\s]", " ", sentence.lower()))
+
+
+def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """Gather the pairs that share a side (up to case and punctuation), however indirectly.
+
+    Union-find: each side starts alone under itself, and each pair links its two sides.
+
+    Returns:
+        The groups in the order of their first pairs, each in the order given.
+    """
+    parent: dict[Pair, Pair] = {}
+
+    def root(side: Pair) -> Pair:
+        parent.setdefault(side, side)
+        while parent[side] != side:
+            parent[side] = parent[parent[side]]  # halve the way for the next search
+            side = parent[side]
+        return side
+
+    english_sides = [("en", key(sentence)) for sentence, _ in pairs]
+    for side, (_, translation) in zip(english_sides, pairs, strict=True):
+        parent[root(side)] = root(("fr", key(translation)))
+    groups: dict[Pair, list[Pair]] = {}
+    for side, pair in zip(english_sides, pairs, strict=True):
+        groups.setdefault(root(side), []).append(pair)
+    return list(groups.values())
+
+
+def split_pairs(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Give the pairs of each split, "train", "validation" and "test": whole groups in each."""
+    splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
+    for group in group_pairs(pairs):
+        splits[split_of(group)] += group
+    return splits
+
+
+def split_of(group: Sequence[Pair]) -> str:
+    """Choose a group's split by a hash of its text: the same on every machine and every day."""
+    name = min(key(sentence) for sentence, _ in group)
+    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
+    if number < PER_MILLE:
+        return "test"
+    return "validation" if number < 2 * PER_MILLE else "train"

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 from transformer.config import DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, learn_merges
-from transformer.data.treatment import PLAIN, find_treatment, treatment_of
+from transformer.data.treatment import find_treatment, treatment_of
 from transformer.data.words import WordTokenizer, check_text, learn_types
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import from_json, read_text, write_json
+from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
 
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
@@ -50,14 +50,10 @@ class Tokenizer(Protocol):
         """Give what `encode` sees in a sentence, for a reader, one string per id."""
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Give one string per id, for a reader; special ids too, as "<eos>".
-
-        Raises:
-            UserError: an id is outside the vocabulary.
-        """
+        """Give one string per id, for a reader; special ids too, as "<eos>"."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON; `from_dict` reads them back."""
+        """Give plain values, ready for JSON."""
 
 
 def train(
@@ -108,43 +104,23 @@ def save(tokenizer: Tokenizer, path: Path) -> None:
     write_json(path, tokenizer.to_dict())
 
 
+def from_dict(values: dict[str, Any]) -> Tokenizer:
+    """Make a tokenizer from what its `to_dict` gave."""
+    kind = BPETokenizer if values["kind"] == TokenizerKind.BPE else WordTokenizer
+    return kind.from_dict(values)
+
+
 def load(path: Path) -> Tokenizer:
     """Read a tokenizer that `save` wrote.
 
     Raises:
         UserError: the file is missing, cut short, or not a tokenizer's.
     """
+    values = read_json(path)
     try:
-        return from_dict(from_json(read_text(path)))
-    except OSError as error:
-        raise UserError(f"cannot read the tokenizer {path}: {error.strerror}") from error
-    except ValueError as error:
+        return from_dict(values)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise UserError(
             f"{path} is not a tokenizer's file, or is damaged ({error}): "
             "give the file that training wrote"
         ) from error
-
-
-def from_dict(values: dict[str, Any]) -> Tokenizer:
-    """Make a tokenizer from what its `to_dict` gave.
-
-    Values without a treatment are older than treatments, and plain: only blanks are tidied.
-
-    Raises:
-        UserError: the values are not a tokenizer's.
-    """
-    kinds: dict[str, type[BPETokenizer] | type[WordTokenizer]] = {
-        TokenizerKind.BPE.value: BPETokenizer,
-        TokenizerKind.WORDS.value: WordTokenizer,
-    }
-    try:
-        kind = values["kind"]
-        if kind not in kinds:
-            raise unknown_name("tokenizer", str(kind), kinds)
-        if not isinstance(values["lowercase"], bool):
-            raise UserError(f"lowercase is {values['lowercase']!r}, not true or false")
-        return kinds[kind].from_dict({"treatment": PLAIN} | values)
-    except UserError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"not a tokenizer of this version: {error!r}") from error

@@ -1,6 +1,6 @@
 """One way to write a text, in training and for whoever types: a treatment for each language.
 
-Not in the paper. A model reads only what its training text looked like: to one that learnt
+Not in the paper. A model reads only what its training text looked like: to one that learned
 "L'homme ?", a typed "L’homme?" is strange bytes. So a tokenizer carries the name of a
 treatment and applies it to all that it encodes, the training text too.
 
@@ -14,7 +14,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from transformer.data.parallel import tidy
 from transformer.support.errors import unknown_name
 
 Treatment = Callable[[str], str]
@@ -22,6 +21,11 @@ Treatment = Callable[[str], str]
 PLAIN = "plain"
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\u00b4", "'"))  # ’ ʼ ′ ´
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))  # “ ” „
+
+
+def tidy(line: str) -> str:
+    """Make every blank of a line a plain, single one (tab, no-break, thin), none at its edges."""
+    return " ".join(line.split())
 
 
 def german(text: str) -> str:

@@ -1,8 +1,4 @@
-"""How good a model is on a text: scores of its translations, and perplexity (§6.1).
-
-A model folder is measured on a split of a corpus, and the figures may be recorded with where
-they come from.
-"""
+"""How good a model is on a text: scores of its translations, and perplexity (§6.1)."""
 
 import math
 import time
@@ -15,14 +11,19 @@ from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.words import TREE
-from transformer.evaluation.parse_f1 import parse_f1
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf, count_run_on
+from transformer.evaluation.scores import (
+    bleu,
+    bleu_tokenised_lowercased,
+    chrf,
+    count_run_on,
+    parse_f1,
+)
 from transformer.model import count_parameters
-from transformer.models.folder import RUN, RunFolder
+from transformer.models.folder import RUN, RunFolder, read_recipe
 from transformer.models.log import read_log
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.machine import pick_device
 from transformer.support.provenance import provenance
@@ -48,10 +49,9 @@ def evaluate_translator(
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included; without pairs that are too long for it), loss (its
-        logarithm, nats), sentences,
-        run_on (translations far too long, see `count_run_on`), sentences_per_second
-        (translation alone), beam_size, alpha and parameters; parse_f1
-        where the text's targets are trees (see `evaluation.parse_f1`).
+        logarithm, nats), sentences, run_on (translations far too long, see `count_run_on`),
+        sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
+        where the text's targets are trees.
 
     Raises:
         UserError: the loss is not a finite number.
@@ -111,10 +111,7 @@ def evaluate_folder(
     corpus: str | None = None,
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
-    record: Path | None = None,
-    *,
     alpha: float = LENGTH_PENALTY,
-    on_figures: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Measure a model folder on a split of a corpus.
 
@@ -123,35 +120,40 @@ def evaluate_folder(
         corpus: Name; None means the one it was trained on.
         split: Name; None means the corpus's first test set.
         beam_size: Of the search; 1 is greedy.
-        record: A file to write the figures to, with the origin and the log of the training
-            run (see `lessonkit.records`).
         alpha: Of the length penalty. Like the beam it is to be chosen on another split than
             the one reported (§6.1).
-        on_figures: Called with the figures before they are recorded, so that a disk that is
-            full by then loses none.
 
     Returns:
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
 
     Raises:
         UserError: the folder is no model's, the corpus has not its languages, or the text
-            cannot be had, or the record cannot be written.
+            cannot be had.
+    """
+    translator = Translator.load(folder, pick_device())
+    where, text = _test_text(translator, corpus, split)
+    return where | evaluate_translator(translator, text, beam_size, alpha)
+
+
+def origin_of(folder: str | Path) -> dict[str, Any]:
+    """Say where a model comes from and what measures it, with the curve of its training.
+
+    Args:
+        folder: Of the model, or the name of a shipped one.
+
+    Returns:
+        recipe, training, evaluation and log, to be recorded beside figures.
+
+    Raises:
+        UserError: the folder is no model's, or lacks its origin or log.
     """
     folder = find_model(folder)
-    translator = Translator.load(folder, pick_device())
-    origin = {} if record is None else _origin(translator, folder)  # fails early if at all
-    data = translator.recipe.data
-    corpus = corpus or data.corpus
-    split = split or default_split(corpus)
-    _require_direction(corpus, data.src_lang, data.tgt_lang)
-    text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
-    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    figures = where | evaluate_translator(translator, text, beam_size, alpha)
-    if on_figures is not None:
-        on_figures(figures)
-    if record is not None:
-        write_json(record, origin | {"figures": figures})
-    return figures
+    return {
+        "recipe": read_recipe(folder).to_dict(),
+        "training": read_json(folder / RUN),
+        "evaluation": provenance(pick_device()),
+        "log": thinned_log(read_log(RunFolder(folder).log)),
+    }
 
 
 def record_measure(
@@ -179,39 +181,26 @@ def record_measure(
     folder = find_model(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
     translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    split = split or default_split(data.corpus)
-    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    where, text = _test_text(translator, None, split)
+    record: dict[str, Any] = {"recipe": translator.recipe.name} | where
     record |= {"sentences": len(text)} | measure(translator, text)
     record |= {"training": training, "evaluation": provenance(translator.device)}
     write_json(file, record)
     return record
 
 
-def _require_direction(corpus: str, src_lang: str, tgt_lang: str) -> None:
-    """Refuse a corpus without the model's languages; an unknown one is for `load` to refuse."""
-    pairs = corpora.CORPORA[corpus].pairs if corpus in corpora.CORPORA else ()
-    if pairs and (src_lang, tgt_lang) not in pairs:
-        has = ", ".join("-".join(pair) for pair in pairs)
-        raise UserError(
-            f"this model translates {src_lang}-{tgt_lang}, and {corpus} has {has}: "
-            "choose another corpus or another model"
-        )
+def _test_text(
+    translator: Translator, corpus: str | None, split: str | None
+) -> tuple[dict[str, str], ParallelText]:
+    """Load a split for a model, and say which it is."""
+    data = translator.recipe.data
+    corpus = corpus or data.corpus
+    split = split or corpora.default_split(corpus)
+    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    return where, corpora.load(corpus, split, data.src_lang, data.tgt_lang)
 
 
-def _origin(translator: Translator, folder: Path) -> dict[str, Any]:
-    """Say where a model comes from and what measures it, with the curve of its training."""
-    return {
-        "recipe": translator.recipe.to_dict(),
-        "training": read_json(folder / RUN),
-        "evaluation": provenance(translator.device),
-        "log": thin(read_log(RunFolder(folder).log)),
-    }
-
-
-def thin(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
+def thinned_log(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
     """Leave out reports of training at even distances, down to `most`; the last stays.
 
     Args:
@@ -221,17 +210,3 @@ def thin(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[s
     training = [index for index, report in enumerate(log) if report["kind"] == "training"]
     kept = set(training[:: -math.ceil(len(training) / most)] if training else [])
     return [log[i] for i in range(len(log)) if i in kept or log[i]["kind"] != "training"]
-
-
-def default_split(corpus: str) -> str:
-    """Name a corpus's first test set.
-
-    Args:
-        corpus: Its name.
-
-    Raises:
-        UserError: the corpus is unknown.
-    """
-    if corpus not in corpora.CORPORA:
-        raise unknown_name("corpus", corpus, corpora.CORPORA)
-    return next(split for split in corpora.CORPORA[corpus].splits if split.startswith("test"))

@@ -3,20 +3,17 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 
-from transformer.attention import AttentionMaps
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import EncoderDecoder, Hypothesis, beam_search, greedy_search
-from transformer.fast.fast_transformer import FastTransformer, state_of
-from transformer.model import Transformer
+from transformer.decoding import Hypothesis
+from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
 from transformer.models.shipped import find_model
-from transformer.support.errors import UserError
-from transformer.support.machine import is_out_of_memory
+from transformer.support.errors import UserError, is_out_of_memory
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
@@ -53,8 +50,7 @@ class Translator:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = torch.device(device)
         self.model = model.to(self.device).eval()
-        self._fast: FastTransformer | None = None
-        self._made_of: list[tuple[int, int]] | None = None  # the state that `_fast` was made of
+        self._searcher: Any = None  # `engines.fast`'s, once it is needed
 
     @classmethod
     def load(
@@ -172,12 +168,14 @@ class Translator:
     def _search(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
+        from engines.fast.search import Searcher
+
+        self._searcher = self._searcher or Searcher()
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
         try:
-            model = self._searched()
-            if beam_size == 1:  # the same as a beam of one, with less to keep in order
-                return [[found] for found in greedy_search(model, src, max_len=max_len)]
-            return beam_search(model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+            return self._searcher.search(
+                self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
+            )
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -185,13 +183,3 @@ class Translator:
                 f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
                 "sentences side by side: give a smaller beam or fewer sentences at once"
             ) from error
-
-    def _searched(self) -> EncoderDecoder:
-        """Give what finds the same as the model and is made for decoding, or the model itself."""
-        state = state_of(self.model)
-        if state is None:
-            return self.model
-        if self._fast is None or state != self._made_of:
-            assert isinstance(self.model, Transformer)
-            self._fast, self._made_of = FastTransformer(self.model), state
-        return self._fast

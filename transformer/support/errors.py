@@ -1,4 +1,4 @@
-"""What a user can get wrong, said in one line with the remedy."""
+"""What a user can get wrong, said in one line with the remedy (no torch in here)."""
 
 import contextlib
 import os
@@ -9,7 +9,6 @@ from difflib import get_close_matches
 
 MISTAKE = 2  # exit status after what the user gave was wrong
 FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
-LONGEST = 300  # letters of a foreign message that are shown
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
 
 
@@ -19,6 +18,29 @@ class UserError(ValueError):
     The command line prints its message as one line and exits with status 2.
     The message names the value, the limit and the remedy.
     """
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """Build the error for a name that is not known, with the nearest one.
+
+    Args:
+        kind: What was named, in a word: "recipe", "corpus", "split", "key".
+        name: What the user gave.
+        known: Every name that would have been right.
+    """
+    options = sorted(known)
+    near = get_close_matches(name, options, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return UserError(f"unknown {kind} {name!r}: {hint}(known: {', '.join(options)})")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether something was raised because it did not fit in memory.
+
+    The GPU has a class of error for it; PyTorch's on the CPU is known by its allocator's name.
+    """
+    named = type(error).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in str(error)
+    return named or isinstance(error, MemoryError)
 
 
 def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
@@ -37,10 +59,11 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
         status = command()
         sys.stdout.flush()
         return status
-    except SystemExit:
-        raise
-    except BaseException as error:  # a panic of a library in Rust is no Exception
-        _give_up_output()
+    except (Exception, KeyboardInterrupt) as error:
+        try:
+            sys.stdout.flush()
+        except OSError:  # drop what it cannot take: Python would fail on it again at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if show_traceback:
             traceback.print_exc()
         status, line = _explain(error)
@@ -60,41 +83,13 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return MISTAKE, ""
     if isinstance(error, OSError):
         return MISTAKE, f"error: cannot go on: {error}"
-    if _is_out_of_memory(error):
+    if is_out_of_memory(error):
         return MISTAKE, (
             "error: out of memory; what was saved before is kept: "
             "give a smaller model, batch or beam, or a machine with more memory"
         )
     return FAULT, (
-        f"error: {type(error).__name__}: {str(error)[:LONGEST]}; this is a mistake of the course's "
-        "own, not yours, and what was saved before is kept: please report it to its authors, with "
-        "the command and what it prints with --traceback (python -m transformer --traceback ...)"
+        f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
+        "yours, and what was saved before is kept: please report it to its authors, with the "
+        "command and what it prints with --traceback (python -m transformer --traceback ...)"
     )
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    """Tell it without PyTorch, which this module does not import."""
-    allocator = type(error).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in str(error)
-    return isinstance(error, MemoryError) or allocator
-
-
-def _give_up_output() -> None:
-    """Drop what standard output cannot take: Python would fail on it again at its end."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """Build the error for a name that is not known, with the nearest one.
-
-    Args:
-        kind: What was named, in a word: "recipe", "corpus", "split", "key".
-        name: What the user gave.
-        known: Every name that would have been right.
-    """
-    options = sorted(known)
-    near = get_close_matches(name, options, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return UserError(f"unknown {kind} {name!r}: {hint}(known: {', '.join(options)})")

@@ -29,29 +29,19 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        _settle(path.parent)
+        with contextlib.suppress(OSError):  # the name is to outlive a loss of power, if it can
+            descriptor = os.open(path.parent, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
     except OSError as error:
         before = "; the one saved before is unharmed" if path.is_file() else ""
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        remedy = f"it needs {len(content) / 1e6:.1f} MB, make room or " if full else ""
         raise UserError(
-            f"cannot save {path} ({error.strerror}): {remedy}choose another folder{before}"
+            f"cannot save {path} ({error.strerror}; it needs {len(content) / 1e6:.1f} MB): make "
+            f"room, or choose another folder{before}"
         ) from error
     finally:
         with contextlib.suppress(OSError):  # after a success it has its new name
             temporary.unlink()
-
-
-def _settle(folder: Path) -> None:
-    """Have a file's new name outlive a loss of power, where the file system can promise it."""
-    if os.name == "nt":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -60,8 +50,7 @@ def remove_unfinished(folder: Path) -> None:
     Only where no other process writes: its unfinished files would go too.
     """
     for path in folder.glob(f".*{TEMPORARY}"):
-        with contextlib.suppress(OSError):
-            path.unlink()
+        path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -122,12 +111,12 @@ def from_json(text: str) -> Any:
         ValueError: it is none, or is nested too deep.
     """
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return json.loads(text, parse_constant=_refuse)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
 
 
-def _no_number(name: str) -> None:
+def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 

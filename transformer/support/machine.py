@@ -14,14 +14,6 @@ def pick_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Tell whether PyTorch raised this because a tensor did not fit in memory.
-
-    The GPU has a class of error for it; the CPU is known by its allocator's name alone.
-    """
-    return isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
-
-
 def course_profile() -> str:
     """Say how much a lesson should train here.
 

@@ -36,36 +36,25 @@ def require_checkout() -> Path:
     return root
 
 
-def corpus_folder() -> Path:
-    """Give the folder of the embedded corpus: its word lists and its sentences.
+def data_folder() -> Path:
+    """Give the checkout's data/, or what the wheel has in its place."""
+    root = checkout()
+    return PACKAGE / "_data" if root is None else root / "data"
 
-    Raises:
-        UserError: it is not there.
-    """
-    return _existing(_data("corpus"))
+
+def corpus_folder() -> Path:
+    """Give the folder of the embedded corpus."""
+    return data_folder() / "corpus"
 
 
 def models_folder() -> Path:
     """Give the folder of shipped models."""
-    return _data("models")
+    return data_folder() / "models"
 
 
 def results_folder() -> Path:
-    """Give the folder of recorded runs.
-
-    Raises:
-        UserError: it is not there.
-    """
-    return _existing(_data("results"))
-
-
-def figures_folder() -> Path:
-    """Give the checkout's figures/.
-
-    Raises:
-        UserError: this is an installed package; figures do not travel in the wheel.
-    """
-    return require_checkout() / "figures"
+    """Give the folder of recorded runs."""
+    return data_folder() / "results"
 
 
 def cache_folder() -> Path:
@@ -90,16 +79,3 @@ def run_folder(name: str) -> Path:
     temporary = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return Path(temporary) / name
-
-
-def _data(name: str) -> Path:
-    """Give data/NAME of the checkout, or what the wheel has in its place."""
-    root = checkout()
-    return PACKAGE / "_data" / name if root is None else root / "data" / name
-
-
-def _existing(folder: Path) -> Path:
-    """Give a folder back if it is there."""
-    if not folder.is_dir():
-        raise UserError(f"no folder {folder}: get it again with git checkout, or install again")
-    return folder

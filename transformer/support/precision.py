@@ -3,7 +3,6 @@
 from functools import cache
 
 import torch
-from torch import Tensor
 
 from transformer.support.clock import cpu_seconds
 
@@ -29,15 +28,3 @@ def _is_faster_on_this_cpu() -> bool:
     short = matrix.bfloat16()
     in_short = cpu_seconds(lambda: short @ short, ROUNDS)
     return in_short < cpu_seconds(lambda: matrix @ matrix, ROUNDS)
-
-
-def for_products(hidden: Tensor) -> Tensor:
-    """Round what several products are about to read, if autocast is on: it would for each anew.
-
-    Args:
-        hidden: Of any shape; without autocast it is given back as it is.
-    """
-    kind = hidden.device.type
-    if not torch.is_autocast_enabled(kind):
-        return hidden
-    return hidden.to(torch.get_autocast_dtype(kind))

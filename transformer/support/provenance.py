@@ -48,11 +48,16 @@ def commit(root: Path = PACKAGE.parent) -> str:
     Args:
         root: The folder that holds the package.
     """
-    if not (root / ".git").exists():
+    if not (root / ".git").exists():  # another project's repository around us is not ours
         return f"version {__version__}"
+    asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
     try:
-        head = _git(root, "rev-parse", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        head, changed = (
+            subprocess.run(
+                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in asked
+        )
     except (OSError, subprocess.CalledProcessError):
         return f"version {__version__}"
     return f"{head} with changes" if changed else head
@@ -70,10 +75,3 @@ def hardware(device: torch.device) -> str:
         model = names[0] if names else model
     threads = torch.get_num_threads()
     return f"{model}, {threads} thread{'s' * (threads > 1)}"
-
-
-def _git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()

@@ -19,9 +19,8 @@ from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.models.folder import RunFolder
 from transformer.models.log import Progress, Report, TrainingResult
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, is_out_of_memory
 from transformer.support.lock import locked
-from transformer.support.machine import is_out_of_memory
 from transformer.training.distributed import ALONE, Processes
 from transformer.training.interrupt import noted_interrupt
 from transformer.training.run import Run

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from transformer.attention import evaluating
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.fast.fused_loss import fused_smoothing_loss
+from transformer.dropout import evaluating
 from transformer.support.errors import UserError
 from transformer.training.distributed import ALONE, Processes
+from transformer.training.fused_loss import fused_smoothing_loss
 
 
 class LossSums(NamedTuple):

@@ -1,8 +1,10 @@
 """Two exercises of lesson 02: a window, and the decoder's mask."""
 
 import itertools
+from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
@@ -12,46 +14,18 @@ from transformer.config import BOS_ID, PAD_ID, UNK_ID
 
 words = read_words("02")
 
+Weights = tuple[Tensor, Tensor, Tensor, Tensor]  # of queries, keys, values, and the output
+Pairs = Sequence[tuple[Tensor, Tensor]]
+OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
+# In `Blocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
+LARGEST, TOGETHER = 256, 2048
+
 
 def my_window_mask(length: int, width: int) -> Tensor:
     """Let each token see `width` tokens: itself and those before it."""
     place = torch.arange(length)
     back = place[:, None] - place  # (query, key): how far back
     return (back >= 0) & (back < width)
-
-
-def _back(length: int) -> Tensor:
-    return torch.arange(length)[:, None] - torch.arange(length)
-
-
-def both_sides(length: int, width: int) -> Tensor:
-    """Look as far ahead as back."""
-    return _back(length).abs() < width
-
-
-def looks_ahead(length: int, width: int) -> Tensor:
-    """Swap rows and columns."""
-    return my_window_mask(length, width).T
-
-
-def one_too_many(length: int, width: int) -> Tensor:
-    """Count the tokens before, and itself on top."""
-    return my_window_mask(length, width + 1)
-
-
-def not_itself(length: int, width: int) -> Tensor:
-    """Leave out the diagonal."""
-    return (_back(length) > 0) & (_back(length) <= width)
-
-
-def without_end(length: int, width: int) -> Tensor:
-    """Be causal, and no more."""
-    return _back(length) >= 0
-
-
-def window_inverted(length: int, width: int) -> Tensor:
-    """Mark what is forbidden."""
-    return ~my_window_mask(length, width)
 
 
 def _by_triangles(length: int, width: int) -> Tensor:
@@ -72,12 +46,12 @@ window_mask = Exercise(
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
     expected=_by_triangles,
     wrong={
-        "both_sides": both_sides,
-        "looks_ahead": looks_ahead,
-        "one_too_many": one_too_many,
-        "not_itself": not_itself,
-        "without_end": without_end,
-        "window_inverted": window_inverted,
+        "both_sides": ("(back >= 0) & (back < width)", "back.abs() < width"),
+        "looks_ahead": ("place[:, None] - place", "place - place[:, None]"),
+        "one_too_many": ("< width", "<= width"),
+        "not_itself": (">= 0", "> 0", "< width", "<= width"),
+        "without_end": (" & (back < width)", ""),
+        "window_inverted": ("(back >= 0) & (back < width)", "(back < 0) | (back >= width)"),
     },
 )
 
@@ -90,59 +64,7 @@ def my_decoder_mask(tgt_in: Tensor) -> Tensor:
     return real & past
 
 
-def _parts(tgt_in: Tensor) -> tuple[Tensor, Tensor]:
-    """Give both masks: real keys, and keys that are not ahead."""
-    real = (tgt_in != PAD_ID)[:, None, None, :]
-    return real, _back(tgt_in.shape[1]) >= 0
-
-
-def or_for_and(tgt_in: Tensor) -> Tensor:
-    """Allow what either mask allows."""
-    real, past = _parts(tgt_in)
-    return real | past
-
-
-def causal_alone(tgt_in: Tensor) -> Tensor:
-    """Trust that padding does no harm."""
-    real, past = _parts(tgt_in)
-    return (real | True) & past
-
-
-def padding_alone(tgt_in: Tensor) -> Tensor:
-    """Forget the future."""
-    real, past = _parts(tgt_in)
-    return real & (past | True)
-
-
-def shuts_rows(tgt_in: Tensor) -> Tensor:
-    """Shut the queries that are padding, not the keys."""
-    real, past = _parts(tgt_in)
-    return real.mT & past
-
-
-def sees_the_future(tgt_in: Tensor) -> Tensor:
-    """Take the triangle above the diagonal."""
-    real, past = _parts(tgt_in)
-    return real & past.T
-
-
-def inverted(tgt_in: Tensor) -> Tensor:
-    """Mark what is forbidden."""
-    return ~my_decoder_mask(tgt_in)
-
-
-def padding_inverted(tgt_in: Tensor) -> Tensor:
-    """Mark the padding where real tokens are to be marked."""
-    real, past = _parts(tgt_in)
-    return ~real & past
-
-
-def no_axis_for_heads(tgt_in: Tensor) -> Tensor:
-    """Leave out the axis of length 1."""
-    return my_decoder_mask(tgt_in)[:, 0]
-
-
-def _by_torch(tgt_in: Tensor) -> Tensor:
+def _by_scores(tgt_in: Tensor) -> Tensor:
     """Take PyTorch's causal mask, 0 where open, and add minus infinity at padding."""
     scores = nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1])
     scores = scores.repeat(len(tgt_in), 1, 1, 1)
@@ -169,15 +91,15 @@ decoder_mask = Exercise(
     ]
     + [(torch.tensor([[BOS_ID, UNK_ID]]),), (torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
     rules=(lambda: without("transformer.masks"),),
-    expected=_by_torch,
+    expected=_by_scores,
     wrong={
-        "or_for_and": or_for_and,
-        "causal_alone": causal_alone,
-        "padding_alone": padding_alone,
-        "shuts_rows": shuts_rows,
-        "sees_the_future": sees_the_future,
-        "inverted": inverted,
-        "padding_inverted": padding_inverted,
-        "no_axis_for_heads": no_axis_for_heads,
+        "or_for_and": ("real & past", "real | past"),
+        "causal_alone": ("real & past", "(real | True) & past"),
+        "padding_alone": ("real & past", "real & (past | True)"),
+        "shuts_rows": ("[:, None, None, :]", "[:, None, :, None]"),
+        "sees_the_future": ("tril", "triu"),
+        "inverted": ("real & past", "~(real & past)"),
+        "padding_inverted": ("!=", "=="),
+        "no_axis_for_heads": ("real & past", "(real & past)[:, 0]"),
     },
 )

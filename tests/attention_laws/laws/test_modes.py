@@ -8,8 +8,8 @@ from attention_laws import Verdict
 from lessonkit.museum.layers import NeverDropped, hide_layers
 from lessonkit.museum.specimen import turn, turned
 from tests.attention_laws.trying import small, tried
+from transformer.dropout import Dropout
 from transformer.model import Transformer
-from transformer.support.dropout import Dropout
 
 REPEATS, DROPS = "repeats", "dropout_in_training"
 

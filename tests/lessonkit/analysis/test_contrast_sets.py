@@ -13,7 +13,7 @@ from lessonkit.analysis.contrast_sets import (
     split_words,
 )
 from transformer.data import corpora
-from transformer.data.tatoeba import key
+from transformer.data.parallel import key
 from transformer.support.errors import UserError
 
 CONTRASTS = load_contrasts()

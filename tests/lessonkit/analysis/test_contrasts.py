@@ -21,7 +21,7 @@ from lessonkit.analysis.contrasts import (
 from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
-from transformer.evaluation.significance import share_interval
+from transformer.evaluation.compare import share_interval
 from transformer.models.folder import Description
 from transformer.models.shipped import names
 from transformer.models.translator import Translator

@@ -9,8 +9,8 @@ from lessonkit.analysis import word_pairs as wp
 from lessonkit.analysis.head_roles import NamedHead, Role, name_heads, role_scores
 from lessonkit.analysis.head_table import head_table
 from lessonkit.analysis.heads import Head
-from transformer.attention import AttentionMaps
 from transformer.data import embedded as reader
+from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json

@@ -12,8 +12,8 @@ from lessonkit.analysis.leaks import (
     measure_splits,
     random_split,
 )
-from transformer.data.corpora import CORPORA
-from transformer.data.tatoeba import Pair, all_pairs
+from transformer.data import corpora
+from transformer.data.parallel import Pair
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
@@ -83,7 +83,7 @@ def test_the_record_is_what_the_code_measures_today(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    pairs = all_pairs(CORPORA["tatoeba"])
+    pairs = corpora.all_tatoeba_pairs()
     record = read_json(results_folder() / leaks.RECORD)
     assert record["pairs"] == len(pairs)
     assert measure_splits(pairs) == record["figures"]

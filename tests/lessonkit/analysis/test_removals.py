@@ -7,7 +7,7 @@ from lessonkit.analysis.heads import STACKS, Head, all_heads, without_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs
 from lessonkit.analysis.removals import removal_scores
 from transformer.data import corpora
-from transformer.evaluation.paired_bootstrap import paired_bootstrap
+from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
 from transformer.models.translator import Translator

@@ -9,8 +9,8 @@ from lessonkit.analysis import roles
 from lessonkit.analysis import word_pairs as wp
 from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.roles import ask
-from transformer.attention import AttentionMaps
 from transformer.data import embedded as reader
+from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 

@@ -29,8 +29,8 @@ from tests.helpers.vega import (
     title,
     with_controls,
 )
-from transformer.attention import AttentionMaps
 from transformer.masks import causal_mask, decoder_mask
+from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 from transformer.support.errors import UserError
 

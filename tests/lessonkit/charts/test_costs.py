@@ -12,6 +12,7 @@ from matplotlib.text import Annotation
 
 from lessonkit.analysis.layer_costs import table_1
 from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
+from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.charts import (
     Shared,
     costs_explorer,
@@ -27,7 +28,7 @@ from lessonkit.charts.parameters import PARTS, TIED, UNTIED
 from lessonkit.charts.style import PAPER
 from tests.helpers.vega import Spec, points, texts, title, with_controls
 from transformer.config import ModelConfig
-from transformer.model import Transformer, expected_parameters
+from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 WORDS = ["the", "black", "cat", "is", "sleeping"]

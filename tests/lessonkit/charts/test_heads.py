@@ -27,8 +27,8 @@ from tests.helpers.vega import (
     title,
     with_controls,
 )
-from transformer.attention import AttentionMaps
 from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.model import AttentionMaps
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from lessonkit.charts import chance_explorer, draw_seeds, readings_explorer
 from tests.helpers.vega import as_text, points, texts, title, with_controls
-from transformer.evaluation.significance import difference_interval, margin, verdict
+from transformer.evaluation.compare import difference_interval, margin, verdict
 
 READINGS = {
     "beam": {"base": [10.0, 11.0, 12.0], "a": [20.0, 21.0, 22.0], "b": [10.5, 11.5, 12.0]},

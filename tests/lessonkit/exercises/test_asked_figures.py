@@ -10,7 +10,7 @@ from experiments.run import scores
 from lessonkit.exercises import before, both_ways, german, scaling, variations
 from lessonkit.exercises.asking import Prediction
 from lessonkit.records import load_runs
-from transformer.evaluation.significance import difference_interval, margin, verdict
+from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 

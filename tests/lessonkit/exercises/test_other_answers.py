@@ -8,7 +8,7 @@ import pytest
 from lessonkit.analysis.leaks import measure_leak
 from lessonkit.exercises.mistakes import edited
 from tests.helpers.exercise_walk import ALL, status
-from transformer.data.tatoeba import group_pairs
+from transformer.data.parallel import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"

@@ -1,0 +1,241 @@
+"""A Transformer made for decoding: the same function, fewer calls and less copying.
+
+Not in the paper. What makes it faster, most of it measured in
+data/results/bench/decoding_steps.json:
+
+- queries, keys and values in one product; keys and values of the source, for all layers, too;
+- keys and values are written where they stay, in blocks of positions, not put together anew;
+- the prefixes of one source are query positions of one cross-attention: they share its keys;
+- a prefix that goes on in its own place is not copied;
+- no mask where no source of the batch is padded; the embedding scaled once; residual sums within
+  the product; the softmax's weights in the order that oneDNN wants.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engines.fast import packed
+from transformer.attention import MultiHeadAttention
+from transformer.embeddings import Embedding
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from transformer.model import Decoder, Encoder, Transformer
+
+BLOCK = 16  # positions for which room is made at once
+_KNOWN = (
+    *(Transformer, Encoder, Decoder, EncoderLayer, DecoderLayer, MultiHeadAttention, FeedForward),
+    *(Residual, Embedding, nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Embedding, nn.Identity),
+)
+
+
+def state_of(model: object) -> list[tuple[int, int]] | None:
+    """Say what a model computes with, to be compared later.
+
+    Returns:
+        Of each parameter where it lies and how often it was written to (what is written through
+        `.data` is not seen); None where the model is not just what the package's modules make
+        it: an LSTM, hooked, changed in part, in training, made in inference mode, on another
+        device or in another type.
+    """
+    if type(model) is not Transformer or {"encode", "decode", "new_cache"} & vars(model).keys():
+        return None
+    parameters: list[Tensor] = []
+    parts: list[nn.Module | None] = [model]
+    while parts:
+        part = parts.pop()
+        if part is None:
+            continue
+        known = type(part) in _KNOWN or isinstance(part, nn.Dropout)
+        if not known or part.training or part._forward_hooks or part._forward_pre_hooks:
+            return None
+        if "forward" in vars(part):
+            return None
+        parts += part._modules.values()
+        parameters += [each for each in part._parameters.values() if each is not None]
+    if any(each.dtype is not torch.float32 or not each.is_cpu for each in parameters):
+        return None
+    if any(each.is_inference() for each in parameters):  # whose writes nobody counts
+        return None
+    return [(each.data_ptr(), each._version) for each in parameters]
+
+
+class Widths(NamedTuple):
+    """How the queries, keys and values of all heads lie side by side."""
+
+    num_heads: int
+    d_k: int
+    d_v: int
+
+    def queries(self, projected: Tensor) -> Tensor:
+        """Give the first of (..., length, width), by head: (..., num_heads, length, d_k)."""
+        return self._heads(projected, 0, self.d_k)
+
+    def keys_and_values(self, projected: Tensor, start: int) -> tuple[Tensor, Tensor]:
+        """Give what follows from a column on, by head: (..., num_heads, length, d_k or d_v)."""
+        values = start + self.num_heads * self.d_k
+        return self._heads(projected, start, self.d_k), self._heads(projected, values, self.d_v)
+
+    def _heads(self, projected: Tensor, start: int, size: int) -> Tensor:
+        part = projected.narrow(-1, start, self.num_heads * size)
+        return part.view(*part.shape[:-1], self.num_heads, size).transpose(-2, -3)
+
+
+class FastCache:
+    """Queries, keys and values of all layers, for some prefixes of each source.
+
+    Args:
+        widths: Of their heads.
+        source: The sources' keys and values, (num_layers, sources, src_len, narrower).
+        src_mask: True = may attend, (sources, 1, 1, src_len).
+        prefixes: Of each source, side by side in the batch.
+        width: Of a position's queries, keys and values.
+
+    Attributes:
+        length: Target positions already seen.
+    """
+
+    def __init__(
+        self, widths: Widths, source: Tensor, src_mask: Tensor, prefixes: int, width: int
+    ) -> None:
+        self.widths, self.source, self.prefixes, self.length = widths, source, prefixes, 0
+        self.mask: Tensor | None = None  # added to the scores
+        if not src_mask.all():
+            self.mask = torch.zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
+        num_layers, sources = source.shape[:2]
+        self.own = torch.empty(num_layers, sources * prefixes, BLOCK, width)
+        self._view_heads()
+
+    def select(self, rows: Tensor) -> None:
+        """Keep rows of the batch, (new_batch,): all the prefixes of a source, or none."""
+        queries = self.widths.num_heads * self.widths.d_k  # of no use later
+        place_rows(self.own[:, :, : self.length, queries:], rows)
+        if len(rows) < self.own.shape[1]:
+            sources = rows[:: self.prefixes] // self.prefixes
+            self.own = self.own.narrow(1, 0, len(rows))
+            self.source = place_rows(self.source, sources)
+            self.mask = None if self.mask is None else self.mask[sources]
+            self._view_heads()
+
+    def next_place(self) -> int:
+        """Give the next position, for which there is room."""
+        if self.length == self.own.shape[2]:
+            self.own = F.pad(self.own, (0, 0, 0, BLOCK))
+            self._view_heads()
+        self.length += 1
+        return self.length - 1
+
+    def _view_heads(self) -> None:
+        """View what is kept by head: of each layer (batch, num_heads, room, d_k or d_v)."""
+        self.queries = self.widths.queries(self.own)
+        queries = self.widths.num_heads * self.widths.d_k
+        self.keys, self.values = self.widths.keys_and_values(self.own, queries)
+        src_keys, src_values = self.widths.keys_and_values(self.source, 0)
+        self.src_keys, self.src_values = src_keys.unbind(), src_values.unbind()
+
+
+class FastTransformer:
+    """A trained Transformer, ready to decode; once its weights change, to be made anew.
+
+    Args:
+        model: One that `state_of` knows.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        config = model.config
+        self.widths = Widths(config.num_heads, config.key_size, config.value_size)
+        self.num_layers = config.num_layers
+        with torch.no_grad():
+            self.src_words = packed.Words.of(model.src_embedding)
+            self.tgt_words = packed.Words.of(model.tgt_embedding)
+            to_itself, across = packed.Attention.to_itself, packed.Attention.across
+            self.encoder = [
+                (
+                    to_itself(each.self_attention, each.self_attention_residual),
+                    packed.FeedForward.of(each),
+                )
+                for each in model.encoder.layers
+                if isinstance(each, EncoderLayer)
+            ]
+            layers = [each for each in model.decoder.layers if isinstance(each, DecoderLayer)]
+            self.decoder = [
+                (
+                    to_itself(each.self_attention, each.self_attention_residual),
+                    across(each.cross_attention, each.cross_attention_residual),
+                    packed.FeedForward.of(each),
+                )
+                for each in layers
+            ]
+            self.keys_and_values = packed.keys_and_values(layers)
+            self.softmax = packed.Softmax(model.output)
+        self.encoder_norm, self.decoder_norm = model.encoder.norm, model.decoder.norm
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Read the source: see `Transformer.encode`."""
+        batch, src_len = src.shape
+        mask = None if src_mask.all() else src_mask
+        hidden = self.src_words(src).flatten(end_dim=1)  # (batch * src_len, d_model)
+        for attention, feed_forward in self.encoder:
+            projected = attention.into(attention.norm.before(hidden)).view(batch, src_len, -1)
+            queries = self.widths.queries(projected)  # (batch, num_heads, src_len, d_k)
+            own = self.widths.num_heads * self.widths.d_k
+            keys, values = self.widths.keys_and_values(projected, own)
+            heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+            joined = heads.transpose(1, 2).reshape(batch * src_len, -1)
+            hidden = attention.norm.after(attention.out.added_to(hidden, joined))
+            hidden = feed_forward(hidden)
+        return self.encoder_norm(hidden).view(batch, src_len, -1)
+
+    def new_cache(self, memory: Tensor, src_mask: Tensor, prefixes: int) -> FastCache:
+        """Begin to decode.
+
+        Args:
+            memory: From `encode`, (sources, src_len, d_model).
+            src_mask: From `padding_mask`, (sources, 1, 1, src_len).
+            prefixes: Of each source, side by side in the batch.
+        """
+        sources, src_len, _ = memory.shape
+        found = self.keys_and_values(memory.flatten(end_dim=1))
+        found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
+        width = self.decoder[0][0].into.weight.shape[1]
+        return FastCache(self.widths, found.contiguous(), src_mask, prefixes, width)
+
+    def step(self, ids: Tensor, cache: FastCache) -> Tensor:
+        """Score the token after one new position: ids (batch,) -> logits (batch, vocab_size)."""
+        place = cache.next_place()
+        hidden = self.tgt_words.at(ids, place)  # (batch, d_model)
+        batch = len(ids)
+        apart = (-1, cache.prefixes, self.widths.num_heads, self.widths.d_k)
+        spots = cache.own.select(2, place).unbind()  # (batch, width) each, as what follows
+        queries = cache.queries.narrow(3, place, 1).unbind()
+        keys = cache.keys.narrow(3, 0, place + 1).unbind()
+        values = cache.values.narrow(3, 0, place + 1).unbind()
+        attend = F.scaled_dot_product_attention
+        for i, (attention, cross, feed_forward) in enumerate(self.decoder):
+            attention.into.write(attention.norm.before(hidden), spots[i])
+            heads = attend(queries[i], keys[i], values[i])  # (batch, num_heads, 1, d_v)
+            hidden = attention.out.added_to(hidden, heads.reshape(batch, -1))
+            hidden = attention.norm.after(hidden)
+            # The prefixes of a source are query positions: (sources, num_heads, prefixes, d_k).
+            crossing = cross.into(cross.norm.before(hidden)).view(apart).transpose(1, 2)
+            heads = attend(crossing, cache.src_keys[i], cache.src_values[i], cache.mask)
+            hidden = cross.out.added_to(hidden, heads.transpose(1, 2).reshape(batch, -1))
+            hidden = feed_forward(cross.norm.after(hidden))
+        return self.softmax(self.decoder_norm(hidden))
+
+
+def place_rows(kept: Tensor, rows: Tensor) -> Tensor:
+    """Put `rows` of the second axis at its beginning, in place; who is there already stays.
+
+    Args:
+        kept: (num_layers, batch, ...)
+        rows: (new_batch,), no more than the batch has.
+
+    Returns:
+        The part of `kept` that they are in, (num_layers, new_batch, ...).
+    """
+    changed = (rows != torch.arange(len(rows))).nonzero().flatten()
+    if len(changed):
+        kept[:, changed] = kept[:, rows[changed]]
+    return kept.narrow(1, 0, len(rows))

@@ -1,0 +1,268 @@
+"""Three exercises of lesson 02: attention, several heads, and attention in blocks (§3.2).
+
+The last is not in the paper: Milakov and Gimelshein (2018), "Online normalizer calculation for
+softmax".
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lessonkit.exercises.asking import read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions
+from lessonkit.exercises.toys import Blocks
+
+words = read_words("02")
+
+Weights = tuple[Tensor, Tensor, Tensor, Tensor]  # of queries, keys, values, and the output
+Pairs = Sequence[tuple[Tensor, Tensor]]
+OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
+# In `Blocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
+LARGEST, TOGETHER = 256, 2048
+
+
+def my_scaled_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Average the values, weighted by how well each key fits the query."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(dim=-1) @ value
+
+
+def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """One head and several; in each row of a mask one key is open and, mostly, one is shut."""
+    generator = torch.Generator().manual_seed(0)
+    cases = []
+    for shape, q_len, k_len, d_k, d_v in (
+        ((), 1, 2, 2, 1),
+        ((), 2, 2, 2, 1),
+        ((), 2, 3, 3, 1),
+        ((), 3, 2, 5, 3),
+        ((2, 3), 5, 7, 4, 2),
+    ):
+        query, key, value = (
+            torch.randn(*shape, *size, generator=generator).round(decimals=1)
+            for size in ((q_len, d_k), (k_len, d_k), (k_len, d_v))
+        )
+        mask = torch.rand(*shape, q_len, k_len, generator=generator) < 0.6
+        mask[..., 0], mask[..., -1] = True, False
+        cases += [(query, key, value, mask), (query, key, value, ~mask.flip(-1))]
+        cases.append((query, key, value, torch.ones_like(mask)))
+    low = torch.tensor([[-60.0], [-61.0], [0.0]])  # what is open scores far below what is shut
+    query, value = torch.tensor([[1.0]]), torch.tensor([[4.0], [8.0], [2.0]])
+    return [*cases, (query, low, value, torch.tensor([[True, True, False]]))]
+
+
+_MASKED = "    scores = scores.masked_fill(~mask, -math.inf)\n"
+
+scaled_attention = Exercise(
+    my_scaled_attention,
+    words,
+    worked=[
+        (  # one key is open: its value comes out, whatever the scores
+            (
+                torch.tensor([[1.0, 0.0]]),
+                torch.tensor([[5.0, 1.0], [9.0, 2.0]]),
+                torch.tensor([[3.0], [7.0]]),
+                torch.tensor([[True, False]]),
+            ),
+            torch.tensor([[3.0]]),
+        ),
+        (  # scores 2 ln 3 / 2 = ln 3 and 0, the others shut: weights 3/4 and 1/4
+            (
+                torch.tensor([[2 * math.log(3), 0.0, 0.0, 0.0]]),
+                torch.eye(4),
+                torch.tensor([[4.0], [8.0], [5.0], [7.0]]),
+                torch.tensor([[True, True, False, False]]),
+            ),
+            torch.tensor([[5.0]]),
+        ),
+    ],
+    cases=_attention_cases(),
+    expected=lambda *case: F.scaled_dot_product_attention(*case),
+    wrong={
+        "softmax_over_queries": ("softmax(dim=-1)", "softmax(dim=-2)"),
+        "mask_forgotten": (_MASKED, ""),
+        "mask_inverted": ("~mask", "mask"),
+        "mask_inverted_and_finite": ("~mask, -math.inf", "mask, -1e9"),
+        "mask_after_softmax": (_MASKED, "", "softmax(dim=-1)", "softmax(dim=-1) * mask"),
+        "masked_with_zero": ("-math.inf", "0.0"),
+        "divided_by_d_k": ("math.sqrt(query.shape[-1])", "query.shape[-1]"),
+        "unscaled": (" / math.sqrt(query.shape[-1])", ""),
+        "keys_not_transposed": ("key.transpose(-2, -1)", "key"),
+    },
+)
+
+
+def my_multi_head(
+    query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
+) -> Tensor:
+    """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
+    w_q, w_k, w_v, w_o = weights
+    heads = []
+    for joined in (query @ w_q, memory @ w_k, memory @ w_v):
+        heads.append(joined.unflatten(-1, (num_heads, -1)).transpose(1, 2))
+    queries, keys, values = heads
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    shares = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    joined = (shares @ values).transpose(1, 2).flatten(start_dim=2)
+    return joined @ w_o
+
+
+def _head_by_head(
+    query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
+) -> Tensor:
+    """Let PyTorch attend with each head alone; add up what each gives through its rows of W^O."""
+    to_query, to_key, to_value = (each.chunk(num_heads, dim=1) for each in weights[:3])
+    given = [
+        F.scaled_dot_product_attention(query @ q, memory @ k, memory @ v, mask[:, 0]) @ o
+        for q, k, v, o in zip(to_query, to_key, to_value, weights[3].chunk(num_heads), strict=True)
+    ]
+    return torch.stack(given).sum(dim=0)
+
+
+def _heads_cases() -> list[tuple[Tensor, Tensor, Weights, int, Tensor]]:
+    """One head and more, self-attention and not; masks of padding and of each query's own."""
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(size, generator=generator).round(decimals=1)
+
+    cases: list[tuple[Tensor, Tensor, Weights, int, Tensor]] = []
+    for batch, q_len, k_len, d_model, num_heads, d_k, d_v in (
+        (1, 1, 2, 2, 1, 2, 2),
+        (1, 1, 1, 2, 2, 1, 1),
+        (1, 2, 2, 2, 2, 2, 2),
+        (1, 3, 2, 4, 2, 2, 2),
+        (2, 3, 5, 7, 3, 2, 5),
+    ):
+        w_q, w_k, w_v = (draw(d_model, num_heads * size) for size in (d_k, d_k, d_v))
+        weights = (w_q, w_k, w_v, draw(num_heads * d_v, d_model))
+        query, memory = draw(batch, q_len, d_model), draw(batch, k_len, d_model)
+        padding = torch.ones(batch, 1, 1, k_len, dtype=torch.bool)
+        padding[-1, ..., 1:] = False
+        own = torch.rand(batch, 1, q_len, k_len, generator=generator) < 0.5
+        own[..., 0] |= ~own.any(dim=-1)
+        for mask in (padding, own):
+            cases.append((query, memory, weights, num_heads, mask))
+    return cases
+
+
+_EYE = torch.eye(2)
+_ASKS, _TOLD = torch.tensor([[[math.log(3), 0.0]]]), torch.tensor([[[1.0, 5.0], [0.0, 7.0]]])
+_BOTH, _FIRST = torch.tensor([[[[True, True]]]]), torch.tensor([[[[True, False]]]])
+_SPLIT = "joined.unflatten(-1, (num_heads, -1)).transpose(1, 2)"
+
+multi_head = Exercise(
+    my_multi_head,
+    words,
+    worked=[
+        # head 1 has scores ln 3 and 0, so weights 3/4 and 1/4 of 1 and 0; head 2 the mean of 5, 7
+        (
+            (_ASKS, _TOLD, (_EYE, _EYE, _EYE, _EYE), 2, _BOTH),
+            torch.tensor([[[0.75, 6.0]]]),
+        ),
+        # only the first may be seen; w_o exchanges the two heads
+        (
+            (_ASKS, _TOLD, (_EYE, _EYE, _EYE, _EYE.flip(0)), 2, _FIRST),
+            torch.tensor([[[5.0, 1.0]]]),
+        ),
+    ],
+    cases=_heads_cases(),
+    expected=_head_by_head,
+    rules=(lambda: WithoutFunctions(*OF_PYTORCH),),
+    wrong={
+        "split_by_reshape": (_SPLIT, "joined.reshape(len(joined), num_heads, joined.shape[1], -1)"),
+        "dealt_out": (_SPLIT, "joined.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)"),
+        "joined_by_reshape": (
+            "(shares @ values).transpose(1, 2).flatten(start_dim=2)",
+            "(shares @ values).reshape(*query.shape[:2], -1)",
+        ),
+        "one_wide_head": ("(num_heads, -1)", "(1, -1)"),
+        "scaled_by_full_width": ("queries.shape[-1]", "w_q.shape[-1]"),
+        "unscaled": (" / math.sqrt(queries.shape[-1])", ""),
+        "attends_to_itself": ("memory @ w_k, memory @ w_v", "query @ w_k, query @ w_v"),
+        "mask_inverted": ("~mask", "mask"),
+        "never_projected_back": ("joined @ w_o", "joined"),
+    },
+)
+
+
+def my_attention_in_blocks(query: Tensor, blocks: Pairs) -> Tensor:
+    """Attend to keys and values that come block by block."""
+    best = torch.full((len(query), 1), -math.inf)
+    total = torch.zeros(len(query), 1)
+    summed = torch.zeros(len(query), blocks[0][1].shape[-1])
+    for key, value in blocks:
+        scores = query @ key.T / math.sqrt(query.shape[-1])
+        new_best = scores.amax(dim=-1, keepdim=True).maximum(best)
+        shrink = (best - new_best).exp()
+        weights = (scores - new_best).exp()
+        total = total * shrink + weights.sum(dim=-1, keepdim=True)
+        summed = summed * shrink + weights @ value
+        best = new_best
+    return summed / total
+
+
+def _all_at_once(query: Tensor, blocks: Pairs) -> Tensor:
+    key, value = (torch.cat(parts) for parts in zip(*blocks, strict=True))
+    return F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
+
+
+def _block_cases() -> list[tuple[Tensor, Pairs]]:
+    """Small scores and large ones, the largest first or last."""
+    generator = torch.Generator().manual_seed(0)
+    small = [[1.0, 2.0], [2.0, 1.0], [1.0, 3.0, 2.0], [-3.0, 0.0, 2.0]]
+    large = [[200.0, 201.0], [201.0, 0.0], [-200.0, -201.0]]
+    cases: list[tuple[Tensor, Pairs]] = []
+    for keys in small + large:
+        pairs = zip(keys, [4.0, 8.0, 2.0], strict=False)
+        blocks = [(torch.tensor([[key]]), torch.tensor([[value]])) for key, value in pairs]
+        cases.append((torch.ones(1, 1), blocks))
+    for q_len, d_k, d_v, lengths in ((2, 3, 1, (2, 1)), (3, 5, 2, (4, 4, 2))):
+        blocks = [
+            (torch.randn(n, d_k, generator=generator), torch.randn(n, d_v, generator=generator))
+            for n in lengths
+        ]
+        cases.append((2 * torch.randn(q_len, d_k, generator=generator), blocks))
+    steep = torch.tensor([[200.0], [0.0]]), torch.tensor([[4.0], [8.0]])  # within one block
+    other = torch.tensor([[-200.0]]), torch.tensor([[2.0]])
+    opposite = torch.tensor([[1.0], [-1.0]])  # what is high for one query is low for the other
+    cases += [(torch.ones(1, 1), [steep]), (opposite, [steep]), (opposite, [other, steep])]
+    return [*cases, (torch.randn(4, 2, generator=generator), Blocks(32, 32))]
+
+
+attention_in_blocks = Exercise(
+    my_attention_in_blocks,
+    words,
+    worked=[
+        (  # scores ln 3 and 0: weights 3/4 and 1/4
+            (
+                torch.tensor([[1.0]]),
+                [
+                    (torch.tensor([[math.log(3)]]), torch.tensor([[4.0]])),
+                    (torch.tensor([[0.0]]), torch.tensor([[8.0]])),
+                ],
+            ),
+            torch.tensor([[5.0]]),
+        )
+    ],
+    cases=_block_cases(),
+    expected=_all_at_once,
+    rules=(lambda: SmallTensors(LARGEST, TOGETHER),),
+    wrong={
+        "never_shrinks": ("(best - new_best).exp()", "1"),
+        "shrinks_sum_alone": ("total * shrink", "total"),
+        "without_maximum": ("(best - new_best).exp()", "1", "(scores - new_best)", "scores"),
+        "one_maximum_for_all": ("amax(dim=-1, keepdim=True)", "max()"),
+        "all_at_once": _all_at_once,
+        "twice_through": ("    for key", "    list(blocks)\n    for key"),
+        "mean_of_blocks": lambda query, blocks: torch.stack(
+            [my_attention_in_blocks(query, [block]) for block in blocks]
+        ).mean(dim=0),
+        "last_block_alone": lambda query, blocks: my_attention_in_blocks(query, blocks[-1:]),
+    },
+)

@@ -1,0 +1,245 @@
+"""The exercises of lesson 03: the table of positions, a wave's length, and two shifts (§3.5)."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from transformer.embeddings import sinusoidal_positions
+
+words = read_words("03")
+globals().update(asked(words))
+
+FARTHEST = 1500  # tokens between the two positions of the last exercise
+NOISE = 0.02  # standard deviation of what is added to each of their numbers
+
+
+def my_position_table(length: int, d_model: int, base: float) -> Tensor:
+    """Give the sinusoidal positions, (length, d_model)."""
+    table = torch.zeros(length, d_model)
+    pos = torch.arange(length)
+    for i in range(d_model // 2):
+        angle = pos / base ** (2 * i / d_model)
+        table[:, 2 * i] = angle.sin()
+        table[:, 2 * i + 1] = angle.cos()
+    return table
+
+
+def _speeds(d_model: int, base: float = 10_000) -> Tensor:
+    """By how much each pair turns from position to position (radians)."""
+    return base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+
+
+def _on_the_circle(length: int, d_model: int, base: float) -> Tensor:
+    """Turn a point of the circle, once for each position: the power of a complex number."""
+    turn = _speeds(d_model, base)
+    point = torch.polar(torch.ones_like(turn), turn)
+    powers = torch.stack([point**pos for pos in range(length)])
+    return torch.view_as_real(powers).flip(-1).flatten(1).float()  # (sine, cosine)
+
+
+position_table = Exercise(
+    my_position_table,
+    words,
+    worked=[
+        ((1, 4, 10_000.0), torch.tensor([[0.0, 1.0, 0.0, 1.0]])),
+        (
+            (2, 4, 4.0),  # the second pair turns by half a radian a position
+            torch.tensor(
+                [[0.0, 1.0, 0.0, 1.0], [math.sin(1), math.cos(1), math.sin(0.5), math.cos(0.5)]]
+            ),
+        ),
+    ],
+    cases=[
+        (length, d_model, base)
+        for length in (1, 2, 3, 7)
+        for d_model in (2, 4, 6)
+        for base in (100.0, 10_000.0)
+    ],
+    expected=_on_the_circle,
+    wrong={
+        "sines_then_cosines": (
+            *("[:, 2 * i] =", "[:, i] ="),
+            *("[:, 2 * i + 1] =", "[:, d_model // 2 + i] ="),
+        ),
+        "cosines_on_even": (
+            *("angle.sin()", "angle.cos()"),
+            *("+ 1] = angle.cos()", "+ 1] = angle.sin()"),
+        ),
+        "half_the_exponent": ("(2 * i / d_model)", "(i / d_model)"),
+        "twice_the_exponent": ("(2 * i / d_model)", "(4 * i / d_model)"),
+        "own_frequency_each": ("angle.cos()", "(pos / base ** ((2 * i + 1) / d_model)).cos()"),
+        "from_one": ("arange(length)", "arange(1, length + 1)"),
+        "faster_and_faster": ("pos / base", "pos * base"),
+    },
+)
+
+
+def my_wavelength(dimension: int, d_model: int) -> float:
+    """Give after how many positions a dimension's wave repeats (tokens)."""
+    pair = dimension // 2
+    return 2 * math.pi * 10_000 ** (2 * pair / d_model)
+
+
+def _off_the_table(dimension: int, d_model: int) -> float:
+    """Measure the angle of a pair at position 1; a whole turn takes so many of them."""
+    pair = dimension // 2
+    sine, cosine = sinusoidal_positions(2, d_model)[1, 2 * pair : 2 * pair + 2].double().tolist()
+    return 2 * math.pi / math.atan2(sine, cosine)
+
+
+wavelength = Exercise(
+    my_wavelength,
+    words,
+    worked=[
+        ((0, 512), 2 * math.pi),
+        ((1, 512), 2 * math.pi),
+        ((2, 4), 200 * math.pi),  # 10000 to the power of a half is 100
+    ],
+    cases=[(dimension, d_model) for d_model in (2, 4, 16, 64) for dimension in range(d_model)],
+    expected=_off_the_table,
+    wrong={
+        "dimension_for_pair": ("dimension // 2", "dimension / 2"),
+        "twice_the_dimension": ("dimension // 2", "dimension"),
+        "in_radians": ("2 * math.pi * ", ""),
+        "frequency": ("2 * math.pi *", "1 /"),
+        "turn_divided": ("math.pi *", "math.pi /"),
+        "half_a_turn": ("2 * math.pi", "math.pi"),
+    },
+)
+
+
+def my_shift_halves(k: int, d_model: int) -> Tensor:
+    """Give the matrix that moves [sines, cosines] by k positions."""
+    i = torch.arange(d_model // 2)
+    turn = k / 10_000 ** (2 * i / d_model)
+    cos, sin = torch.diag(turn.cos()), torch.diag(turn.sin())
+    upper = torch.cat((cos, sin), dim=1)
+    lower = torch.cat((-sin, cos), dim=1)
+    return torch.cat((upper, lower))
+
+
+def _by_exponential(k: int, d_model: int) -> Tensor:
+    """Raise e to a matrix: the turn by one token, at every frequency, for k tokens."""
+    speed = torch.diag(_speeds(d_model))
+    zero = torch.zeros_like(speed)
+    generator = torch.cat((torch.cat((zero, speed), dim=1), torch.cat((-speed, zero), dim=1)))
+    return torch.matrix_exp(k * generator).float()
+
+
+def _for_pairs_side_by_side(k: int, d_model: int) -> Tensor:
+    """Take the lesson's order of dimensions."""
+    order = torch.arange(d_model).unflatten(0, (2, -1)).T.flatten()
+    return my_shift_halves(k, d_model)[order][:, order]
+
+
+shift_halves = Exercise(
+    my_shift_halves,
+    words,
+    worked=[
+        ((0, 2), torch.eye(2)),
+        (
+            (1, 4),  # the turns are 1 and 1/100
+            torch.tensor(
+                [
+                    [math.cos(1), 0, math.sin(1), 0],
+                    [0, math.cos(0.01), 0, math.sin(0.01)],
+                    [-math.sin(1), 0, math.cos(1), 0],
+                    [0, -math.sin(0.01), 0, math.cos(0.01)],
+                ]
+            ),
+        ),
+    ],
+    cases=[(k, d_model) for d_model in (2, 4, 6) for k in (1, 2, 7, 40, -3)],
+    expected=_by_exponential,
+    wrong={
+        "transposed": ("(cos, sin), dim", "(cos, -sin), dim", "(-sin, cos)", "(sin, cos)"),
+        "for_pairs_side_by_side": _for_pairs_side_by_side,
+        "wrong_frequency": ("2 * i / d_model", "i / d_model"),
+        "one_turn_for_all": ("(2 * i / d_model)", "(0 * i)"),
+        "reflection": ("-sin", "sin"),
+    },
+    properties={
+        "a rotation keeps lengths: its transpose must undo it": lambda value, k, d_model: (
+            torch.allclose(value.float() @ value.float().T, torch.eye(d_model), atol=1e-4)
+        )
+    },
+)
+
+
+def my_offset(one: Tensor, other: Tensor) -> int:
+    """Tell how many tokens after `one` the row `other` stands."""
+    d_model = len(one)
+    k = 0.0
+    for i in reversed(range(d_model // 2)):  # the slowest hand first
+        here, there = one[2 * i : 2 * i + 2], other[2 * i : 2 * i + 2]
+        cos = float(here @ there)
+        sin = float(there[0] * here[1] - there[1] * here[0])
+        turn = math.atan2(sin, cos)
+        speed = 10_000 ** (-2 * i / d_model)
+        whole = round((k * speed - turn) / (2 * math.pi))
+        k = (turn + 2 * math.pi * whole) / speed
+    return round(k)
+
+
+def _as_complex(row: Tensor) -> Tensor:
+    """Make a point of the plane of each pair: its cosine, and its sine."""
+    return torch.view_as_complex(row.double().unflatten(-1, (-1, 2)).flip(-1).contiguous())
+
+
+def _by_trying_all(one: Tensor, other: Tensor) -> int:
+    """Compare the turns with those of every offset there may be; take the best."""
+    d_model = len(one)
+    farthest = min(FARTHEST, int(math.pi / _speeds(d_model)[-1]))
+    ahead = _as_complex(sinusoidal_positions(farthest + 1, d_model))  # the turns of each offset
+    every = torch.cat((ahead.conj().flip(0)[:-1], ahead))
+    here, there = _as_complex(one), _as_complex(other)
+    fit = (there * here.conj() * every.conj()).real.sum(dim=1)
+    return int(fit.argmax()) - farthest
+
+
+def _encodings() -> list[tuple[Tensor, Tensor]]:
+    """Two noisy rows of the table, near and far, the second one before or behind."""
+    generator = torch.Generator().manual_seed(0)
+    table = sinusoidal_positions(2 * FARTHEST, 8)
+    pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
+    pairs += [(1500, 0), (2000, 2900), (2999, 2998), (777, 777)]
+    pairs += [(5, 27), (300, 322), (64, 42), (901, 898)]  # the fastest hand has made half a turn
+    noise = NOISE * torch.randn(len(pairs), 2, 8, generator=generator)
+    return [
+        ((table[a] + extra[0]).round(decimals=3), (table[b] + extra[1]).round(decimals=3))
+        for (a, b), extra in zip(pairs, noise, strict=True)
+    ]
+
+
+offset = Exercise(
+    my_offset,
+    words,
+    worked=[
+        (  # exact rows 0 and 2 of a table of one pair
+            (torch.tensor([0.0, 1.0]), torch.tensor([math.sin(2), math.cos(2)])),
+            2,
+        ),
+        (
+            (
+                torch.tensor([math.sin(9), math.cos(9), math.sin(0.09), math.cos(0.09)]),
+                torch.tensor([math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)]),
+            ),
+            -7,
+        ),
+    ],
+    cases=_encodings(),
+    expected=_by_trying_all,
+    wrong={
+        "slowest_hand_alone": ("reversed(range(d_model // 2))", "[d_model // 2 - 1]"),
+        "fastest_hand_alone": ("reversed(range(d_model // 2))", "[0]"),
+        "mean_of_hands": (
+            *("round((k * speed - turn) / (2 * math.pi))", "0"),
+            *("k = (turn", "k += 2 / d_model * (turn"),
+        ),
+        "backwards": lambda one, other: my_offset(other, one),
+        "without_direction": ("return round(k)", "return abs(round(k))"),
+    },
+)

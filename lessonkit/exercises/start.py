@@ -1,0 +1,236 @@
+"""The exercises of lesson 00: perplexity, the average that attention is, and two searches.
+
+The searches ask toy models, so that every right answer is known without a network.
+"""
+
+import itertools
+import math
+import statistics
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Script, Table
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+words = read_words("00")
+globals().update(asked(words))
+
+
+def my_perplexity(losses: list[float]) -> float:
+    """Turn the losses of all tokens (nats) into one perplexity."""
+    return math.exp(sum(losses) / len(losses))
+
+
+perplexity = Exercise(
+    my_perplexity,
+    words,
+    worked=[
+        (([0.0],), 1.0),  # certain and right: torn between one token
+        (([math.log(8), math.log(2)],), 4.0),  # the square root of 8 * 2
+    ],
+    cases=[
+        (list(losses),)
+        for length in (1, 2, 3)
+        for losses in itertools.product((0.0, 1.0, 2.5), repeat=length)
+    ],
+    # the geometric mean of how many tokens each choice was among
+    expected=lambda losses: statistics.geometric_mean(math.exp(loss) for loss in losses),
+    wrong={
+        "mean_alone": ("math.exp(sum(losses) / len(losses))", "sum(losses) / len(losses)"),
+        "mean_of_exponentials": lambda losses: (
+            sum(my_perplexity([loss]) for loss in losses) / len(losses)
+        ),
+        "exponential_of_sum": (" / len(losses)", ""),
+        "powers_of_two": ("math.exp(", "2 ** ("),
+        "upside_down": ("return ", "return 1 / "),
+    },
+    properties={"a perplexity is at least 1": lambda value, losses: value >= 1 - 1e-6},
+)
+
+
+def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
+    """(tgt_len, src_len) and (src_len, d_v) -> (tgt_len, d_v)."""
+    return weights @ values
+
+
+def _weights_and_values() -> list[tuple[Tensor, Tensor]]:
+    """Small tables by hand, then random ones whose sizes are all different."""
+    uneven = torch.tensor([[0.75, 0.25], [0.0, 1.0]])
+    cases = [
+        (torch.ones(1, 1), torch.tensor([[2.0]])),
+        (uneven[:1], torch.tensor([[4.0], [8.0]])),
+        (uneven, torch.tensor([[4.0], [8.0]])),
+    ]
+    generator = torch.Generator().manual_seed(0)
+    for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2)):
+        weights = torch.rand(tgt_len, src_len, generator=generator)
+        values = torch.randn(src_len, d_v, generator=generator)
+        cases.append((weights / weights.sum(dim=-1, keepdim=True), values))
+    return cases
+
+
+def _by_attention(weights: Tensor, values: Tensor) -> Tensor:
+    """Let PyTorch's attention do it: the softmax of the weights' logarithm is the weights."""
+    query, key = torch.zeros_like(weights[:, :1]), torch.zeros_like(values[:, :1])
+    mask = weights.log()[None]
+    return F.scaled_dot_product_attention(query[None], key[None], values[None], mask)[0]
+
+
+weighted_average = Exercise(
+    my_weighted_average,
+    words,
+    worked=[
+        ((torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0], [6.0]])), torch.tensor([[4.0]])),
+        (
+            (torch.tensor([[0.25, 0.75], [1.0, 0.0]]), torch.tensor([[4.0, 0.0], [8.0, 1.0]])),
+            torch.tensor([[7.0, 0.75], [4.0, 0.0]]),
+        ),
+    ],
+    cases=_weights_and_values(),
+    expected=_by_attention,
+    wrong={
+        "plain_average": ("weights @", "torch.full_like(weights, 1 / len(values)) @"),
+        "normalised_twice": ("weights @", "weights.softmax(dim=-1) @"),
+        "divided_again": ("@ values", "@ values / len(values)"),
+        "hardest_choice": ("weights @ values", "values[weights.argmax(dim=-1)]"),
+    },
+)
+
+
+def my_greedy(next_scores: Any, limit: int) -> list[int]:
+    """Write the best token again and again, until eos or for `limit` tokens."""
+    bos_id, eos_id = 2, 3
+    written = [bos_id]
+    while len(written) <= limit:
+        scores = next_scores(written)
+        best = scores.index(max(scores))
+        if best == eos_id:
+            break
+        written.append(best)
+    return written[1:]
+
+
+def _cut_script(next_scores: Script, limit: int) -> list[int]:
+    """Read the answer off the script, with no search."""
+    return list(itertools.takewhile(lambda token: token != EOS_ID, next_scores.writes(limit)))
+
+
+greedy = Exercise(
+    my_greedy,
+    words,
+    worked=[((Script([4, 5, 3]), 9), [4, 5]), ((Script([5]), 3), [5, 5, 5])],
+    cases=[
+        (Script(list(tokens)), limit)
+        for length in (1, 2, 3)
+        for tokens in itertools.product((EOS_ID, 4, 5), repeat=length)
+        for limit in (1, 2, 4)
+    ]
+    + [(Script([UNK_ID, 4, EOS_ID]), 4), (Script([4, PAD_ID, 5]), 3)],  # no end marks, these
+    expected=_cut_script,
+    wrong={
+        "keeps_eos": ("break", "return [*written[1:], best]"),
+        "keeps_bos": ("written[1:]", "written"),
+        "runs_past_eos": ("break", "pass"),
+        "counts_bos": ("<= limit", "< limit"),
+    },
+)
+
+
+def my_most_probable(next_probs: Any, limit: int) -> list[int]:
+    """Find the most probable sentence of `limit` tokens, eos included."""
+    bos_id, eos_id = 2, 3
+    best, best_prob = [], 0.0
+    open_ones = [([bos_id], 1.0)]
+    for _ in range(limit):
+        longer = []
+        for written, prob in open_ones:
+            for token, next_prob in next_probs(written).items():
+                if token != eos_id:
+                    longer.append(([*written, token], prob * next_prob))
+                elif prob * next_prob > best_prob:
+                    best, best_prob = written[1:], prob * next_prob
+        open_ones = longer
+    return best
+
+
+def _finished(next_probs: Any, limit: int) -> list[tuple[list[int], list[float]]]:
+    """List every finished sentence with its factors, by trying all strings of words."""
+    found = []
+    some = [token for token in next_probs([BOS_ID]) if token != EOS_ID]
+    for length in range(limit):
+        for tokens in itertools.product(some, repeat=length):
+            path = [BOS_ID, *tokens, EOS_ID]
+            rows = [next_probs(path[: i + 1]) for i in range(length + 1)]
+            found.append((list(tokens), [row[t] for row, t in zip(rows, path[1:], strict=True)]))
+    return found
+
+
+def _tables() -> list[tuple[Table, int]]:
+    """Every combination of three rows, with the limits at which one sentence is clearly best."""
+    rows = [dict(zip((EOS_ID, 4, 5), p, strict=True)) for p in itertools.permutations((7, 2, 1))]
+    rows += [{EOS_ID: 5, 4: 4, 5: 1}, {EOS_ID: 1, 4: 5, 5: 4}]
+    cases = []
+    for chosen in itertools.product(rows, repeat=3):
+        shares = [{token: share / 10 for token, share in row.items()} for row in chosen]
+        table = Table(dict(zip((BOS_ID, 4, 5), shares, strict=True)))
+        for limit in (1, 2, 3):
+            probs = sorted(math.prod(each[1]) for each in _finished(Table(table.rows), limit))
+            if len(probs) == 1 or probs[-1] > 1.05 * probs[-2]:
+                cases.append((Table(table.rows), limit))
+    return cases[::7]
+
+
+def _deep() -> list[tuple[Table, int]]:
+    """Three words, and a best sentence whose beginning lies behind up to six others."""
+    tenths = (
+        ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
+        ((0, 2, 0, 8), (0, 0, 1, 9), (2, 4, 2, 2), (0, 5, 0, 5)),
+        ((0, 8, 2, 0), (0, 6, 4, 0), (0, 3, 6, 1), (1, 6, 3, 0)),
+    )
+    tables = []
+    for rows in tenths:
+        shares = [dict(zip((EOS_ID, 4, 5, 6), (n / 10 for n in row), strict=True)) for row in rows]
+        tables.append(Table(dict(zip((BOS_ID, 4, 5, 6), shares, strict=True))))
+    return [(table, 4) for table in tables]
+
+
+def _takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
+    """Follow the best token, as the exercise before did."""
+    return my_greedy(lambda written: [next_probs(written).get(i, 0.0) for i in range(7)], limit)
+
+
+most_probable = Exercise(
+    my_most_probable,
+    words,
+    worked=[
+        (
+            (
+                Table(
+                    {
+                        2: {3: 0.1, 4: 0.5, 5: 0.4},
+                        4: {3: 0.2, 4: 0.4, 5: 0.4},
+                        5: {3: 0.9, 4: 0.05, 5: 0.05},
+                    }
+                ),
+                2,
+            ),
+            [5],  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
+        )
+    ],
+    cases=_tables() + _deep(),
+    expected=lambda probs, limit: max(_finished(probs, limit), key=lambda x: math.prod(x[1]))[0],
+    wrong={
+        "takes_greedy_path": _takes_greedy_path,
+        "always_empty": lambda next_probs, limit: [],
+        "stops_at_the_first_end": ("open_ones = longer", "open_ones = [] if best_prob else longer"),
+        "adds_probabilities": lambda next_probs, limit: max(
+            _finished(next_probs, limit), key=lambda each: sum(each[1])
+        )[0],
+        "forgets_eos_in_limit": ("range(limit)", "range(limit + 1)"),
+    },
+)

@@ -1,0 +1,248 @@
+"""The exercises of lesson 01: a vocabulary, a merge, padding with a shift, and batches."""
+
+import collections
+import itertools
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from transformer.config import BOS_ID, EOS_ID, UNK_ID
+
+words = read_words("01")
+globals().update(asked(words))
+
+Tokens = list[str]
+Spelled = dict[tuple[str, ...], int]
+Rows = list[list[int]]
+Pair = tuple[Tensor, Tensor]
+
+
+def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
+    """List the types that are frequent enough; equals by alphabet."""
+    counts = collections.Counter(tokens)
+    kept = [word for word in counts if counts[word] >= min_frequency]
+    return sorted(kept, key=lambda word: (-counts[word], word))
+
+
+def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Go down from the highest count, and through the alphabet in each round."""
+    kept = []
+    for count in range(len(tokens), min_frequency - 1, -1):
+        kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]
+    return kept
+
+
+kept_types = Exercise(
+    my_kept_types,
+    words,
+    worked=[
+        ((["b", "a", "b"], 1), ["b", "a"]),
+        ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
+        ((["a"], 2), []),
+    ],
+    cases=[
+        (list(letters), cut)
+        for length in (2, 3, 4)
+        for letters in itertools.product("abc", repeat=length)
+        for cut in (1, 2)
+    ]
+    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
+    expected=_by_rounds,
+    wrong={
+        "keeps_all_types": (" if counts[word] >= min_frequency", ""),
+        "cuts_one_too_many": (">= min_frequency", "> min_frequency"),
+        "only_alphabetical": (", key=lambda word: (-counts[word], word)", ""),
+        "first_seen_first": ("(-counts[word], word)", "-counts[word]"),
+        "equals_backwards": ("(-counts[word], word)", "(counts[word], word), reverse=True"),
+    },
+    properties={"each type stands once": lambda value, *_: len(set(value)) == len(value)},
+)
+
+
+def my_best_pair(words: Spelled) -> tuple[str, str]:
+    """Find the most frequent pair; of equals, the first by alphabet."""
+    counts: dict[tuple[str, str], int] = {}
+    for pieces, number in words.items():
+        for pair in itertools.pairwise(pieces):
+            counts[pair] = counts.get(pair, 0) + number
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+def _times(pair: tuple[str, str], words: Spelled) -> int:
+    return sum(
+        number * sum(pieces[i : i + 2] == pair for i in range(len(pieces)))
+        for pieces, number in words.items()
+    )
+
+
+def _by_asking_each_pair(words: Spelled) -> tuple[str, str]:
+    """Count one pair after the other, from the first of the alphabet on."""
+    pairs = sorted({(p[i], p[i + 1]) for p in words for i in range(len(p) - 1)})
+    return max(pairs, key=lambda pair: _times(pair, words))  # of equals, max takes the first
+
+
+def _spelled_words() -> list[tuple[Spelled]]:
+    """Pairs of short words of two and three letters and of longer pieces, counts 1 to 3."""
+    spelled = [tuple(letters) for n in (2, 3) for letters in itertools.product("ab", repeat=n)]
+    spelled += [("b", "c", "a"), ("a", "b", "a", "b", "c"), ("c", "a", "c", "a")]
+    spelled += [("th", "e"), ("t", "he"), ("a", "th", "e")]  # pieces that have been merged
+    two = itertools.combinations(spelled, 2)
+    return [({one: 2, other: 1 + i % 3},) for i, (one, other) in enumerate(two)]
+
+
+best_pair = Exercise(
+    my_best_pair,
+    words,
+    worked=[
+        (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
+        (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
+        (({("a", "b", "a", "b"): 2, ("c", "a"): 3},), ("a", "b")),
+    ],
+    cases=_spelled_words(),
+    expected=_by_asking_each_pair,
+    wrong={
+        "ignores_word_counts": ("+ number", "+ 1"),
+        "once_per_word": ("itertools.pairwise(pieces)", "set(itertools.pairwise(pieces))"),
+        "first_of_the_text": ("(-counts[pair], pair)", "-counts[pair]"),
+        "last_of_equals": ("min(counts, key=lambda pair: (-", "max(counts, key=lambda pair: ("),
+        "across_words": lambda words: my_best_pair(
+            {tuple(piece for pieces, number in words.items() for piece in pieces * number): 1}
+        ),
+        "cuts_in_twos": ("itertools.pairwise(pieces)", "zip(pieces[::2], pieces[1::2])"),
+    },
+)
+
+
+def my_pad_and_shift(sentences: Rows) -> Pair:
+    """Give what the decoder reads and what it shall say, padded."""
+    pad_id, bos_id, eos_id = 0, 2, 3
+    longest = max(len(ids) for ids in sentences) + 1
+    tgt_in, tgt_out = [], []
+    for ids in sentences:
+        padding = [pad_id] * (longest - len(ids) - 1)
+        tgt_in.append([bos_id, *ids, *padding])
+        tgt_out.append([*ids, eos_id, *padding])
+    return torch.tensor(tgt_in), torch.tensor(tgt_out)
+
+
+def _by_torch(sentences: Rows) -> Pair:
+    """Let PyTorch pad."""
+    sides = (
+        [torch.tensor([BOS_ID, *ids]) for ids in sentences],
+        [torch.tensor([*ids, EOS_ID]) for ids in sentences],
+    )
+    tgt_in, tgt_out = (pad_sequence(side, batch_first=True, padding_value=0) for side in sides)
+    return tgt_in, tgt_out
+
+
+def _sentences() -> list[tuple[Rows]]:
+    """One to three sentences of one to three tokens, most of them different."""
+    ids = iter(itertools.cycle(range(5, 60)))
+    cases = []
+    for number in (1, 2, 3):
+        for lengths in itertools.product((1, 2, 3), repeat=number):
+            cases.append(([[next(ids) for _ in range(length)] for length in lengths],))
+    again = [[7, 7]], [[UNK_ID, 6], [8]], [[9, 8, 9], [9]]  # a word twice, a word unknown
+    return [*cases, *((sentences,) for sentences in again)]
+
+
+_READ, _SAID = "[bos_id, *ids, *padding]", "[*ids, eos_id, *padding]"
+_WHOLE = "[bos_id, *ids, eos_id, *padding]"
+
+pad_and_shift = Exercise(
+    my_pad_and_shift,
+    words,
+    worked=[
+        (([[5]],), (torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))),
+        (
+            ([[5, 6], [7]],),
+            (torch.tensor([[2, 5, 6], [2, 7, 0]]), torch.tensor([[5, 6, 3], [7, 3, 0]])),
+        ),
+    ],
+    cases=_sentences(),
+    expected=_by_torch,
+    wrong={
+        "slices_one_tensor": (_READ, f"{_WHOLE}[:longest]"),
+        "never_ends": (_READ, f"{_READ}[:-1]", _SAID, "[*ids, *padding]"),
+        "whole_twice": (_READ, _WHOLE, _SAID, _WHOLE),
+        "does_not_shift": ("torch.tensor(tgt_in)", "torch.tensor(tgt_out)"),
+        "pads_on_the_left": (_READ, "[*padding, bos_id, *ids]", _SAID, "[*padding, *ids, eos_id]"),
+        "end_after_padding": (_SAID, "[*ids, *padding, eos_id]"),
+        "swaps_the_two": (
+            "torch.tensor(tgt_in), torch.tensor(tgt_out)",
+            "torch.tensor(tgt_out), torch.tensor(tgt_in)",
+        ),
+    },
+)
+
+
+def my_token_batches(lengths: list[int], budget: int) -> Rows:
+    """Cut sentences, shortest first, into batches that keep the budget."""
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    batches: list[list[int]] = [[]]
+    for i in order:
+        if (len(batches[-1]) + 1) * lengths[i] > budget:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
+def _by_largest_first_piece(lengths: list[int], budget: int) -> Rows:
+    """Cut off the longest beginning that fits, again and again."""
+    rest = sorted((length, i) for i, length in enumerate(lengths))
+    batches = []
+    while rest:
+        fitting = [n for n in range(1, len(rest) + 1) if n * rest[n - 1][0] <= budget]
+        batches.append([i for _, i in rest[: max(fitting)]])
+        rest = rest[max(fitting) :]
+    return batches
+
+
+def _lengths_and_budgets() -> list[tuple[list[int], int]]:
+    cases = [
+        (list(lengths), budget)
+        for number in (1, 2, 3, 4)
+        for lengths in itertools.product((1, 2, 3), repeat=number)
+        for budget in (3, 4, 6)
+    ]
+    return [*cases[::3], ([2, 2, 2, 2], 4), ([3, 1, 1, 3, 1], 6)]  # two batches of several
+
+
+_SIZE = "(len(batches[-1]) + 1) * lengths[i] > budget"
+
+token_batches = Exercise(
+    my_token_batches,
+    words,
+    worked=[
+        (([2, 2], 4), [[0, 1]]),
+        (([3, 1], 3), [[1], [0]]),
+        (([4, 1, 2, 1], 4), [[1, 3], [2], [0]]),
+    ],
+    cases=_lengths_and_budgets(),
+    expected=_by_largest_first_piece,
+    wrong={
+        "counts_tokens_only": (_SIZE, "sum(lengths[j] for j in [*batches[-1], i]) > budget"),
+        "does_not_sort": (
+            *("sorted(range(len(lengths)), key=lambda i: lengths[i])", "range(len(lengths))"),
+            *("* lengths[i] >", "* max(lengths[j] for j in [*batches[-1], i]) >"),
+        ),
+        "stays_below_budget": (_SIZE, f"batches[-1] and {_SIZE.replace('>', '>=')}"),
+        "looks_too_late": (
+            _SIZE,
+            "batches[-1] and len(batches[-1]) * lengths[batches[-1][-1]] > budget",
+        ),
+        "loses_the_last": ("return batches", "return batches[:-1]"),
+        "gives_lengths": ("append(i)", "append(lengths[i])"),
+    },
+    properties={
+        "every sentence stands in one batch, once": lambda value, lengths, budget: (
+            sorted(i for batch in value for i in batch) == list(range(len(lengths)))
+        ),
+        "no batch is over the budget": lambda value, lengths, budget: all(
+            len(batch) * max(lengths[i] for i in batch) <= budget for batch in value
+        ),
+    },
+)

@@ -1,0 +1,197 @@
+"""Comparisons: sacreBLEU's own paired test, tables of Student's t, by hand and by drawing."""
+
+import math
+import statistics
+from random import Random
+
+import pytest
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+from transformer.evaluation.compare import (
+    Interval,
+    difference_interval,
+    margin,
+    mean_interval,
+    paired_bootstrap,
+    pooled_deviation,
+    share_interval,
+    student_t,
+    verdict,
+)
+from transformer.support.errors import UserError
+
+WORDS = ["the", "old", "woman", "reads", "a", "book", "near", "her", "small", "house"]
+
+
+def translations(sentences: int, share: float, seed: int) -> tuple[list[str], list[str]]:
+    """References, and a system that gets a share of their words right."""
+    chance = Random(seed)
+    references = [
+        " ".join(chance.choices(WORDS, k=chance.randint(5, 13))) for _ in range(sentences)
+    ]
+    chance = Random(f"{seed} {share}")
+    said = [
+        " ".join(word if chance.random() < share else "cat" for word in reference.split())
+        for reference in references
+    ]
+    return references, said
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.8, 0.81), (0.8, 0.9), (0.9, 0.8)])
+def test_equals_sacrebleu(first: float, second: float) -> None:
+    references, a = translations(61, first, seed=3)
+    _, b = translations(61, second, seed=3)
+    test = PairedTest(
+        [("a", a), ("b", b)], {"BLEU": BLEU()}, [references], test_type="bs", n_samples=1000
+    )
+    _, scores = test()
+    ours = paired_bootstrap(a, b, [[reference] for reference in references])
+    assert ours.p_value == scores["BLEU"][1].p_value
+    assert ours.difference == pytest.approx(scores["BLEU"][1].score - scores["BLEU"][0].score)
+    assert ours.low < ours.difference < ours.high
+
+
+def test_several_references_are_all_used() -> None:
+    references, a = translations(23, 0.7, seed=5)
+    both = [[reference, other] for reference, other in zip(references, a, strict=True)]
+    ours = paired_bootstrap(references, a, both)
+    assert ours.difference == 0  # each says one of the references
+    assert ours.p_value == 1
+
+
+def test_exchanged_systems_exchange_their_signs() -> None:
+    references, a = translations(41, 0.6, seed=7)
+    _, b = translations(41, 0.8, seed=7)
+    each = [[reference] for reference in references]
+    one, other = paired_bootstrap(a, b, each), paired_bootstrap(b, a, each)
+    assert one.difference == pytest.approx(-other.difference)
+    assert one.p_value == other.p_value
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+
+
+def test_sides_of_unlike_length_are_refused() -> None:
+    with pytest.raises(UserError, match="one of each system for every sentence"):
+        paired_bootstrap(["a"], ["a", "b"], [["a"], ["b"]])
+    with pytest.raises(UserError, match="0 sentences"):
+        paired_bootstrap([], [], [])
+
+
+# From the tables of textbooks: (degrees of freedom, level) to factor.
+TABLE = {
+    (1, 0.95): 12.706, (2, 0.95): 4.303, (3, 0.95): 3.182, (4, 0.95): 2.776, (5, 0.95): 2.571,
+    (10, 0.95): 2.228, (30, 0.95): 2.042, (120, 0.95): 1.980, (2, 0.99): 9.925, (10, 0.5): 0.700,
+}  # fmt: skip
+
+
+def test_student_t_is_the_table_s() -> None:
+    for (degrees, level), factor in TABLE.items():
+        assert student_t(degrees, level) == pytest.approx(factor, abs=6e-4)
+
+
+def test_student_t_comes_near_the_normal_distribution() -> None:
+    assert student_t(1e6) == pytest.approx(statistics.NormalDist().inv_cdf(0.975), abs=1e-5)
+
+
+def test_student_t_of_one_and_two_degrees_in_closed_form() -> None:
+    for level in (0.1, 0.5, 0.9, 0.999):
+        assert student_t(1, level) == pytest.approx(math.tan(math.pi * level / 2), rel=1e-6)
+        wanted = level * math.sqrt(2 / (1 - level**2))
+        assert student_t(2, level) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_mean_s_interval_by_hand() -> None:
+    # mean 3, deviation 1, standard error 1 / sqrt 3
+    low, high = mean_interval([2.0, 3.0, 4.0])
+    assert (low, high) == pytest.approx(
+        (3 - 4.303 / math.sqrt(3), 3 + 4.303 / math.sqrt(3)), abs=1e-3
+    )
+
+
+def test_a_difference_s_interval_by_hand() -> None:
+    # variances 1 and 1 of three runs each: error sqrt(2/3), 4 degrees of freedom
+    low, high = difference_interval([1.0, 2.0, 3.0], [6.0, 7.0, 8.0])
+    half = 2.776 * math.sqrt(2 / 3)
+    assert (low, high) == pytest.approx((5 - half, 5 + half), abs=1e-3)
+    # A spread on one side alone leaves that side's degrees of freedom: 2.
+    low, high = difference_interval([5.0, 5.0, 5.0], [1.0, 2.0, 3.0])
+    half = 4.303 * math.sqrt(1 / 3)
+    assert (low, high) == pytest.approx((-3 - half, -3 + half), abs=1e-3)
+    assert difference_interval([1.0, 1.0], [2.0, 2.0]) == (1.0, 1.0)
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
+    chance, held, held_difference = Random(1), 0, 0
+    for _ in range(2000):
+        a = [chance.gauss(10, 3) for _ in range(3)]
+        b = [chance.gauss(11, 3) for _ in range(3)]
+        low, high = mean_interval(a)
+        held += low < 10 < high
+        low, high = difference_interval(a, b)
+        held_difference += low < 1 < high
+    assert 0.935 < held / 2000 < 0.965
+    assert 0.935 < held_difference / 2000 < 0.985  # Welch is careful with so few
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        ((0.1, 5), "higher"),
+        ((-5, -0.1), "lower"),
+        ((-0.4, 0.3), "no difference"),
+        ((-0.4, 0.6), "not shown"),
+        ((-3, 0.2), "not shown"),
+    ],
+)
+def test_verdicts(interval: tuple[float, float], said: str) -> None:
+    assert verdict(Interval(*interval), worth=0.5) == said
+
+
+def test_pooled_deviation_and_margin_by_hand() -> None:
+    scores = {"base": [1.0, 3.0], "other": [10.0, 11.0, 12.0], "once": [7.0], "none": []}
+    # squares within: 2 and 2; degrees of freedom: 1 and 2
+    assert pooled_deviation(scores) == pytest.approx(math.sqrt(4 / 3))
+    wanted = 3.182 * math.sqrt(4 / 3) * math.sqrt(2 / 3)
+    assert margin(scores, runs=3) == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_two_equal_variants_differ_by_more_in_one_draw_of_twenty() -> None:
+    chance, beyond = Random(1), 0
+    for _ in range(2000):
+        draws = {name: [chance.gauss(0, 3) for _ in range(3)] for name in "abcde"}
+        a, b = statistics.mean(draws["a"]), statistics.mean(draws["b"])
+        beyond += abs(a - b) > margin(draws, runs=3)
+    assert 0.035 < beyond / 2000 < 0.065
+
+
+def test_errors() -> None:
+    with pytest.raises(UserError, match="add seeds"):
+        pooled_deviation({"a": [1.0], "b": []})
+    with pytest.raises(UserError, match="1 run: the spread of one"):
+        mean_interval([1.0])
+    with pytest.raises(UserError, match="0 run"):
+        difference_interval([1.0, 2.0], [])
+
+
+def test_a_share_s_interval_by_hand() -> None:
+    # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
+    for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
+        for end in share_interval(hits, trials):
+            error = math.sqrt(end * (1 - end) / trials)
+            assert abs(hits / trials - end) == pytest.approx(1.96 * error, rel=1e-4)
+    # None of n: from 0 to 1.96^2 / (n + 1.96^2).
+    assert share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
+    assert share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)
+    low, high = share_interval(12, 24, level=0.5)
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert high - low < share_interval(12, 24).high - share_interval(12, 24).low
+
+
+def test_a_share_s_interval_holds_the_truth_as_often_as_it_says() -> None:
+    chance = Random(7)
+    for truth in (0.1, 0.5, 0.9):
+        drawn = [sum(chance.random() < truth for _ in range(24)) for _ in range(2000)]
+        inside = sum(low <= truth <= high for low, high in (share_interval(n, 24) for n in drawn))
+        assert 0.92 < inside / len(drawn) < 0.985

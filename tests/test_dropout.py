@@ -1,0 +1,100 @@
+"""Dropout with cheap random numbers does what `nn.Dropout` does."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from transformer.dropout import LEVELS, Dropout, dropout
+
+SHAPE = (7, 11, 13)  # 1,001 numbers: not a multiple of the four that share a random number
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+def test_what_is_kept_is_scaled_so_that_the_mean_stays(p: float) -> None:
+    torch.manual_seed(1)
+    hidden = torch.full((1000, 1000), 3.0)
+    dropped = Dropout(p)(hidden)
+    kept = dropped != 0
+    share = round((1 - p) * LEVELS) / LEVELS
+    assert torch.allclose(dropped[kept], torch.tensor(3.0 / share))
+    deviation = math.sqrt(p * (1 - p) / hidden.numel())
+    assert abs(kept.double().mean().item() - share) < 5 * deviation
+    assert abs(dropped.double().mean().item() - 3.0) < 5 * 3.0 * deviation / share
+
+
+def test_neighbours_are_dropped_independently() -> None:
+    torch.manual_seed(2)
+    kept = (Dropout(0.5)(torch.ones(4_000_000)) != 0).double() - 0.5
+    for distance in (1, 2, 3, 4, 5, 64):  # four decisions come from one random number
+        together = (kept[distance:] * kept[:-distance]).mean().item() * 4
+        assert abs(together) < 5 / math.sqrt(len(kept)), distance
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_shape_and_type_stay(dtype: torch.dtype) -> None:
+    dropped = Dropout(0.4)(torch.ones(SHAPE, dtype=dtype))
+    assert (dropped.shape, dropped.dtype) == (SHAPE, dtype)
+
+
+def test_of_what_does_not_lie_in_order() -> None:
+    torch.manual_seed(3)
+    hidden = torch.arange(1.0, 1.0 + math.prod(SHAPE)).view(SHAPE).transpose(0, 2)
+    dropped = Dropout(0.4)(hidden)
+    kept = dropped != 0
+    scale = LEVELS / round(0.6 * LEVELS)
+    assert torch.allclose(dropped[kept], hidden[kept] * scale)
+    assert 0 < kept.double().mean() < 1
+
+
+def test_gradient_goes_through_what_is_kept() -> None:
+    torch.manual_seed(4)
+    hidden = torch.ones(SHAPE, requires_grad=True)
+    dropped = Dropout(0.4)(hidden)
+    dropped.sum().backward()
+    assert hidden.grad is not None
+    assert torch.equal(hidden.grad, dropped.detach())
+
+
+def test_nothing_is_dropped_in_evaluation_or_at_probability_0() -> None:
+    hidden = torch.randn(SHAPE)
+    assert Dropout(0.4).eval()(hidden) is hidden
+    assert torch.equal(Dropout(0.0)(hidden), hidden)
+
+
+def test_a_probability_next_to_1_leaves_finite_numbers() -> None:
+    assert Dropout(1 - 1e-9)(torch.ones(SHAPE)).isfinite().all()
+
+
+def test_one_seed_drops_the_same() -> None:
+    dropped = []
+    for _ in range(2):
+        torch.manual_seed(5)
+        dropped.append(Dropout(0.4)(torch.ones(SHAPE)))
+    assert torch.equal(*dropped)
+
+
+def test_is_found_where_dropout_is_looked_for() -> None:
+    assert isinstance(Dropout(0.1), nn.Dropout)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_at_the_ends_it_is_pytorchs(p: float) -> None:
+    hidden = torch.randn(SHAPE)
+    assert torch.equal(dropout(hidden, p), F.dropout(hidden, p))
+
+
+def test_on_another_device_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(F, "dropout", lambda *how: how)
+    elsewhere = torch.empty(SHAPE, device="meta")
+    assert tuple(dropout(elsewhere, 0.4)) == (elsewhere, 0.4, True)
+
+
+def test_each_of_the_levels_is_used() -> None:
+    many = torch.ones(2048, 1024)
+    assert torch.equal(Dropout(1e-6)(many), many)  # rounded to 0: all levels are kept
+    torch.manual_seed(6)
+    kept = int((Dropout(1 - 1 / LEVELS)(many) != 0).sum())  # one level alone: 32 numbers
+    assert 10 < kept < 60

@@ -1,0 +1,247 @@
+"""How much of a difference may be chance: two systems on one text, runs with several seeds.
+
+Not in the paper, whose tables have one run a row. On one text: paired bootstrap resampling
+(Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation"). Of few runs
+the spread itself is poorly known; Student's t pays for that (Student 1908, "The Probable Error
+of a Mean").
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from statistics import NormalDist, mean, stdev, variance
+from typing import NamedTuple
+
+import numpy as np
+from sacrebleu.metrics import BLEU
+
+from transformer.support.errors import UserError
+
+LEVEL = 0.95  # of every interval in the course
+RESAMPLES = 1000
+SEED = 12345  # sacreBLEU's own
+
+
+class Comparison(NamedTuple):
+    """What a paired bootstrap says of two systems.
+
+    Attributes:
+        difference: BLEU of the second less BLEU of the first, on all sentences, in points.
+        low, high: The middle 95% of the differences over the resamples.
+        p_value: How often chance alone would put the same system as far ahead, 0 to 1. One-sided,
+            as sacreBLEU's is: about half of what a difference to either side would have, so that
+            it may be under 0.05 where `low` to `high` holds 0.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def paired_bootstrap(
+    first: Sequence[str], second: Sequence[str], references: Sequence[Sequence[str]]
+) -> Comparison:
+    """Compare two systems' translations of the same sentences by BLEU (13a), as sacreBLEU does.
+
+    Args:
+        first, second: Translations, in the order of the references.
+        references: For each sentence its accepted translations, one or more.
+
+    Returns:
+        The same at each call: the resamples are drawn with a fixed seed.
+
+    Raises:
+        UserError: the numbers of sentences differ, or there is none.
+    """
+    if not len(first) == len(second) == len(references) or not references:
+        raise UserError(
+            f"{len(first)} and {len(second)} translations of {len(references)} sentences: give "
+            "one of each system for every sentence"
+        )
+    counts = [_counts(said, references) for said in (first, second)]
+    draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
+    a, b = ([_bleu(count[rows].sum(0)) for rows in draws] for count in counts)
+    differences = np.array(b) - np.array(a)
+    whole = [_bleu(count.sum(0)) for count in counts]
+    spread = np.abs(differences) - np.abs(differences).mean()
+    low, high = np.percentile(differences, (2.5, 97.5))
+    return Comparison(
+        difference=whole[1] - whole[0],
+        low=float(low),
+        high=float(high),
+        # sacreBLEU has > in place of >=: there two equal systems have the smallest p of all
+        p_value=float((np.sum(spread >= abs(whole[1] - whole[0])) + 1) / (RESAMPLES + 1)),
+    )
+
+
+def _counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+    """Count what BLEU adds up, a row for each sentence: lengths, matches of 1 to 4 words, words."""
+    metric = BLEU(effective_order=True)  # silences a warning about single sentences
+    scores = [metric.sentence_score(*pair) for pair in zip(said, references, strict=True)]
+    return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
+
+
+def _bleu(counts: np.ndarray) -> float:
+    """Give BLEU from the sums over a text: (10,) to points."""
+    said, wanted, *grams = counts.tolist()
+    return float(BLEU.compute_bleu(grams[:4], grams[4:], said, wanted, smooth_method="exp").score)
+
+
+class Interval(NamedTuple):
+    """Where a figure lies, as far as the runs can tell, in the figure's unit."""
+
+    low: float
+    high: float
+
+
+def verdict(interval: Interval, worth: float) -> str:
+    """Say what an interval of a difference shows.
+
+    Args:
+        interval: Of the difference, above 0 for a gain.
+        worth: The smallest difference worth having, over 0.
+
+    Returns:
+        "higher" or "lower" where the interval leaves out 0; "no difference" where it
+        lies within `worth` to both sides; else "not shown".
+    """
+    if interval.low > 0:
+        return "higher"
+    if interval.high < 0:
+        return "lower"
+    return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
+
+
+@cache
+def student_t(degrees: float, level: float = LEVEL) -> float:
+    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
+
+    Args:
+        degrees: Of freedom: for one mean its runs less one; over 0, need not be whole.
+        level: Of the interval, between 0 and 1.
+    """
+    low, high = 0.0, 1.0
+    while _within(high, degrees) < level:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, degrees) < level else (low, middle)
+    return high
+
+
+def _within(factor: float, degrees: float) -> float:
+    """Give the probability that t lies within so many standard errors, by Simpson's rule.
+
+    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine,
+    on a bounded range however heavy its tails.
+    """
+    end, pieces = math.atan(factor / math.sqrt(degrees)), 400
+    width = end / pieces
+    heights = [math.cos(width * piece) ** (degrees - 1) for piece in range(pieces + 1)]
+    area = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
+    scale = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
+    return 2 * area * width / 3 * math.exp(scale) / math.sqrt(math.pi)
+
+
+def chance_of(runs: Sequence[float], goal: float) -> float:
+    """Give the p-value of runs against a goal that their mean is to be above (one-sided t-test).
+
+    Args:
+        runs: One figure for each seed, two or more.
+        goal: What the true mean would be if nothing but chance had raised theirs.
+
+    Returns:
+        The probability of a mean that far above the goal, or farther: 0.5 where it is at the
+        goal, more where it is under it.
+    """
+    _require_two(runs)
+    above = mean(runs) - goal
+    error = stdev(runs) / math.sqrt(len(runs))
+    if error == 0:
+        return 0.5 if above == 0 else float(above < 0)
+    tail = (1 - _within(abs(above) / error, len(runs) - 1)) / 2
+    return tail if above > 0 else 1 - tail
+
+
+def mean_interval(runs: Sequence[float]) -> Interval:
+    """Give the interval of a mean over seeds, of two runs or more."""
+    _require_two(runs)
+    half = student_t(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
+    return Interval(mean(runs) - half, mean(runs) + half)
+
+
+def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
+    """Give the interval of how far `other` is above `base`, each with a spread of its own.
+
+    The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
+
+    Args:
+        base, other: The figures of each one's runs, two or more.
+    """
+    _require_two(base)
+    _require_two(other)
+    shares = [variance(runs) / len(runs) for runs in (base, other)]
+    error = math.sqrt(sum(shares))
+    difference = mean(other) - mean(base)
+    if error == 0:
+        return Interval(difference, difference)
+    weights = [
+        share**2 / (len(runs) - 1) for share, runs in zip(shares, (base, other), strict=True)
+    ]
+    half = student_t(sum(shares) ** 2 / sum(weights)) * error
+    return Interval(difference - half, difference + half)
+
+
+def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
+    """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
+
+    Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
+    a width where all or none were hits.
+
+    Args:
+        hits: How often it was so.
+        trials: How often it could have been, each independent of the others.
+        level: Of the interval.
+    """
+    square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    middle = (hits + square / 2) / (trials + square)
+    spread = hits * (trials - hits) / trials + square / 4
+    half = math.sqrt(square * spread) / (trials + square)
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
+    """Give the standard deviation of a single run, if it is the same in every variant.
+
+    Args:
+        scores: The figures of each variant's runs.
+    """
+    degrees = _degrees(scores)
+    several = [runs for runs in scores.values() if len(runs) > 1]
+    return math.sqrt(sum(variance(runs) * (len(runs) - 1) for runs in several) / degrees)
+
+
+def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
+    """Give half the interval of a difference between two means, if all vary alike.
+
+    Two variants whose means are nearer than this may well be equal.
+
+    Args:
+        scores: The figures of each variant's runs, for the spread.
+        runs: How many runs each of the two means is of.
+    """
+    return student_t(_degrees(scores)) * pooled_deviation(scores) * math.sqrt(2 / runs)
+
+
+def _degrees(scores: Mapping[str, Sequence[float]]) -> int:
+    """Count the degrees of freedom of a pooled variance."""
+    degrees = sum(len(runs) - 1 for runs in scores.values() if runs)
+    if not degrees:
+        raise UserError("no variant has two runs: the spread of one cannot be told; add seeds")
+    return degrees
+
+
+def _require_two(runs: Sequence[float]) -> None:
+    if len(runs) < 2:
+        raise UserError(f"{len(runs)} run: the spread of one cannot be told; add seeds")
