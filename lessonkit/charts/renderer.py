@@ -13,6 +13,8 @@ import json
 import sys
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import altair as alt
@@ -44,30 +46,7 @@ SCRIPTS = tuple(
 )
 # Where scripts do not run, in GitHub's viewer say, the picture stays. Colab's pages may know
 # RequireJS; a script that finds its `define` would not say what it holds.
-PAGE = """\
-<div id="{name}" style="background: white; color-scheme: light">
-<img src="data:image/png;base64,{picture}" width="{width}" height="{height}" alt="{text}">
-</div>
-<script>
-(async () => {{
-  const place = document.getElementById("{name}");
-  const define = window.define;
-  window.define = undefined;
-  try {{
-    for (const address of {scripts}) {{
-      await new Promise((loaded, failed) => {{
-        const script = document.createElement("script");
-        Object.assign(script, {{src: address, onload: loaded, onerror: failed}});
-        document.head.append(script);
-      }});
-    }}
-  }} finally {{
-    window.define = define;
-  }}
-  await vegaEmbed(place, {spec}, {{mode: "vega-lite", ast: false}});
-}})();
-</script>
-"""
+PAGE = Template((Path(__file__).parent / "colab.html").read_text(encoding="utf-8"))
 
 Bundle = dict[str, Any]
 
@@ -123,7 +102,7 @@ def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
     """
     spec = json.dumps(forms[VEGALITE], sort_keys=True)
     spec = spec.replace("</", "<\\/")  # or a text in it could end the script
-    page = PAGE.format(
+    page = PAGE.substitute(
         name="chart-" + hashlib.sha256(spec.encode()).hexdigest()[:12],
         picture=forms[PICTURE],
         width=metadata[PICTURE]["width"],

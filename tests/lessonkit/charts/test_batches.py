@@ -1,13 +1,11 @@
 """Batches: tokens in a grid, and areas with the rows, lengths and shares that were given."""
 
-import copy
-
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import TokenGrid, batch_explorer, draw_tokens
-from tests.helpers.vega import Spec, as_text, texts, title, with_controls
+from tests.helpers.vega import Spec, title, values, with_controls
 
 BATCHES = {"random": [[7, 2, 5], [3, 3]], "token budget": [[2, 3], [11]]}
 
@@ -26,12 +24,8 @@ def test_tokens_stand_in_a_grid_with_dark_padding(ax: Axes) -> None:
 
 def rectangles(spec: Spec) -> list[tuple[int, str, int, int]]:
     """What is drawn: row, part, first and last position, in the order of the rows."""
-    spec = copy.deepcopy(spec)
-    as_text(spec, "datum.row + ' ' + datum.part + ' ' + datum.start + ' ' + datum.end")
-    for channel in ("x2", "y2"):
-        del spec["encoding"][channel]
-    parts = [text.split() for text, *_ in texts(spec, "role-mark") if text]
-    return sorted((int(row), part, int(start), int(end)) for row, part, start, end in parts)
+    found = values(spec, (), "datum.row", "datum.part", "datum.start", "datum.end")
+    return sorted((int(row), part, int(start), int(end)) for row, part, start, end in found)
 
 
 @pytest.mark.parametrize("rule", BATCHES)

@@ -8,7 +8,7 @@ import torch
 from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
 from lessonkit.charts import beam, beam_explorer
 from tests.helpers.scripted import Scripted
-from tests.helpers.vega import Spec, texts, title, with_controls
+from tests.helpers.vega import Spec, texts, title, values, with_controls
 from transformer.config import EOS_ID
 from transformer.support.errors import UserError
 
@@ -26,37 +26,29 @@ def spec(tree: BeamTree) -> Spec:
     return beam_explorer(tree, PIECES.__getitem__).to_dict()
 
 
-def written(spec: Spec, label: str, **controls: object) -> list[str]:
-    """The text of a Vega expression for every candidate that is shown."""
-    spec = copy.deepcopy(with_controls(spec, **controls))
-    layer = spec["layer"][TOKENS]
-    layer["transform"].append({"calculate": label, "as": "label"})
-    layer["encoding"]["text"] = {"field": "label", "type": "nominal"}
-    spec["layer"] = [spec["layer"][EDGES], layer]
-    return [text for text, *_ in texts(spec, "role-mark") if text]
-
-
 def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
     spec: Spec, tree: BeamTree
 ) -> None:
     color = spec["layer"][EDGES]["encoding"]["color"]["value"]["expr"]
     for step in range(1, len(tree.steps) + 1):
-        shown = written(spec, "datum.text + '|' + datum.fate + '|' + datum.total", step=step)
-        wanted = ["<bos>|kept|0"] + [
-            f"{' '.join(PIECES[number] for number in c.ids)}|{c.fate}|{round(c.total, 3):g}"
+        moved = with_controls(spec, step=step)
+        shown = values(moved, (TOKENS,), "datum.text", "datum.fate", "datum.total", color)
+        wanted = [["<bos>", "kept", "0"]] + [
+            [" ".join(PIECES[number] for number in c.ids), c.fate, f"{round(c.total, 3):g}"]
             for candidates in tree.steps[:step]
             for c in candidates
         ]
-        assert sorted(shown) == sorted(wanted)
-        assert title(with_controls(spec, step=step)) == f"Beam search, step {step} of 3"
-        marked = written(spec, f"({color}) == '#D55E00' ? datum.text : ''", step=step)
-        assert sorted(marked) == (["<bos>", "b", "b <eos>"] if step == 3 else [])
+        assert sorted(row[:3] for row in shown) == sorted(wanted)
+        assert title(moved) == f"Beam search, step {step} of 3"
+        marked = sorted(text for text, *_, colour in shown if colour == "#D55E00")
+        assert marked == (["<bos>", "b", "b <eos>"] if step == 3 else [])
 
 
 def test_a_line_leads_to_the_prefix_that_a_candidate_continues(spec: Spec) -> None:
-    shown = written(spec, "datum.text + '|' + datum.parent_step + '|' + datum.parent_rank")
-    parents = dict(line.split("|", 1) for line in shown)
-    assert (parents["a"], parents["b <eos>"], parents["a b <eos>"]) == ("0|2.5", "1|2", "2|3")
+    shown = values(spec, (TOKENS,), "datum.text", "datum.parent_step", "datum.parent_rank")
+    parents = {text: parent for text, *parent in shown}
+    assert (parents["a"], parents["b <eos>"]) == (["0", "2.5"], ["1", "2"])
+    assert parents["a b <eos>"] == ["2", "3"]
 
 
 def test_candidates_stand_in_columns_the_best_on_top(spec: Spec) -> None:

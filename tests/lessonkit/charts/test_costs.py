@@ -1,6 +1,5 @@
 """Costs: of layers (Table 1), of a model in parameters, of a step on machines."""
 
-import copy
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +25,7 @@ from lessonkit.charts.costs import COSTS
 from lessonkit.charts.machines import TOKENS_A_STEP
 from lessonkit.charts.parameters import PARTS, TIED, UNTIED
 from lessonkit.charts.style import PAPER
-from tests.helpers.vega import Spec, points, texts, title, with_controls
+from tests.helpers.vega import points, title, values, with_controls
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -80,16 +79,6 @@ def test_costs_are_the_package_s(quantity: str) -> None:
     assert title(with_controls(spec, quantity="sequential")).startswith("Only the recurrent")
 
 
-def drawn_parameters(spec: Spec) -> dict[str, float]:
-    """The parameters of each part as the browser computes them."""
-    spec = copy.deepcopy(spec)
-    layer = spec["layer"][1]
-    layer["transform"].append({"calculate": "datum.part + '|' + datum.millions", "as": "label"})
-    layer["encoding"]["text"] = {"field": "label", "type": "nominal"}
-    pairs = [text.split("|") for text, *_ in texts(spec, "role-mark") if text]
-    return {part: 1e6 * float(millions) for part, millions in pairs}
-
-
 def counted(model: Transformer) -> dict[str, float]:
     """The same, counted in a module by the names of its parameters."""
     found = dict.fromkeys(PARTS, 0.0)
@@ -117,7 +106,8 @@ def test_the_browser_adds_up_what_a_module_has(sizes: tuple[int, ...], choice: s
     config = ModelConfig(**shape, tie_source_target=tied, tie_softmax=tied)
     with torch.device("meta"):
         model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
-    assert drawn_parameters(spec) == pytest.approx(counted(model), abs=0.5)
+    drawn = values(spec, (1,), "datum.part", "1e6 * datum.millions")
+    assert {part: float(number) for part, number in drawn} == pytest.approx(counted(model))
     total = expected_parameters(config, types, types)
     assert title(spec) == f"Parameters: {total / 1e6:.1f} million"
 

@@ -48,14 +48,3 @@ def test_attention_files_that_cannot_be_written(translator: Translator, tmp_path
     with pytest.raises(UserError, match="every sentence is empty"):
         write_attention(tmp_path / "attention.json", translator, ["", "  "], beam_size=1)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("name", ["attention.json", "attention.png"])
-def test_attention_files_are_written_from_a_gpu(
-    tiny_folder: Path, tmp_path: Path, name: str
-) -> None:
-    there = Translator.load(tiny_folder, "cuda")
-    write_attention(tmp_path / name, there, ["A man sleeps."], beam_size=1)
-    assert (tmp_path / name).stat().st_size > 0

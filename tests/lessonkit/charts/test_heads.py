@@ -21,10 +21,12 @@ from tests.helpers.vega import (
     SAID,
     SRC,
     as_text,
+    part,
     softmaxed,
     some_attention,
     texts,
     title,
+    values,
     with_controls,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
@@ -33,7 +35,7 @@ from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
 Spec = dict[str, Any]
-OVERVIEW, LARGE, SENTENCE, TRANSLATION = range(4)
+OVERVIEW, LARGE, SENTENCE, TRANSLATION = (0, 0), (0, 1), 1, 2  # where they stand
 ROWS = {"encoder": 4, "decoder": 3, "cross": 3}
 
 
@@ -80,20 +82,6 @@ def test_the_records_of_removed_heads_can_be_drawn() -> None:
         assert len(ax.patches) == sum(each["p"] < 0.01 for each in cross.values())
 
 
-def part(spec: Spec, index: int) -> Spec:
-    """One of the pictures as a chart of its own; the choice of a head as two plain values."""
-    beside, *below = spec["vconcat"]
-    shared = {key: spec[key] for key in ("data", "params", "$schema", "config")}
-    made: Spec = json.loads(json.dumps([*beside["hconcat"], *below][index] | shared))
-    (chosen,) = (param for param in made["params"] if param["name"] == "chosen")
-    made["params"].remove(chosen)
-    for param in made["params"]:
-        if param["name"] in chosen["value"][0]:
-            del param["expr"]
-            param["value"] = chosen["value"][0][param["name"]]
-    return made
-
-
 @pytest.fixture
 def spec() -> Spec:
     return heads_explorer(some_attention()).to_dict()
@@ -101,11 +89,10 @@ def spec() -> Spec:
 
 @pytest.mark.parametrize("stack", ROWS)
 def test_the_overview_has_every_head_in_its_place(spec: Spec, stack: str) -> None:
-    overview = part(with_controls(spec, stack=stack), OVERVIEW)
-    as_text(overview["layer"][0], "format(datum.value, '.2f')")
-    del overview["layer"][1]
+    overview = part(with_controls(spec, stack=stack), *OVERVIEW, 0)
+    as_text(overview, "format(datum.value, '.2f')")
     for side in ("x2", "y2"):
-        del overview["layer"][0]["encoding"][side]
+        del overview["encoding"][side]
     weights = getattr(some_attention().maps, stack)[:, 0]
     q_len, k_len = weights.shape[2:]
     marks = texts(overview, "role-mark")
@@ -119,15 +106,9 @@ def test_the_overview_has_every_head_in_its_place(spec: Spec, stack: str) -> Non
 
 def test_frame_and_large_picture_follow_the_chosen_head(spec: Spec) -> None:
     moved = with_controls(spec, stack="encoder", layer=1, head=3)
-    assert title(part(moved, LARGE)) == "Encoder self-attention, layer 1, head 3"
-    overview = part(moved, OVERVIEW)
-    frame = overview["layer"].pop()
-    as_text(frame, "datum.left + ' ' + datum.right + ' ' + datum.top")
-    for side in ("x2", "y2"):
-        del frame["encoding"][side]
-    overview["layer"] = [frame]
-    ((text, *_),) = texts(overview, "role-mark")
-    assert [float(n) for n in text.split()] == [2, 2 + FILLED, 0]
+    assert title(part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
+    (corner,) = values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
+    assert [float(n) for n in corner] == [2, 2 + FILLED, 0]
 
 
 @pytest.mark.parametrize(
@@ -142,17 +123,13 @@ def test_the_sentence_shows_the_query_s_row(
     spec: Spec, stack: str, query: int, said: str, keys: list[str]
 ) -> None:
     spec = with_controls(spec, stack=stack, layer=2, head=3, query=query)
-    sentence = part(spec, SENTENCE)
     row = min(query, ROWS[stack])
-    assert title(sentence) == f"query {row}, {said}, attends to"
-    ground = sentence["layer"][0]
-    as_text(ground, "datum.key + ' ' + format(datum.value, '.2f')")
-    del ground["encoding"]["x2"], sentence["layer"][1]
-    shown = [text.split() for text, *_ in sorted(texts(sentence, "role-mark"), key=lambda m: m[1])]
+    assert title(part(spec, SENTENCE)) == f"query {row}, {said}, attends to"
+    shown = values(spec, (SENTENCE, 0), "datum.key", "format(datum.value, '.2f')")
     weights = getattr(some_attention().maps, stack)[1, 0, 2, row - 1]
     assert [key for key, _ in shown] == keys
-    values = torch.tensor([float(value) for _, value in shown])
-    torch.testing.assert_close(values, weights, atol=0.0051, rtol=0)
+    drawn = torch.tensor([float(value) for _, value in shown])
+    torch.testing.assert_close(drawn, weights, atol=0.0051, rtol=0)
 
 
 def test_the_weights_are_stored_once(spec: Spec) -> None:

@@ -1,6 +1,5 @@
 """The knife's chart: every choice has its row, and the drawing shows that row and no other."""
 
-import copy
 import json
 
 import pytest
@@ -10,7 +9,7 @@ from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import next_token, translate_hiding
 from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO, Knife
 from lessonkit.charts.knife import NOTHING, _new, _shortened, knife_explorer
-from tests.helpers.vega import Spec, as_text, texts, title, with_controls
+from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -30,32 +29,18 @@ def full(shipped: Translator) -> Spec:
     return chart.to_dict()
 
 
-def part(spec: Spec, index: int) -> Spec:
-    """One of the two pictures as a chart of its own."""
-    shared = {key: spec[key] for key in ("data", "params", "$schema", "config")}
-    return copy.deepcopy(spec["vconcat"][index] | shared)
-
-
 def written(spec: Spec) -> list[list[str]]:
     """The tokens of the three lines, as they stand in the drawing."""
-    chart = part(spec, LINES)
-    chart["layer"] = chart["layer"][:1]
-    marks = sorted(texts(chart, "role-mark"), key=lambda mark: (mark[2], mark[1]))
+    marks = texts(part(spec, LINES, 0), "role-mark")
+    marks.sort(key=lambda mark: (mark[2], mark[1]))
     rows = sorted({y for *_, y in marks})
     return [[text for text, _, y in marks if y == row] for row in rows]
 
 
 def drawn_bars(spec: Spec) -> dict[str, list[float]]:
     """Each token's two probabilities."""
-    chart = part(spec, BARS)
-    layer = chart["layer"][0]
-    as_text(layer, "datum.token + ' ' + format(datum.chance, '.2f')")
-    for side in ("x2", "y2"):
-        del layer["encoding"][side]
-    chart["layer"] = [layer]
     found: dict[str, list[float]] = {}
-    for text, _, _ in sorted(texts(chart, "role-mark"), key=lambda mark: mark[2]):
-        token, chance = text.rsplit(" ", 1)
+    for token, chance in values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
         found.setdefault(token, []).append(float(chance))
     return found
 
@@ -118,9 +103,8 @@ def test_nothing_cut_is_the_same_twice_and_each_control_changes_the_drawing(full
     assert whole == now
     assert all(old == new for old, new in drawn_bars(with_controls(full, next=2)).values())
 
-    def settings(**values: object) -> list[str]:
-        chart = part(with_controls(full, **values), LINES)
-        chart["layer"] = chart["layer"][-1:]
+    def settings(**moved: object) -> list[str]:
+        chart = part(with_controls(full, **moved), LINES, -1)
         return [text for text, *_ in texts(chart, "role-mark")]
 
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})

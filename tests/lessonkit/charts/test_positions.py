@@ -1,8 +1,6 @@
 """Positions: the curves and colours are the numbers given, the browser's are the package's."""
 
-import copy
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,14 +10,13 @@ from matplotlib.colors import to_hex
 
 from lessonkit.charts import position_explorer, positions, style
 from lessonkit.charts.positions import HEIGHT, LAST, LENGTH, OFFSETS, WIDTHS
-from tests.helpers.vega import as_text, texts, title, with_controls
+from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.embeddings import sinusoidal_positions
 from transformer.support.errors import UserError
 
 TABLE = sinusoidal_positions(13, 6)
 UPPER, LOWER = 0, 1  # the two charts
 CELLS, POINTS, NUMBER = 0, 0, -1  # layers of them
-Spec = dict[str, Any]
 
 
 def test_waves_are_the_columns_asked_for(ax: Axes) -> None:
@@ -104,14 +101,8 @@ def spec() -> Spec:
 
 def computed(spec: Spec, chart: int, layer: int, *fields: str) -> list[list[float]]:
     """What the browser computes for one layer: the fields of each of its marks."""
-    spec = copy.deepcopy(spec)
-    spec["vconcat"] = [spec["vconcat"][chart]]
-    chosen = spec["vconcat"][0]["layer"][layer]
-    spec["vconcat"][0]["layer"] = [chosen]
-    as_text(chosen, " + ' ' + ".join(f"datum.{field}" for field in fields))
-    for channel in ("x2", "y2"):
-        chosen["encoding"].pop(channel, None)
-    return [[float(n) for n in text.split()] for text, *_ in texts(spec, "role-mark") if text]
+    found = values(spec, (chart, layer), *(f"datum.{field}" for field in fields))
+    return [[float(number) for number in row] for row in found]
 
 
 @pytest.mark.slow
@@ -148,9 +139,8 @@ def test_both_positions_are_marked_and_their_product_is_written(spec: Spec) -> N
         assert [computed(moved, chart, mark, "pos") for mark in (1, 2)] == [[[41]], [[44]]]
     assert title(moved).endswith("d_model 4: position 41 (solid), position 44 (dashed)")
     number = math.cos(3) + math.cos(3 / 100)
-    moved["vconcat"] = [moved["vconcat"][LOWER]]
-    moved["vconcat"][0]["layer"] = [moved["vconcat"][0]["layer"][NUMBER]]
-    assert texts(moved, "role-mark")[0][0] == f"PE(41) · PE(44) = {number:.2f}, of 2 at most"
+    written = texts(part(moved, LOWER, NUMBER), "role-mark")[0][0]
+    assert written == f"PE(41) · PE(44) = {number:.2f}, of 2 at most"
 
 
 def test_sizes_fit_one_another() -> None:

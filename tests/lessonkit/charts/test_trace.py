@@ -13,7 +13,7 @@ from lessonkit.analysis.trace import Trace, trace
 from lessonkit.charts.renderer import bundle
 from lessonkit.charts.trace import WRITTEN_OUT, trace_explorer
 from lessonkit.charts.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
-from tests.helpers.vega import Spec, describe, descriptions, texts, with_controls
+from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
 from transformer.config import PAD_ID
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -30,23 +30,14 @@ def traces(shipped: Translator) -> dict[str, Trace]:
     return {head.stack: trace(shipped, head=head) for head in heads}
 
 
-def of_part(traces: dict[str, Trace], part: str | None) -> Trace:
-    return traces["encoder" if part == "positions" else "cross"]
-
-
-def picture(spec: Spec, index: int, *layers: int) -> Spec:
-    """One of the pictures as a chart of its own, with some of its layers."""
-    shared = {key: spec[key] for key in ("data", "params", "$schema", "config")}
-    made: Spec = json.loads(json.dumps(spec["vconcat"][index] | shared))
-    made["layer"] = [made["layer"][layer] for layer in layers or range(len(made["layer"]))]
-    return made
+def of_part(traces: dict[str, Trace], name: str | None) -> Trace:
+    return traces["encoder" if name == "positions" else "cross"]
 
 
 def cells(spec: Spec, index: int, layer: int) -> dict[tuple[int, int], float]:
     """The numbers that a layer of colours draws, by row and column."""
-    chart = picture(spec, index, layer)
-    describe(chart["layer"][0], "datum.q + ' ' + datum.k + ' ' + datum.value")
-    marks = [mark.split() for mark in descriptions(chart)]
+    label = "datum.q + ' ' + datum.k + ' ' + datum.value"
+    marks = [mark.split() for mark in descriptions(part(spec, index, layer), label)]
     return {(int(q), int(k)): float(value) for q, k, value in marks}
 
 
@@ -64,12 +55,12 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [None, *PARTS])
-def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], part: str | None) -> None:
+@pytest.mark.parametrize("name", [None, *PARTS])
+def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | None) -> None:
     """A sample: the first step of each part, one in the middle and the last."""
-    made = of_part(traces, part)
-    spec = trace_explorer(made, part).to_dict()
-    steps = steps_of(made, part)
+    made = of_part(traces, name)
+    spec = trace_explorer(made, name).to_dict()
+    steps = steps_of(made, name)
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
         moved = with_controls(spec, step=step.name)
         same(cells(moved, TABLE, SHARES if step.shares else SIGNED), step.values)
@@ -78,9 +69,9 @@ def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], part: str | No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [None, *PARTS])
-def test_it_is_small_and_fits_a_laptop_s_screen(traces: dict[str, Trace], part: str | None) -> None:
-    forms, metadata = bundle(trace_explorer(of_part(traces, part), part).to_dict())
+@pytest.mark.parametrize("name", [None, *PARTS])
+def test_it_is_small_and_fits_a_laptop_s_screen(traces: dict[str, Trace], name: str | None) -> None:
+    forms, metadata = bundle(trace_explorer(of_part(traces, name), name).to_dict())
     assert len(json.dumps(forms)) < MOST
     assert metadata["image/png"]["width"] <= 860
     assert metadata["image/png"]["height"] <= 500
@@ -94,7 +85,7 @@ def test_the_chosen_place_is_written_out(traces: dict[str, Trace], name: str, pl
     assert {row for row, _ in found} == {place}
     row = chosen.values[place : place + 1, :WRITTEN_OUT]
     same({(0, k): value for (_, k), value in found.items()}, row)
-    heading, *_ = titles(picture(spec, ROW))
+    heading, *_ = titles(part(spec, ROW))
     assert heading.startswith(f"row {chosen.rows[place]} (colours: ")
 
 
@@ -105,7 +96,7 @@ def test_a_place_past_the_last_row_is_the_last(traces: dict[str, Trace]) -> None
 
 def test_hidden_places_are_struck_out(traces: dict[str, Trace]) -> None:
     spec = trace_explorer(traces["decoder"], "attention", "mask").to_dict()
-    marks = [text for text, *_ in texts(picture(spec, TABLE, LABEL), "role-mark")]
+    marks = [text for text, *_ in texts(part(spec, TABLE, LABEL), "role-mark")]
     assert marks.count("−∞") == int((~traces["decoder"].attention.mask).sum()) == 15
     assert "mask: 15 of 36 places hidden" in titles(spec)
 
@@ -117,7 +108,7 @@ def test_words_and_ids_stand_in_their_cells(traces: dict[str, Trace]) -> None:
         ("pieces", source.tokens[:-1]),
         ("ids", [str(number) for number in source.ids.tolist()]),
     ):
-        label = picture(with_controls(spec, step=step), TABLE, LABEL)
+        label = part(with_controls(spec, step=step), TABLE, LABEL)
         marks = [mark for mark in texts(label, "role-mark") if mark[0]]
         top = min(y for *_, y in marks)
         first = sorted((mark for mark in marks if mark[2] == top), key=lambda mark: mark[1])
