@@ -198,14 +198,13 @@ def _used(scene: Scene, source: str, out: Path) -> str:
     return judge(found, lambda: found.stdout == scene.said[getattr(scene, source)])
 
 
-CHECKPOINTS = ("checkpoints/last.safetensors", "checkpoints/best.safetensors", "data.json")
 # What is tried, and how often.
 ATTACKS: dict[str, tuple[Callable[[Scene, Chance, Path], str], int]] = {
     "killed three times, and resumed": (killed, 8),
     "a full disk": (full_disk, 12),
     "two runs in one folder": (two_runs, 8),
     "a bit flipped in a model": (flipped_in("straight", (*DESCRIBING, WEIGHTS[0])), 40),
-    "a bit flipped in a checkpoint": (flipped_in("half", CHECKPOINTS), 20),
+    "a bit flipped in the digests of the data": (flipped_in("half", ("data.json",)), 8),
     "a bit flipped in a shipped model": (flipped_in("shipped", (*DESCRIBING, WEIGHTS[0])), 20),
     "files of another kind": (damaged, 60),
 }

@@ -9,9 +9,14 @@ from itertools import groupby
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from transformer.training.distributed import ALONE, Processes
+from transformer.config import TrainingConfig
+from transformer.support.errors import UserError
+from transformer.training.processes import ALONE, Processes
+from transformer.training.updates import FACTOR, adam
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
@@ -39,7 +44,7 @@ def orthogonal(matrices: Tensor) -> Tensor:
     return wide if matrices.shape[1] <= matrices.shape[2] else wide.mT
 
 
-class Muon(torch.optim.Optimizer):
+class Muon(Optimizer):
     """Nesterov momentum, made orthogonal, of the size of Adam's updates.
 
     PyTorch has one from 2.9 on, which always computes in bfloat16: on a processor without
@@ -47,7 +52,6 @@ class Muon(torch.optim.Optimizer):
 
     Args:
         matrices: The parameters, two dimensions each.
-        weight_decay: Share of the weights that is taken off in each step, in learning rates.
         precision: Of the iteration; the momentum has the parameters' own.
         processes: Those that make the same step; each computes a share of it.
     """
@@ -56,11 +60,10 @@ class Muon(torch.optim.Optimizer):
         self,
         matrices: Iterable[nn.Parameter],
         *,
-        weight_decay: float = 0.0,
         precision: torch.dtype = torch.float32,
         processes: Processes = ALONE,
     ) -> None:
-        super().__init__(list(matrices), {"lr": 0.0, "weight_decay": weight_decay})
+        super().__init__(list(matrices), {"lr": 0.0})
         self.precision, self.processes = precision, processes
 
     @torch.no_grad()
@@ -70,16 +73,14 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             moved = [each for each in group["params"] if each.grad is not None]
             for _, alike in groupby(sorted(moved, key=_shape), key=_shape):
-                self._move(list(alike), group)
+                self._move(list(alike), group["lr"])
 
-    def _move(self, alike: list[nn.Parameter], group: dict[str, Any]) -> None:
+    def _move(self, alike: list[nn.Parameter], rate: float) -> None:
         """Move matrices of one shape."""
         ahead = torch.stack([self._momentum(each) for each in alike])
-        updates = self.processes.divide(orthogonal, ahead.to(self.precision)).to(ahead.dtype)
-        rate = group["lr"]
+        updates = _shared_out(orthogonal, ahead.to(self.precision), self.processes).to(ahead.dtype)
         size = LIKE_ADAM * max(alike[0].shape) ** 0.5
         for matrix, update in zip(alike, updates, strict=True):
-            matrix.mul_(1 - rate * group["weight_decay"])
             matrix.add_(update, alpha=-rate * size)
 
     def _momentum(self, matrix: nn.Parameter) -> Tensor:
@@ -95,3 +96,70 @@ class Muon(torch.optim.Optimizer):
 def _shape(matrix: Tensor) -> tuple[int, int]:
     rows, columns = matrix.shape
     return rows, columns
+
+
+def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor, processes: Processes) -> Tensor:
+    """Do some work on each part of a tensor, along its first dimension; all get the whole.
+
+    A process works on part `rank` and on every `size`-th after it, and adds the others' to zeros.
+    """
+    if processes.size == 1:
+        return work(parts)
+    own, done = slice(processes.rank, None, processes.size), torch.zeros_like(parts)
+    done[own] = work(parts[own])
+    dist.all_reduce(done)
+    return done
+
+
+class MuonAndAdam(Optimizer):
+    """Muon for the matrices between hidden layers; Adam for embeddings, softmax, norms and biases.
+
+    Like the model's products, Muon's own are in bfloat16 where the training asks for that.
+
+    Args:
+        model: On its device.
+        config: Of Adam.
+        rate_factor: Muon's learning rate as a multiple of Adam's.
+        processes: Those that make the same steps.
+
+    Raises:
+        UserError: the model has no matrix for Muon.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        config: TrainingConfig,
+        *,
+        rate_factor: float = 1.0,
+        processes: Processes = ALONE,
+    ) -> None:
+        hidden = _hidden_matrices(model)
+        if not hidden:
+            raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
+        apart = {id(matrix) for matrix in hidden}
+        others = [each for each in model.parameters() if id(each) not in apart]
+        groups: list[dict[str, Any]] = [{"params": others}, {"params": hidden, FACTOR: rate_factor}]
+        super().__init__(groups, {"lr": 0.0})
+        precision = torch.bfloat16 if config.bf16 else torch.float32
+        muon = Muon(hidden, precision=precision, processes=processes)
+        self.parts: tuple[Optimizer, ...] = (adam(others, config), muon)
+
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Make a step of both; what they remember is kept in one place, for a checkpoint."""
+        assert closure is None
+        for part, group in zip(self.parts, self.param_groups, strict=True):
+            part.state = self.state
+            part.param_groups[0]["lr"] = group["lr"]
+            part.step()
+
+
+def _hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
+    """Give the matrices that map hidden vectors to hidden vectors: not embeddings or softmax."""
+    tables = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
+    tables |= {
+        id(module.weight)
+        for name, module in model.named_modules()
+        if name.split(".")[-1] == "output" and isinstance(module, nn.Linear)
+    }
+    return [each for each in model.parameters() if each.ndim == 2 and id(each) not in tables]

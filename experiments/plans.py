@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from experiments.training_parts import Parts, changed
 from transformer.config import Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import unknown_name
@@ -18,7 +19,8 @@ class Experiment:
     Attributes:
         name: Of the experiment, and of its record in data/results/experiments.
         recipe: Name of the recipe that all runs begin from.
-        budget: Settings that all runs share, as typed after `--set`.
+        budget: Settings that all runs share, as typed after `--set`; those of
+            `training_parts.Parts`, too.
         variants: What each run changes, by the name that a table gives it. The first
             changes nothing: the others are held against it.
         faults: What is switched on in a variant's network (see `faults.FAULTS`).
@@ -32,8 +34,12 @@ class Experiment:
 
     def run_recipe(self, variant: str, seed: int) -> Recipe:
         """Give the recipe of one run."""
+        return self.changed(variant, seed)[0]
+
+    def changed(self, variant: str, seed: int) -> tuple[Recipe, Parts]:
+        """Give the recipe of one run, and the parts of its training that no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
-        return find_recipe(self.recipe).override(settings)
+        return changed(find_recipe(self.recipe), settings)
 
     def switched_on(self, variant: str) -> list[str]:
         """Give the faults in a variant's network."""

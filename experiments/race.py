@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from experiments.training_parts import Parts, changed
 from transformer.config import DataConfig, Recipe
 from transformer.models.log import Report
 from transformer.recipes.named import find_recipe
@@ -68,14 +69,15 @@ def race(
     """Train the recipe with other settings until the validation loss is at the target.
 
     Args:
-        settings: Of the recipe, as typed after `--set`; none of its data.
+        settings: Of the recipe, as typed after `--set`, none of its data; or of
+            `training_parts.Parts`.
         seed: Of weights and batches.
         on_report: Called with a line for each validation.
 
     Raises:
         UserError: a setting is of the data, or cannot be.
     """
-    recipe = _recipe(settings, seed)
+    recipe, parts = _changed(settings, seed)
     reports: list[Report] = []
     clock = 0.0
     began = 0.0
@@ -102,16 +104,17 @@ def race(
                 device=torch.device("cpu"),
                 on_begin=begin,
                 on_report=look,
+                **parts.options(recipe),
             )
     last = reports[-1]
     return Finish(last.loss <= TARGET, clock, clock / step, last.step, last.loss)
 
 
-def _recipe(settings: Mapping[str, str], seed: int) -> Recipe:
-    """Give the recipe of a race."""
+def _changed(settings: Mapping[str, str], seed: int) -> tuple[Recipe, Parts]:
+    """Give the recipe of a race, and what else of its training is changed."""
     if fixed := sorted(FIXED & settings.keys()):
         raise UserError(f"{fixed[0]} is of the data, which all share: leave it out")
-    return find_recipe(RECIPE).override({**settings, "seed": str(seed)})
+    return changed(find_recipe(RECIPE), {**settings, "seed": str(seed)})
 
 
 def _seconds_a_step(folder: Path) -> float:

@@ -83,13 +83,15 @@ def run_experiment(
             begun = holds_run(folder)
             if not begun:
                 write_json(folder / SWITCHED_ON, experiment.switched_on(name))
+            recipe, parts = experiment.changed(name, seed)
             result = train_recipe(
-                experiment.run_recipe(name, seed),
+                recipe,
                 folder,
                 resume=begun,
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
                 build=build,
+                **parts.options(recipe),
             )
             if result.interrupted:
                 return False

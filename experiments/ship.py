@@ -16,9 +16,14 @@ from transformer.data.parallel import ParallelText
 from transformer.evaluation.evaluate import evaluate_folder
 from transformer.evaluation.scores import bleu
 from transformer.models.checkpoint import load_tensors, save_tensors
-from transformer.models.folder import RUN, RunFolder, read_description, write_description
+from transformer.models.folder import (
+    RUN,
+    RunFolder,
+    read_description,
+    write_description,
+    write_manifest,
+)
 from transformer.models.log import read_log
-from transformer.models.manifest import sha256
 from transformer.models.shipped import CARD
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -64,7 +69,7 @@ def ship(run: Path, name: str) -> Path:
 
     Returns:
         The new folder. Beside a model folder's own files, without the checkpoints, it holds
-        card.json (figures, a slice's BLEU, the data's terms, sums) and README.md.
+        card.json (figures, a slice's BLEU, the data's terms) and README.md.
 
     Raises:
         UserError: the run has not ended or a file of it is missing, its weights are too many
@@ -92,8 +97,8 @@ def ship(run: Path, name: str) -> Path:
         save_tensors(RunFolder(made).model, halves, **about)
         for path in (run / RUN, RunFolder(run).log):
             shutil.copy(path, made / path.name)
-        sums = {path.name: sha256(path) for path in sorted(made.iterdir())}
-        card = _card(made) | {"sha256": sums}
+        write_manifest(made)
+        card = _card(made)
         write_json(made / CARD, card)
         text = page(name, description.recipe, card, training)
         write_atomically(made / "README.md", text.encode())

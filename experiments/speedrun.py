@@ -3,6 +3,7 @@
 Not in the paper. The rules and the table of records are in docs/records.md.
 """
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -15,19 +16,19 @@ from typing import Any
 
 import torch
 
+from experiments.training_parts import FAST, Parts, changed, find
 from transformer.config import Recipe
 from transformer.data import corpora
 from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
-from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
 
-RECIPE = "multi30k-de-en-fast"
+RECIPE = FAST.name
 GOAL = 35.53  # a public notebook's, as its own cell prints it: recipes.reported, `multi30k`
 LEVEL = 0.05  # largest probability of a mean this far above the goal by chance
 SPLIT = "test_2016_flickr"
@@ -60,7 +61,7 @@ def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path
     for each in (*settings, f"seed={seed}"):
         words += ["--set", each]
     start = launch if processes > 1 else []
-    command = [sys.executable, *start, "-m", "transformer", "train", *words]
+    command = [sys.executable, *start, "-m", "experiments", "train", *words]
     began = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     seconds = time.perf_counter() - began
@@ -115,7 +116,8 @@ def record_runs(
             "can be told"
         )
     # A wrong setting is told before the first run.
-    find_recipe(RECIPE).override(dict(each.split("=", 1) for each in settings))
+    recipe, parts = find(RECIPE)
+    _, parts = changed(recipe, dict(each.split("=", 1) for each in settings), parts)
     folder = results_folder() / FOLDER
     file = folder / f"{len(load_records()) + 1:02}.json"
     check_file(file)
@@ -128,19 +130,23 @@ def record_runs(
             runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
             recipe = read_recipe(out)  # the precision is the machine's choice
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
-    write_json(file, origin | _about(change, recipe, settings, processes) | {"runs": runs})
+    write_json(file, origin | _about(change, recipe, parts, settings, processes) | {"runs": runs})
     return file
 
 
-def _about(change: str, recipe: Recipe, settings: Sequence[str], processes: int) -> dict[str, Any]:
+def _about(
+    change: str, recipe: Recipe, parts: Parts, settings: Sequence[str], processes: int
+) -> dict[str, Any]:
     """Say what was run, ready for JSON."""
+    whole = recipe.to_dict()
+    whole["training"] |= dataclasses.asdict(parts)
     return {
         "change": change,
         "goal": GOAL,
         "split": SPLIT,
         "settings": list(settings),
         "processes": processes,
-        "recipe": recipe.to_dict(),
+        "recipe": whole,
     }
 
 

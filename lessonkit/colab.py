@@ -11,8 +11,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+from lessonkit.runs import RUNS
 from transformer.support.errors import UserError
-from transformer.support.paths import RUNS, require_checkout
+from transformer.support.paths import require_checkout
 
 DRIVE = "drive"  # where Google Drive is mounted: a folder beside the clone
 KEPT = "MyDrive/attention-course/runs"  # in it

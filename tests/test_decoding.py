@@ -1,6 +1,5 @@
 """Greedy and beam search: equal where they must be, right where it is worked by hand."""
 
-import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -206,19 +205,3 @@ def test_the_largest_alpha_ranks_the_longest_translations() -> None:
     (found,) = beam_search(Scripted(), src, beam_size=2, alpha=10.0, use_cache=False)
     assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
     assert math.isfinite(length_penalty(10**9, 10.0))
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_on_a_gpu_the_same_is_found(model: Transformer, src: Tensor) -> None:
-    there = copy.deepcopy(model).cuda()
-    greedy = greedy_search(model, src, extra_length=17)
-    assert [h.ids for h in greedy_search(there, src.cuda(), extra_length=17)] == [
-        h.ids for h in greedy
-    ]
-    beams = beam_search(model, src, beam_size=3, extra_length=17)
-    for ours, theirs in zip(
-        beam_search(there, src.cuda(), beam_size=3, extra_length=17), beams, strict=True
-    ):
-        assert [h.ids for h in ours] == [h.ids for h in theirs]
-        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-4)

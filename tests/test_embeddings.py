@@ -33,18 +33,6 @@ def test_sinusoids_follow_the_papers_formula() -> None:
             assert table[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-def test_a_shift_is_a_rotation_of_each_pair() -> None:
-    table, shift, width = sinusoidal_positions(29, 10).double(), 7, 10
-    for i in range(width // 2):
-        angle = shift / 10000 ** (2 * i / width)
-        rotation = torch.tensor(
-            [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]],
-            dtype=torch.float64,
-        )
-        pair = table[:, 2 * i : 2 * i + 2]
-        torch.testing.assert_close(pair[:-shift] @ rotation.T, pair[shift:], atol=1e-6, rtol=0)
-
-
 def test_far_positions_keep_their_precision() -> None:
     assert sinusoidal_positions(5001, 2)[5000, 0].item() == pytest.approx(math.sin(5000), abs=1e-6)
 

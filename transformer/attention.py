@@ -28,8 +28,7 @@ def scaled_dot_product_attention(
         query: (batch, num_heads, q_len, d_k)
         key: (batch, num_heads, k_len, d_k)
         value: (batch, num_heads, k_len, d_v)
-        mask: Boolean, True = may attend, broadcastable to
-            (batch, num_heads, q_len, k_len).
+        mask: Boolean, True = may attend, broadcastable to (batch, num_heads, q_len, k_len).
         dropout: Applied to the weights before they meet the values.
 
     Returns:
@@ -67,11 +66,7 @@ class KeyValueCache:
         return self.kept
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, as beams live, split and die.
-
-        Args:
-            rows: Indices into the batch, (new_batch,).
-        """
+        """Keep, repeat or reorder rows of the batch, (new_batch,), as beams live, split and die."""
         if self.kept is not None:
             keys, values = self.kept
             self.kept = keys[rows], values[rows]  # (new_batch, num_heads, k_len, d_k or d_v)
@@ -120,8 +115,7 @@ class MultiHeadAttention(nn.Module):
             query: (batch, q_len, d_model)
             memory: What keys and values are made of, (batch, k_len, d_model): the
                 encoder's output for cross-attention; None, for self-attention, means `query`.
-            mask: Boolean, True = may attend, broadcastable to
-                (batch, num_heads, q_len, k_len).
+            mask: Boolean, True = may attend, broadcastable to (batch, num_heads, q_len, k_len).
             cache: Keys and values from earlier steps. In self-attention the new
                 positions are added to it; in cross-attention a filled one is used as it is.
             return_weights: Whether to take the explicit path and return the weights.

@@ -84,26 +84,30 @@ class Beam:
         self.found: list[Hypothesis] = []
         self.done = False
 
-    def extend(self, continuations: list[tuple[float, int, int]]) -> list[int]:
+    def extend(self, scores: list[float], places: list[int], vocab_size: int) -> list[int]:
         """Go a token further.
 
         Args:
-            continuations: The best 2 x size (of one prefix the best may do), the best first:
-                the score of each, the prefix that it continues, from 0, and the token it adds.
+            scores: Of the best 2 x size continuations, the best first; with a size of 1 it alone.
+            places: Where each stands: the prefix that it continues * vocab_size + its token.
+            vocab_size: Number of target types.
 
         Returns:
             Which prefix each of the new ones continues.
         """
         penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
-        if continuations[0][0] == -torch.inf:  # no token can follow
+        if scores[0] == -torch.inf:  # no token can follow
             self._stop()
             return []
+        ranked = [
+            (score, *divmod(place, vocab_size)) for score, place in zip(scores, places, strict=True)
+        ]
         self.found += [
             Hypothesis(self.prefixes[origin][1:], score / penalty, finished=True)
-            for score, origin, token in continuations[: self.size]
+            for score, origin, token in ranked[: self.size]
             if token == EOS_ID and score != -torch.inf
         ]
-        living = [each for each in continuations if each[2] != EOS_ID][: self.size]
+        living = [each for each in ranked if each[2] != EOS_ID][: self.size]
         self.prefixes = [[*self.prefixes[origin], token] for _, origin, token in living]
         self.scores = [score for score, _, _ in living]
         if len(self.found) >= self.size or self.scores[0] == -torch.inf:
@@ -155,11 +159,10 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Follow the `beam_size` best prefixes of each sentence side by side (§6.1).
 
-    At each step the best 2 x beam_size continuations of a sentence are looked at: those
-    among the first beam_size that end in eos are finished, and the best beam_size of the
-    others live on. A sentence is done with beam_size finished ones, or at its limit, where
-    the living are taken as they stand, after the finished; so they are where no token has a
-    probability above 0.
+    At each step the best 2 x beam_size continuations of a sentence are looked at: those among the
+    first beam_size that end in eos are finished, and the best beam_size of the others live on. A
+    sentence is done with beam_size finished ones, or at its limit, where the living are taken as
+    they stand, after the finished; so they are where no token has a probability above 0.
 
     Args:
         model: In evaluation mode.
@@ -191,10 +194,15 @@ def beam_search(
         log_probs[:, [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
         scores = torch.tensor([score for beam in beams for score in beam.scores]).to(log_probs)
         totals = scores[:, None] + log_probs
-        flat = totals.view(len(beams), -1)  # (sentences, beam_size * vocab_size)
-        # Of equal ones `max` takes the first, `topk` any.
-        best, places = flat.max(dim=1, keepdim=True) if beam_size == 1 else flat.topk(2 * beam_size)
-        origins = extend_all(beams, best, places, log_probs.shape[1])
+        totals = totals.view(len(beams), -1)  # (sentences, beam_size * vocab_size)
+        if beam_size == 1:
+            best, places = totals.max(dim=1, keepdim=True)  # (sentences, 1), of equals the first
+        else:
+            best, places = totals.topk(2 * beam_size)  # (sentences, 2 * beam_size)
+        origins = [
+            beam.extend(likeliest, where, log_probs.shape[1])
+            for beam, likeliest, where in zip(beams, best.tolist(), places.tolist(), strict=True)
+        ]
         alive = [i for i, beam in enumerate(beams) if not beam.done]
         rows = [i * beam_size + origin for i in alive for origin in origins[i]]
         kept = torch.tensor(rows, dtype=torch.long, device=src.device)
@@ -203,27 +211,6 @@ def beam_search(
             cache.select(kept)
         beams = [beams[i] for i in alive]
     return [beam.best() for beam in everyone]
-
-
-def extend_all(beams: list[Beam], best: Tensor, places: Tensor, vocab_size: int) -> list[list[int]]:
-    """Take every beam of a batch a token further.
-
-    Args:
-        beams: One of each sentence, of one size.
-        best: Scores of the best continuations, the best first, (sentences, number).
-        places: Where each stands: at its prefix * vocab_size + its token.
-        vocab_size: Number of target types.
-
-    Returns:
-        For each beam which of its prefixes each new one continues.
-    """
-    found = zip(
-        best.tolist(), (places // vocab_size).tolist(), (places % vocab_size).tolist(), strict=True
-    )
-    return [
-        beam.extend(list(zip(*continuations, strict=True)))
-        for beam, continuations in zip(beams, found, strict=True)
-    ]
 
 
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:

@@ -88,8 +88,7 @@ class EncoderLayer(nn.Module):
             return_weights: Whether to return the attention weights.
 
         Returns:
-            (batch, src_len, d_model), and the weights
-            (batch, num_heads, src_len, src_len) or None.
+            (batch, src_len, d_model), and the weights (batch, num_heads, src_len, src_len) or None.
         """
         frame = self.self_attention_residual
         output, weights = self.self_attention(
@@ -133,9 +132,8 @@ class DecoderLayer(nn.Module):
             return_weights: Whether to return the attention weights.
 
         Returns:
-            (batch, tgt_len, d_model); the weights of self-attention
-            (batch, num_heads, tgt_len, k_len) and of cross-attention
-            (batch, num_heads, tgt_len, src_len), or None for each.
+            (batch, tgt_len, d_model); the weights of self-attention (batch, num_heads, tgt_len,
+            k_len) and of cross-attention (batch, num_heads, tgt_len, src_len), or None for each.
         """
         own, source = (None, None) if cache is None else cache
         frame = self.self_attention_residual

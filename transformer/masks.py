@@ -1,7 +1,6 @@
 """Which positions may attend to which (§3.1, §3.2.3).
 
-Every mask is boolean, True = may attend, and broadcasts to
-(batch, num_heads, q_len, k_len).
+Every mask is boolean, True = may attend, and broadcasts to (batch, num_heads, q_len, k_len).
 """
 
 import torch

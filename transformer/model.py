@@ -27,22 +27,19 @@ class Encoder(nn.Module):
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """Run (batch, src_len, d_model) through every layer; collect weights if asked for."""
-        collected = []
+        collected: list[Tensor] = []
         for layer in self.layers:
             hidden, weights = layer(hidden, mask, return_weights)
-            if weights is not None:
+            if return_weights:
                 collected.append(weights)
         return self.norm(hidden), collected
 
 
 class DecoderCache:
-    """What decoding remembers from step to step: each layer's keys and values (not in the paper).
-
-    Attributes:
-        layers: The caches of self-attention and of cross-attention.
-    """
+    """What decoding remembers from step to step: keys and values (not in the paper)."""
 
     def __init__(self, num_layers: int) -> None:
+        # Of each layer the cache of its self-attention and that of its cross-attention.
         self.layers = [(KeyValueCache(), KeyValueCache()) for _ in range(num_layers)]
 
     @property
@@ -76,16 +73,15 @@ class Decoder(nn.Module):
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
-        collected: tuple[list[Tensor], list[Tensor]] = ([], [])
+        own: list[Tensor] = []
+        cross: list[Tensor] = []
         for index, layer in enumerate(self.layers):
-            layer_cache = None if cache is None else cache.layers[index]
-            hidden, *weights = layer(
-                hidden, memory, tgt_mask, src_mask, layer_cache, return_weights
-            )
-            for kept, new in zip(collected, weights, strict=True):
-                if new is not None:
-                    kept.append(new)
-        return self.norm(hidden), *collected
+            past = None if cache is None else cache.layers[index]
+            hidden, *weights = layer(hidden, memory, tgt_mask, src_mask, past, return_weights)
+            if return_weights:
+                own.append(weights[0])
+                cross.append(weights[1])
+        return self.norm(hidden), own, cross
 
 
 class AttentionMaps(NamedTuple):
@@ -158,14 +154,11 @@ class Transformer(nn.Module):
         Returns:
             Memory for the decoder, (batch, src_len, d_model).
         """
-        return self.encoder(self.src_embedding(src), src_mask)[0]
+        embedded = self.src_embedding(src)  # (batch, src_len, d_model)
+        return self.encoder(embedded, src_mask)[0]
 
     def decode(
-        self,
-        tgt_in: Tensor,
-        memory: Tensor,
-        src_mask: Tensor,
-        cache: DecoderCache | None = None,
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: DecoderCache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`.
 
@@ -220,20 +213,18 @@ class Transformer(nn.Module):
         `xavier_embeddings` all are drawn as matrices are, and a word starts at
         sqrt(2 * width / (types + width)), about a quarter.
         """
-        added = self.config.positions == Positions.LEARNED
         positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding) and self.config.xavier_embeddings:
+                nn.init.xavier_uniform_(module.weight)
             elif isinstance(module, nn.Embedding):
-                if self.config.xavier_embeddings:
-                    nn.init.xavier_uniform_(module.weight)
-                else:
-                    in_place = added and module in positions
-                    std = math.sqrt(1 / 2) if in_place else module.embedding_dim**-0.5
-                    nn.init.normal_(module.weight, std=std)
+                added = module in positions and self.config.positions == Positions.LEARNED
+                std = math.sqrt(1 / 2) if added else module.embedding_dim**-0.5
+                nn.init.normal_(module.weight, std=std)
 
 
 def count_parameters(model: nn.Module) -> int:

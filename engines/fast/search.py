@@ -13,7 +13,6 @@ from transformer.decoding import (
     EncoderDecoder,
     Hypothesis,
     beam_search,
-    extend_all,
     start_beams,
 )
 from transformer.masks import padding_mask
@@ -80,7 +79,10 @@ def fast_beam_search(
         scores = torch.tensor([beam.scores for beam in beams])
         by_sentence = log_probs.unflatten(0, (-1, beam_size))
         best, places = best_continuations(by_sentence, scores, number)
-        origins = extend_all(beams, best, places, log_probs.shape[1])
+        origins = [
+            beam.extend(likeliest, where, log_probs.shape[1])
+            for beam, likeliest, where in zip(beams, best.tolist(), places.tolist(), strict=True)
+        ]
         alive = [i for i, beam in enumerate(beams) if not beam.done]
         alive = [alive[number] for number in stay_in_place(alive)]
         rows = []

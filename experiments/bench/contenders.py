@@ -11,23 +11,102 @@ import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.optim import AdamW
+from torch.optim import Adam
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.bench.names import MARIAN, OURS, TORCH
-from experiments.bench.workload import Workload
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, Positions, TrainingConfig
-from transformer.data.batches import Batch
+from experiments.bench.tables import MARIAN, OURS, TORCH
+from transformer.config import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    ModelConfig,
+    Positions,
+    Recipe,
+    TrainingConfig,
+)
+from transformer.data import corpora, tokenizers
+from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
 from transformer.embeddings import Embedding
-from transformer.training.distributed import ALONE
-from transformer.training.updates import Updates
+from transformer.model import Transformer
+from transformer.recipes.named import find_recipe
+from transformer.training.updates import BETA1, Updates
 
-CPU = torch.device("cpu")
+
+class Workload(NamedTuple):
+    """A recipe's network sizes and the batches that it would begin with.
+
+    Attributes:
+        recipe: Its data name the corpus that was used.
+        batches: The first of its first epoch.
+        pipeline: What made them, and makes an epoch.
+        src_vocab_size, tgt_vocab_size: Types on either side.
+    """
+
+    recipe: Recipe
+    batches: list[Batch]
+    pipeline: TokenBudgetBatches
+    src_vocab_size: int
+    tgt_vocab_size: int
+
+    @property
+    def network(self) -> ModelConfig:
+        """The shape of the recipe's Transformer."""
+        assert isinstance(self.recipe.model, ModelConfig), "the benchmarks' recipes are no LSTMs"
+        return self.recipe.model
+
+    def build(self) -> nn.Module:
+        """Make our model, in training mode; the same weights each time."""
+        torch.manual_seed(self.recipe.training.seed)
+        sizes = {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
+        return Transformer(self.network, **sizes).train()
+
+    def about(self) -> dict[str, Any]:
+        """Say what was given, for a record."""
+        tokens = [batch.num_tgt_tokens for batch in self.batches]
+        return {
+            "recipe": self.recipe.name,
+            "corpus": self.recipe.data.corpus,
+            "src_types": self.src_vocab_size,
+            "tgt_types": self.tgt_vocab_size,
+            "batches": len(self.batches),
+            "shapes": [[*batch.src.shape, batch.tgt_in.shape[1]] for batch in self.batches],
+            "tgt_tokens_a_batch": round(sum(tokens) / len(tokens)),
+            "padding_share": round(padding_share(self.batches), 3),
+        }
+
+
+def load(name: str, count: int) -> Workload:
+    """Make a recipe's first batches, of its own corpus or, where that is not here, the embedded.
+
+    Nothing is downloaded. On the embedded corpus the vocabulary is smaller, so the work is less:
+    figures of the two are not for comparison.
+
+    Args:
+        name: Of a recipe of a Transformer, German to English.
+        count: How many batches.
+    """
+    recipe = find_recipe(name)
+    needed = [each for each in corpora.verify(recipe.data.corpus) if "train" in each.name]
+    if any(report.state != corpora.State.OK for report in needed):
+        data = dataclasses.replace(recipe.data, corpus="embedded")
+        recipe = dataclasses.replace(recipe, data=data)
+    data, training = recipe.data, recipe.training
+    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
+    src, tgt = tokenizers.train(data, text.src, text.tgt)
+    pipeline = TokenBudgetBatches(
+        encode_pairs(src, tgt, text, data.max_train_tokens),
+        training.batch_tokens,
+        training.batch_sentences,
+        seed=training.seed,
+    )
+    batches = list(islice(pipeline.epoch(0), count))
+    return Workload(recipe, batches, pipeline, src.vocab_size, tgt.vocab_size)
 
 
 class Contender(NamedTuple):
@@ -177,22 +256,17 @@ def _marian_differs(config: ModelConfig) -> str:
 def _ours(workload: Workload, training: TrainingConfig) -> Contender:
     """Make updates as `train` does."""
     model = workload.build()
-    updates = Updates(model, training, workload.network.d_model, CPU, ALONE)
+    updates = Updates(model, training, workload.network.d_model)
     return Contender(model, lambda number, batch: updates.make(number, [batch]))
 
 
 def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
-    betas = training.beta1, training.beta2
+    betas = BETA1, training.beta2
     rate = training.learning_rate or 1e-3  # a schedule costs nothing worth measuring
-    optimizer = AdamW(
-        model.train().parameters(),
-        lr=rate,
-        betas=betas,
-        eps=training.epsilon,
-        weight_decay=training.weight_decay,
-        fused=True,
+    optimizer = Adam(
+        model.train().parameters(), lr=rate, betas=betas, eps=training.epsilon, fused=True
     )
 
     def step(number: int, batch: Batch) -> None:

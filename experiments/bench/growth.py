@@ -16,7 +16,6 @@ from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.clock import seconds_of
-from transformer.training.distributed import ALONE
 from transformer.training.loss import batch_loss
 from transformer.training.updates import Updates
 
@@ -31,19 +30,12 @@ AXES = {
 NETWORK = ModelConfig(d_model=128, d_ff=256, num_heads=4, max_len=1024, pre_norm=True)
 TRAINING = TrainingConfig(learning_rate=1e-3)
 
-Advance = Callable[[str], object]
 
-
-def parts() -> int:
-    """Give how many times `measure` calls `advance`."""
-    return sum(map(len, AXES.values())) * (1 + ROUNDS)
-
-
-def measure(advance: Advance) -> dict[str, Any]:
+def measure(advance: Callable[[str], object]) -> dict[str, Any]:
     """Measure along every axis, the other sizes in the middle.
 
     Args:
-        advance: Called with what was just done, `parts` times.
+        advance: Called with what was just done.
 
     Returns:
         The middle, and for each axis its rows from `along`.
@@ -56,7 +48,9 @@ def measure(advance: Advance) -> dict[str, Any]:
     return {"rounds": ROUNDS, "middle": MIDDLE | network, "axes": rows}
 
 
-def along(points: list[tuple[int, dict[str, int]]], advance: Advance, axis: str) -> list[Any]:
+def along(
+    points: list[tuple[int, dict[str, int]]], advance: Callable[[str], object], axis: str
+) -> list[dict[str, Any]]:
     """Measure points of an axis by turns.
 
     Args:
@@ -69,34 +63,26 @@ def along(points: list[tuple[int, dict[str, int]]], advance: Advance, axis: str)
         multiplications are times those of the first; bytes that the forward pass keeps for the
         backward pass, and what a straight line through the first two points gives.
     """
-    subjects, kept = [], []
-    for value, sizes in points:
-        subjects.append(_Subject(sizes))
-        kept.append(subjects[-1].kept_bytes())
-        advance(f"{axis} {value}, memory")
+    subjects = [_Subject(sizes) for _, sizes in points]
+    kept = [subject.kept_bytes() for subject in subjects]
+    values = [value for value, _ in points]
     seconds: list[list[float]] = [[] for _ in points]
     for number in range(ROUNDS):
-        for (value, _), subject, took in zip(points, subjects, seconds, strict=True):
+        for value, subject, took in zip(values, subjects, seconds, strict=True):
             took.append(seconds_of(subject.step))
             advance(f"{axis} {value}, round {number + 1}")
-    medians = [statistics.median(took) for took in seconds]
-    values = [value for value, _ in points]
-    slope = (kept[1] - kept[0]) / (values[1] - values[0])
+    first, slope = subjects[0].multiplications, (kept[1] - kept[0]) / (values[1] - values[0])
     return [
         {
             "value": value,
-            "seconds": round(median, 4),
+            "seconds": round(statistics.median(took), 4),
             "lowest_and_highest": [round(min(took), 4), round(max(took), 4)],
-            "times_the_first": round(median / medians[0], 2),
-            "multiplications_times_the_first": round(
-                subject.multiplications / subjects[0].multiplications, 2
-            ),
+            "times_the_first": round(statistics.median(took) / statistics.median(seconds[0]), 2),
+            "multiplications_times_the_first": round(subject.multiplications / first, 2),
             "kept_bytes": size,
             "straight_line_bytes": round(kept[0] + slope * (value - values[0])),
         }
-        for value, median, took, subject, size in zip(
-            values, medians, seconds, subjects, kept, strict=True
-        )
+        for value, took, subject, size in zip(values, seconds, subjects, kept, strict=True)
     ]
 
 
@@ -110,7 +96,7 @@ class _Subject:
         self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
         sentences, length = shape = sizes["batch"], sizes["length"]
         self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
-        self.updates = Updates(self.model, TRAINING, config.d_model, torch.device("cpu"), ALONE)
+        self.updates = Updates(self.model, TRAINING, config.d_model)
         lengths = {"src_len": length, "tgt_len": length}
         self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
 

@@ -1,6 +1,7 @@
 """The benchmarks' records as tables in Markdown, and the pages that show them.
 
-Not in the paper. `record bench` puts them into docs/benchmarks.md and the short one into README.md.
+Not in the paper. `python -m experiments bench` puts them into docs/benchmarks.md and the short one
+into README.md. No torch in here: the command line's help names the sections.
 """
 
 import statistics
@@ -8,12 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.bench.names import MARIAN, OURS, TORCH
 from transformer.support.files import read_json, write_atomically
 from transformer.support.paths import results_folder
 
 FOLDER = "bench"
 PAGE = "docs/benchmarks.md"
+OURS, TORCH = "ours", "torch.nn.Transformer"
+MARIAN = "MarianMTModel"  # of Hugging Face
+# In the order in which they are measured; each leaves NAME.json. Decoding's is `export`.
+SECTIONS = ("startup", "growth", "training", "export")
 
 
 def readme_table() -> str:

@@ -306,7 +306,7 @@ WHATS = (
     ),
     *BENCH,
     *MUSEUM,
-    SPEEDRUN,
+    *SPEEDRUN,
     *UPKEEP,
     Command("tables", "print the tables of recorded runs that stand in README.md", print_tables),
 )

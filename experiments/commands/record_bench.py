@@ -6,7 +6,7 @@ Not in the paper.
 import argparse
 import sys
 
-from experiments.bench.names import SECTIONS
+from experiments.bench.tables import SECTIONS
 from experiments.commands.command import Command
 from transformer.cli.commands import typed_again
 from transformer.cli.parser import Parser
@@ -30,12 +30,12 @@ def record_bench(options: argparse.Namespace) -> int:
     unknown = set(options.sections) - set(SECTIONS)
     if unknown:
         raise unknown_name("section", min(unknown), SECTIONS)
-    from experiments.bench import run, tables
+    from experiments.bench import sections, tables
 
     left = list(options.sections or SECTIONS)
     try:
         while left:
-            run.record_section(left[0], results_folder() / tables.FOLDER)
+            sections.record_section(left[0], results_folder() / tables.FOLDER)
             tables.write_tables(root)
             del left[0]
     except KeyboardInterrupt:

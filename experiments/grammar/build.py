@@ -17,7 +17,8 @@ from experiments.grammar.german import german
 from experiments.grammar.parse import parse
 from experiments.grammar.periods import PeriodSampler
 from experiments.grammar.phenomena import combinations, phenomena
-from experiments.grammar.tree import Tree, Word
+from experiments.grammar.tree import Tree
+from experiments.grammar.words import Word
 from lessonkit.analysis.lexicon_tables import lexicon
 from transformer.data.embedded import LANGUAGES, SIZES, SUM, Sentence, sum_line
 from transformer.support.files import write_atomically

@@ -1,36 +1,45 @@
-"""French for the trees of the embedded corpus: verb forms, negation, clitics, elision."""
+"""French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
-from experiments.grammar.french_nouns import (
-    contract,
-    inflect,
-    noun_phrase,
-    opens_with_vowel,
+from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from experiments.grammar.words import (
+    Word,
+    asking_words,
+    comma,
+    join_clauses,
+    split_words,
+    time_words,
+    word,
 )
-from experiments.grammar.tree import Clause, Key, Phrase, Tree, Word, word
+from lessonkit.analysis.lexicon import Adjective
 
+NUMBERS = ("deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix")
+SUBJECT = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous"}
 OBJECT = {"I": "me", "you": "te", "he": "le", "she": "la", "we": "nous"}
 REFLEXIVE = ("me", "te", "se", "nous", "se")
 AVOIR = ("ai", "as", "a", "avons", "ont")
 ETRE = ("suis", "es", "est", "sommes", "sont")
 ETAIT = ("étais", "étais", "était", "étions", "étaient")
 CONJUNCTIONS = {
-    "that": ("que",),
-    "because": ("parce", "que"),
-    "whether": ("si",),
-    "while": ("pendant", "que"),
-    "and": ("et",),
-    "but": ("mais",),
-    "and that": ("et", "que"),
-    "and whether": ("et", "si"),
+    "that": "que",
+    "because": "parce que",
+    "whether": "si",
+    "while": "pendant que",
+    "and": "et",
+    "but": "mais",
+    "and that": "et que",
+    "and whether": "et si",
 }
 ASKING = {
-    "yes_no": (),
-    "where": ("où",),
-    "when": ("quand",),
-    "why": ("pourquoi",),
-    "how many": ("combien", "de"),
+    "who": "qui",
+    "what": "qu'est-ce que",
+    "where": "où",
+    "when": "quand",
+    "why": "pourquoi",
+    "how many": "combien de",
 }
 ELIDED = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
+CONTRACTED = {"à le": "au", "à les": "aux", "de le": "du", "de les": "des"}
+VOWELS = "aàâeéèêëhiîoôuœ"
 
 
 def french(tree: Tree) -> list[Word]:
@@ -38,21 +47,12 @@ def french(tree: Tree) -> list[Word]:
 
     Not in the paper: the course's own corpus.
     """
-    words: list[Word] = []
-    if tree.leading is not None:
-        lead = tree.leading
-        words += [*_conjunction("while", lead), *clause(lead), word(",", lead.key + Key.FRONT)]
-    words += clause(tree.main)
-    for conjunction, linked in tree.links:
-        if conjunction == "but":
-            words.append(word(",", linked.key + Key.FRONT))
-        words += [*_conjunction(conjunction, linked), *clause(linked)]
-    words.append(word("?" if tree.main.ask else ".", tree.key))
-    return _elide(words)
+    return _elide(join_clauses(tree, CONJUNCTIONS, clause))
 
 
-def _conjunction(name: str, linked: Clause) -> list[Word]:
-    return [word(text, linked.key + Key.RELATIVE) for text in CONJUNCTIONS[name]]
+def opens_with_vowel(text: str) -> bool:
+    """Whether a word opens with a vowel or a silent h (all of ours but "huit")."""
+    return text[0].lower() in VOWELS and text != "huit"
 
 
 def _elide(words: list[Word]) -> list[Word]:
@@ -70,6 +70,73 @@ def _elide(words: list[Word]) -> list[Word]:
     return joined[::-1]
 
 
+def inflect(adjective: Adjective, gender: str, plural: bool, before: str = "") -> str:
+    """Give the form of an adjective, or the one before a vowel when `before` opens with one."""
+    if gender == "f":
+        return adjective.fr_feminine + "s" * plural
+    if plural:
+        ending = "" if adjective.fr[-1] in "sx" else "x" if adjective.fr.endswith("eau") else "s"
+        return adjective.fr + ending
+    return adjective.fr_vowel if before and opens_with_vowel(before) else adjective.fr
+
+
+def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
+    """Say a noun phrase; `negated` makes an indefinite object "de" after "ne ... pas"."""
+    key, noun = phrase.key, phrase.noun
+    if phrase.joined:
+        first, last = phrase.joined
+        return [*noun_phrase(first), word("et", key + Key.JOIN), *noun_phrase(last)]
+    if phrase.pronoun:
+        they = "elles" if phrase.gender == "f" else "ils"
+        return [word(SUBJECT.get(phrase.pronoun, they), key + Key.NOUN)]
+    text = noun.fr_plural if phrase.plural else noun.fr
+    before: list[Word] = []
+    after: list[Word] = []
+    for index, adjective in enumerate(phrase.adjectives):
+        place, following = (before, text) if adjective.fr_before else (after, "")
+        form = inflect(adjective, noun.fr_gender, phrase.plural, following)
+        place.append(word(form, key + Key.ADJECTIVE + index))
+    core = [*before, word(text, key + Key.NOUN), *after]
+    if phrase.count:
+        core.insert(0, word(NUMBERS[phrase.count - 2], key + Key.COUNT))
+    return [*_determiner(phrase, core[0].text, bool(before), negated), *core]
+
+
+def _determiner(phrase: Phrase, following: str, adjective_first: bool, negated: bool) -> list[Word]:
+    det, plural, key = phrase.det, phrase.plural, phrase.key + Key.DET
+    feminine = phrase.noun.fr_gender == "f"
+    the = "les" if plural else "la" if feminine else "le"
+    text = {"the": the}.get(det, "")
+    if det == "a" and not phrase.count:
+        if phrase.of("mass") and not negated:
+            return contract("de", [word(the, key)], following, key)
+        bare = negated or (plural and adjective_first)
+        text = "de" if bare else "des" if plural else "une" if feminine else "un"
+    elif det == "this":
+        masculine = "cet" if opens_with_vowel(following) else "ce"
+        text = "ces" if plural else "cette" if feminine else masculine
+    elif det in ("my", "your", "our", "own"):
+        text = _possessive(phrase, feminine and not opens_with_vowel(following))
+    return [word(text, key)] if text else []
+
+
+def _possessive(phrase: Phrase, feminine: bool) -> str:
+    slot = phrase.owner.slot if phrase.owner else {"my": 0, "your": 1, "our": 3}[phrase.det]
+    if slot >= 3:
+        one, many = ("notre", "nos") if slot == 3 else ("leur", "leurs")
+        return many if phrase.plural else one
+    return "mts"[slot] + ("es" if phrase.plural else "a" if feminine else "on")
+
+
+def contract(preposition: str, words: list[Word], following: str, *keys: int) -> list[Word]:
+    """Put "à" or "de" before an article: "au", "aux", "du", "des" where they merge."""
+    first, *rest = words
+    text = CONTRACTED.get(f"{preposition} {first.text}")
+    if text is None or (first.text == "le" and opens_with_vowel(following)):
+        return [word(preposition, *keys), *words]
+    return [word(text, *first.keys, *keys), *rest]
+
+
 def _relative(phrase: Phrase) -> list[Word]:
     """Say the relative clause of a phrase, if it has one."""
     relative = phrase.relative
@@ -81,14 +148,12 @@ def _relative(phrase: Phrase) -> list[Word]:
 
 def _participle(each: Clause) -> str:
     """The past participle: it agrees with the subject after être, and with an object before it."""
-    assert each.verb is not None
-    form, leader = each.verb.fr[6], None
+    form, said = each.verb.fr[6], each.object
+    leader = None
     if each.verb.fr_aux != "avoir":
         leader = each.subject
-    elif each.object is not None and (
-        each.gap == "object" or each.ask == "how many" or each.object.pronoun
-    ):
-        leader = each.object
+    elif said is not None and (each.gap == "object" or each.ask == "how many" or said.pronoun):
+        leader = said
     if leader is None:
         return form
     form += "e" * (leader.gender == "f")
@@ -97,7 +162,7 @@ def _participle(each: Clause) -> str:
 
 def _clitics(each: Clause) -> list[Word]:
     words = []
-    if each.verb is not None and each.verb.fr_aux == "se":
+    if each.verb.fr_aux == "se":
         words.append(word(REFLEXIVE[each.subject.slot], each.key + Key.SELF))
     if each.recipient is not None and each.recipient.pronoun:
         keys = (each.recipient.key + Key.NOUN, each.recipient.key + Key.PREP)
@@ -112,95 +177,62 @@ def _verb_words(each: Clause) -> list[Word]:
     key, slot, verb = each.key, each.subject.slot, each.verb
     before = [word("ne", key + Key.NOT)] if each.negated else []
     after = [word("pas", key + Key.NOT)] if each.negated else []
-    if verb is None:
-        copula = ETAIT if each.tense == "past" else ETRE
+    if verb is TO_BE:
+        copula = ETAIT if each.past else ETRE
         return [*before, word(copula[slot], key + Key.TENSE, key + Key.COPULA), *after]
-    content = {key + Key.VERB, key + Key.VERB_PREP}
-    content |= {key + Key.SELF} if verb.fr_aux != "se" else set()
+    itself = () if verb.fr_aux == "se" else (key + Key.SELF,)
+    content = (key + Key.VERB, key + Key.VERB_PREP, *itself)
+    clitics = _clitics(each)
     if each.modal is not None:
-        modal = each.modal
-        forms = modal.fr_past if each.tense == "past" else modal.fr
+        forms = each.modal.fr_past if each.past else each.modal.fr
         finite = word(forms[slot], key + Key.TENSE, key + Key.MODAL)
-        infinitive = [*_clitics(each), word(verb.fr[0], *content)]
+        infinitive = [*clitics, word(verb.fr[0], *content)]
         return infinitive if each.follows else [*before, finite, *after, *infinitive]
-    if each.tense == "past":
+    if each.past:
         auxiliary = word((AVOIR if verb.fr_aux == "avoir" else ETRE)[slot], key + Key.TENSE)
-        participle = word(_participle(each), *content)
-        return (
-            [participle]
-            if each.follows
-            else [*before, *_clitics(each), auxiliary, *after, participle]
-        )
+        participle = [word(_participle(each), *content)]
+        whole = [*before, *clitics, auxiliary, *after, *participle]
+        return participle if each.follows else whole
     finite = word(verb.fr[1 + slot], key + Key.TENSE, *content)
-    return [*before, *_clitics(each), finite, *after]
+    return [*before, *clitics, finite, *after]
 
 
 def clause(each: Clause) -> list[Word]:
     """Say a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
-    key = each.key
-    words = _front(each)
-    if each.ask == "who":
-        words.append(word("qui", key + Key.FRONT))
-    elif each.ask == "what":
-        words += [word(text, key + Key.FRONT) for text in ("qu'est-ce", "que")]
-    elif each.ask:
-        words += [word(text, key + Key.FRONT) for text in ASKING[each.ask]]
-        if each.ask == "how many":
-            assert each.object is not None and each.object.noun is not None
-            words.append(word(each.object.noun.fr_plural, each.object.key + Key.NOUN))
-        words += [word(text, key + Key.ASK) for text in ("est-ce", "que")]
+    words = time_words(each, "fr", front=True) + place_words(each, front=True)
+    words += [comma(each)] if words else []
+    words += asking_words(each, ASKING, "fr")
+    if each.inverted and each.ask != "what":
+        words += split_words("est-ce que", each.key + Key.ASK)
     if each.gap != "subject" and each.ask != "who":
         words += [*noun_phrase(each.subject), *_relative(each.subject)]
     return [*words, *_verb_words(each), *_after_verb(each)]
 
 
-def _front(each: Clause) -> list[Word]:
-    if not each.fronted:
-        return []
-    part = time_words(each) if each.fronted == "time" else place_words(each)
-    return [*part, word(",", each.key + Key.FRONT)]
-
-
 def _after_verb(each: Clause) -> list[Word]:
     words: list[Word] = []
-    each_object, recipient = each.object, each.recipient
-    unsaid = each.gap == "object" or each.ask in ("what", "how many")
-    if each_object is not None and not each_object.pronoun and not unsaid:
-        words += [*noun_phrase(each_object, each.negated), *_relative(each_object)]
+    said, recipient = each.said_object, each.recipient
+    if said is not None and not said.pronoun:
+        words += [*noun_phrase(said, each.negated), *_relative(said)]
     if recipient is not None and not recipient.pronoun:
-        said = noun_phrase(recipient)
-        following = said[1].text if len(said) > 1 else ""
-        words += contract("à", said, following, recipient.key + Key.PREP)
+        phrase = noun_phrase(recipient)
+        following = phrase[1].text if len(phrase) > 1 else ""
+        words += contract("à", phrase, following, recipient.key + Key.PREP)
     if each.predicate is not None:
-        subject = each.subject
-        form = inflect(each.predicate, subject.gender, subject.plural)
+        form = inflect(each.predicate, each.subject.gender, each.subject.plural)
         words.append(word(form, each.key + Key.VERB))
-    if each.place is not None and each.fronted != "place":
-        words += place_words(each)
-    if each.time is not None and each.fronted != "time":
-        words += time_words(each)
+    words += place_words(each) + time_words(each, "fr")
     if each.second is not None:
         words.append(word("et", each.second.key + Key.RELATIVE))
         words += [*_verb_words(each.second), *_after_verb(each.second)]
     return words
 
 
-def place_words(each: Clause) -> list[Word]:
-    """Say where, or where to when the verb means going."""
-    place, key = each.place, each.key + Key.TIME + 6
-    assert place is not None
-    going = each.verb is not None and each.verb.direction
-    preposition = (place.to if going else place.at)["fr"]
-    noun = place.noun
-    article = word("la" if noun.fr_gender == "f" else "le", key + 1)
-    return contract(preposition, [article, word(noun.fr, key + 2)], noun.fr, key)
-
-
-def time_words(each: Clause) -> list[Word]:
-    """Say when."""
-    assert each.time is not None
-    start = each.key + Key.TIME
-    return [
-        Word(text, frozenset(start + mark for mark in marks))
-        for text, marks in each.time.words["fr"]
-    ]
+def place_words(each: Clause, front: bool = False) -> list[Word]:
+    """Say where, or where to when the verb means going; nothing where it is said elsewhere."""
+    place, key = each.place, each.key + Key.PLACE
+    if place is None or (each.fronted == "place") != front:
+        return []
+    preposition = (place.to if each.verb.direction else place.at)["fr"]
+    article = word("la" if place.noun.fr_gender == "f" else "le", key + 1)
+    return contract(preposition, [article, word(place.noun.fr, key + 2)], place.noun.fr, key)

@@ -1,8 +1,41 @@
-"""German for the trees of the embedded corpus: verb second, verb first and verb final."""
+"""German for the trees of the embedded corpus: cases, endings, and where the verbs stand."""
 
-from experiments.grammar.german_nouns import DEFINITE, column_of, noun_phrase
-from experiments.grammar.tree import Clause, Key, Phrase, Tree, Word, word
+from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from experiments.grammar.words import Word, asking_words, comma, mark, time_words, word
 
+NUMBERS = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
+PRONOUNS = {
+    "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
+    "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
+    "dative": {"I": "mir", "you": "dir", "he": "ihm", "she": "ihr", "we": "uns"},
+}
+# Each row is a case; in it the masculine, feminine, neuter and plural.
+Endings = dict[str, tuple[str, str, str, str]]
+DEFINITE: Endings = {
+    "nominative": ("der", "die", "das", "die"),
+    "accusative": ("den", "die", "das", "die"),
+    "dative": ("dem", "der", "dem", "den"),
+}
+AFTER_EIN: Endings = {
+    "nominative": ("", "e", "", "e"),
+    "accusative": ("en", "e", "", "e"),
+    "dative": ("em", "er", "em", "en"),
+}
+STRONG: Endings = {
+    "nominative": ("er", "e", "es", "e"),
+    "accusative": ("en", "e", "es", "e"),
+    "dative": ("em", "er", "em", "en"),
+}
+WEAK: Endings = {
+    "nominative": ("e", "e", "e", "en"),
+    "accusative": ("en", "e", "e", "en"),
+    "dative": ("en", "en", "en", "en"),
+}
+MIXED: Endings = {
+    "nominative": ("er", "e", "es", "en"),
+    "accusative": ("en", "e", "es", "en"),
+    "dative": ("en", "en", "en", "en"),
+}
 REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
 HABEN = ("habe", "hast", "hat", "haben", "haben")
 SEIN = ("bin", "bist", "ist", "sind", "sind")
@@ -17,13 +50,12 @@ CONJUNCTIONS = {
     "but": "aber",
 }
 ASKING = {
-    "who": ("wer",),
-    "what": ("was",),
-    "where": ("wo",),
-    "when": ("wann",),
-    "why": ("warum",),
-    "how many": ("wie", "viele"),
-    "yes_no": (),
+    "who": "wer",
+    "what": "was",
+    "where": "wo",
+    "when": "wann",
+    "why": "warum",
+    "how many": "wie viele",
 }
 
 
@@ -35,18 +67,19 @@ def german(tree: Tree) -> list[Word]:
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
-        words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final")]
-        words += [word(",", lead.key + Key.FRONT), *clause(tree.main, "first")]
-    else:
-        words += clause(tree.main, "first" if tree.main.ask == "yes_no" else "second")
+        words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final"), comma(lead)]
+    first = tree.leading is not None or tree.main.ask == "yes_no"
+    words += clause(tree.main, "first" if first else "second")
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
-        comma = [word(",", linked.key + Key.FRONT)]
-        words += comma if not before and last != "and" else [word("und", key)] if before else []
+        if before:
+            words.append(word("und", key))
+        elif last != "and":
+            words.append(comma(linked))
         words.append(word(CONJUNCTIONS[last], key))
         words += clause(linked, "second" if last in ("and", "but") else "final")
-    words.append(word("?" if tree.main.ask else ".", tree.key))
+    words.append(mark(tree))
     return [
         each
         for each, after in zip(words, [*words[1:], word("")], strict=True)
@@ -54,16 +87,76 @@ def german(tree: Tree) -> list[Word]:
     ]
 
 
+def _column(phrase: Phrase) -> int:
+    """Give the column of the ending tables: masculine, feminine, neuter or plural."""
+    return 3 if phrase.plural else "mfn".index(phrase.noun.de_gender)
+
+
+def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
+    """Say a noun phrase in a case; `negated` makes an indefinite one "kein".
+
+    Args:
+        extra: Meanings that the first word carries as well: those of a preposition that
+            other languages have and German has not.
+    """
+    key = phrase.key
+    if phrase.joined:
+        first, last = (noun_phrase(part, case, False, *extra) for part in phrase.joined)
+        return [*first, word("und", key + Key.JOIN), *last]
+    if phrase.pronoun:
+        return [word(PRONOUNS[case][phrase.pronoun], key + Key.NOUN, *extra)]
+    determiner, endings = _determiner(phrase, case, negated)
+    words = [word(determiner, key + Key.DET)] if determiner else []
+    if phrase.count:
+        words.append(word(NUMBERS[phrase.count - 2], key + Key.COUNT))
+    for index, adjective in enumerate(phrase.adjectives):
+        text = adjective.de_stem + endings[case][_column(phrase)]
+        words.append(word(text, key + Key.ADJECTIVE + index))
+    bare = () if determiner or phrase.count else (key + Key.DET,)
+    words.append(word(_noun_form(phrase, case), key + Key.NOUN, *bare))
+    words[0] = word(words[0].text, *words[0].keys, *extra)
+    return words
+
+
+def _noun_form(phrase: Phrase, case: str) -> str:
+    noun = phrase.noun
+    if not phrase.plural:
+        return noun.de if case == "nominative" else noun.de_oblique
+    return noun.de_plural + "n" * (case == "dative" and noun.de_plural[-1] not in "ns")
+
+
+def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, Endings]:
+    """The determiner, "" for none, and the endings that adjectives take after it."""
+    det, column = phrase.det, _column(phrase)
+    if det == "the":
+        return DEFINITE[case][column], WEAK
+    if det == "this":
+        return "dies" + STRONG[case][column], WEAK
+    if det == "a" and not phrase.count:
+        if negated:
+            return "kein" + AFTER_EIN[case][column], MIXED
+        if not phrase.plural and not phrase.of("mass"):
+            return "ein" + AFTER_EIN[case][column], MIXED
+    if det in ("my", "your", "our", "own"):
+        return _possessive(phrase) + AFTER_EIN[case][column], MIXED
+    return "", STRONG
+
+
+def _possessive(phrase: Phrase) -> str:
+    owner = phrase.owner
+    if owner is None or owner.person < 3:
+        owned_by = phrase.det if owner is None else owner.pronoun
+        return {"my": "mein", "I": "mein", "your": "dein", "you": "dein"}.get(owned_by, "unser")
+    return "sein" if owner.sex == "male" and not owner.plural else "ihr"
+
+
 def _relative(phrase: Phrase | None) -> list[Word]:
     """Say the relative clause of a phrase between commas, if it has one."""
     relative = phrase.relative if phrase is not None else None
     if phrase is None or relative is None:
         return []
-    case = "nominative"
-    if relative.gap == "object":
-        assert relative.verb is not None
-        case = relative.verb.de_case
-    column = column_of(phrase)
+    case = relative.verb.de_case if relative.gap == "object" else "nominative"
+    column = _column(phrase)
     pronoun = "denen" if case == "dative" and column == 3 else DEFINITE[case][column]
     key = relative.key + Key.RELATIVE
     return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
@@ -71,26 +164,23 @@ def _relative(phrase: Phrase | None) -> list[Word]:
 
 def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
     """The finite verb; and the particle, participle or infinitive at the end of a main clause."""
-    key, slot, verb = each.key, each.subject.slot, each.verb
-    tense = frozenset({key + Key.TENSE})
-    if verb is None:
-        form = (WAR if each.tense == "past" else SEIN)[slot]
-        return Word(form, tense | {key + Key.COPULA}), []
-    content = frozenset({key + Key.VERB})
-    content |= {key + Key.VERB_PREP} if not verb.de_prep else set()
-    content |= {key + Key.SELF} if not verb.de_reflexive else set()
+    key, slot, verb, tense = each.key, each.subject.slot, each.verb, each.key + Key.TENSE
+    if verb is TO_BE:
+        return word((WAR if each.past else SEIN)[slot], tense, key + Key.COPULA), []
+    content = {key + Key.VERB, key + Key.VERB_PREP, key + Key.SELF}
+    content -= {key + Key.VERB_PREP} if verb.de_prep else set()
+    content -= {key + Key.SELF} if verb.de_reflexive else set()
     if each.modal is not None:
-        forms = each.modal.de_past if each.tense == "past" else each.modal.de
-        finite = Word(forms[min(slot, 3)], tense | {key + Key.MODAL})
-        return finite, [Word(verb.de[0], content)]
-    if each.tense == "past":
+        forms = each.modal.de_past if each.past else each.modal.de
+        return word(forms[min(slot, 3)], tense, key + Key.MODAL), [word(verb.de[0], *content)]
+    if each.past:
         forms = SEIN if verb.de_aux == "sein" else HABEN
-        return Word(forms[slot], tense), [Word(verb.de[3], content)]
+        return word(forms[slot], tense), [word(verb.de[3], *content)]
     infinitive = verb.de[0].removeprefix(verb.de_particle)
     first = verb.de_ich or infinitive.removesuffix("n").removesuffix("e") + "e"
     form = (first, verb.de[1], verb.de[2], infinitive, infinitive)[slot]
-    particle = [Word(verb.de_particle, content)] if verb.de_particle else []
-    return Word(form, tense | content), particle
+    particle = [word(verb.de_particle, *content)] if verb.de_particle else []
+    return word(form, tense, *content), particle
 
 
 def clause(each: Clause, order: str) -> list[Word]:
@@ -105,34 +195,19 @@ def clause(each: Clause, order: str) -> list[Word]:
     if each.gap != "subject" and each.ask != "who":
         subject = noun_phrase(each.subject, "nominative") + _relative(each.subject)
     light, middle = _middle(each)
+    around = [*subject, *light] if each.subject.pronoun else [*light, *subject]  # nouns come last
     after = _relative(each.object) if each.gap != "object" else []
     if order == "final":
-        joined = bool(rest) and each.verb is not None and rest[-1].text == each.verb.de_particle
-        verbs = [Word(rest[-1].text + finite.text, finite.keys)] if joined else [*rest, finite]
-        return [*_around(each, subject, light), *middle, *verbs, *after]
-    front = _front(each)
-    if not front and order == "second":
-        return [*subject, finite, *light, *middle, *rest, *after, *_second(each.second)]
-    inverted = _around(each, subject, light)
-    return [*front, finite, *inverted, *middle, *rest, *after, *_second(each.second)]
-
-
-def _around(each: Clause, subject: list[Word], light: list[Word]) -> list[Word]:
-    """Order subject and object pronouns after a finite verb or conjunction: nouns come last."""
-    return [*subject, *light] if each.subject.pronoun else [*light, *subject]
-
-
-def _front(each: Clause) -> list[Word]:
-    """What takes the first place instead of the subject: a question word, a time or a place."""
-    if not each.ask:
-        if not each.fronted:
-            return []
-        return time_words(each) if each.fronted == "time" else place_words(each)
-    front = [word(text, each.key + Key.FRONT) for text in ASKING[each.ask]]
-    if each.ask == "how many":
-        assert each.object is not None and each.object.noun is not None
-        front.append(word(each.object.noun.de_plural, each.object.key + Key.NOUN))
-    return front
+        verbs = [*rest, finite]
+        if rest and rest[-1].text == each.verb.de_particle:
+            verbs = [Word(rest[-1].text + finite.text, finite.keys)]
+        return [*around, *middle, *verbs, *after]
+    front = asking_words(each, ASKING, "de")
+    front += time_words(each, "de", front=True) + place_words(each, front=True)
+    opening = [*subject, finite, *light]
+    if front or order == "first":
+        opening = [*front, finite, *around]
+    return [*opening, *middle, *rest, *after, *_second(each.second)]
 
 
 def _second(each: Clause | None) -> list[Word]:
@@ -140,78 +215,56 @@ def _second(each: Clause | None) -> list[Word]:
     if each is None:
         return []
     finite, rest = _verb_words(each)
-    shared = each.modal is not None or each.tense == "past"
-    verb = [] if shared else [finite]
+    verb = [] if each.modal is not None or each.past else [finite]
     light, middle = _middle(each)
     return [word("und", each.key + Key.RELATIVE), *verb, *light, *middle, *rest]
 
 
 def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
     """What stands between the finite verb and the end: pronouns; time, objects, nicht, place."""
-    verb, said = each.verb, each.object
-    if said is not None and (each.gap == "object" or each.ask in ("what", "how many")):
-        said = None
-    time = time_words(each) if each.time is not None and each.fronted != "time" else []
-    place = place_words(each) if each.place is not None and each.fronted != "place" else []
-    key = each.key
-    reflexive: list[Word] = []
-    if verb is not None and verb.de_reflexive:
-        reflexive = [word(REFLEXIVE[each.subject.slot], key + Key.SELF)]
+    key, verb = each.key, each.verb
+    light = [word(REFLEXIVE[each.subject.slot], key + Key.SELF)] if verb.de_reflexive else []
+    pronoun, definite, late = _placed(each)
+    light += pronoun
     recipient: list[Word] = []
     if each.recipient is not None:
-        extra = each.recipient.key + Key.PREP
-        recipient = noun_phrase(each.recipient, "dative", False, extra)
-    light = recipient if each.recipient is not None and each.recipient.pronoun else []
-    pronoun, definite, late = _placed(each, said)
-    kein = each.negated and any("kein" in part.text for part in late[:1])
-    negation = [word("nicht", key + Key.NOT)] if each.negated and not kein else []
-    if kein:
-        late[0] = Word(late[0].text, late[0].keys | {key + Key.NOT})
-    going = verb is not None and verb.direction
+        said = noun_phrase(each.recipient, "dative", False, each.recipient.key + Key.PREP)
+        light, recipient = (light + said, []) if each.recipient.pronoun else (light, said)
+    objects = [*time_words(each, "de"), *recipient, *definite]
+    if each.negated and late and "kein" in late[0].text:
+        late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
+    elif each.negated:
+        objects = [*recipient, *definite, *time_words(each, "de"), word("nicht", key + Key.NOT)]
+    place = place_words(each)
+    last = [*late, *place] if verb.direction else [*place, *late]
     predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
-    heavy = recipient if not light else []
-    objects = [*definite, *time] if negation else [*time, *heavy, *definite]
-    if negation:
-        objects = [*heavy, *objects]
-    last = [*late, *place] if going else [*place, *late]
-    return [*reflexive, *pronoun, *light], [*objects, *negation, *last, *predicate]
+    return light, [*objects, *last, *predicate]
 
 
-def _placed(each: Clause, said: Phrase | None) -> tuple[list[Word], list[Word], list[Word]]:
+def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
     """The object in one of three places: as a pronoun, definite before "nicht", or late."""
-    if said is None or each.verb is None:
+    said, verb = each.said_object, each.verb
+    if said is None:
         return [], [], []
-    verb = each.verb
-    indefinite = said.det == "a" or (said.joined is not None and said.joined[0].det == "a")
     kein = each.negated and said.det == "a" and not said.count and not verb.de_prep
     words = noun_phrase(said, verb.de_case, kein)
     if verb.de_prep:
         return [], [], [word(verb.de_prep, each.key + Key.VERB_PREP), *words]
     if said.pronoun:
         return words, [], []
-    return ([], [], words) if indefinite else ([], words, [])
+    return ([], [], words) if said.parts[0].det == "a" else ([], words, [])
 
 
-def place_words(each: Clause) -> list[Word]:
+def place_words(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
-    place, key = each.place, each.key + Key.TIME + 6
-    assert place is not None
-    going = each.verb is not None and each.verb.direction
-    case = place.de_to_case if going else "dative"
+    place, key = each.place, each.key + Key.PLACE
+    if place is None or (each.fronted == "place") != front:
+        return []
+    going = each.verb.direction
     preposition = (place.to if going else place.at)["de"]
+    case = place.de_to_case if going else "dative"
     article = DEFINITE[case]["mfn".index(place.noun.de_gender)]
     noun = word(place.noun.de, key + 2)
-    merged = MERGED.get(f"{preposition} {article}")
-    if merged:
+    if merged := MERGED.get(f"{preposition} {article}"):
         return [word(merged, key, key + 1), noun]
     return [word(preposition, key), word(article, key + 1), noun]
-
-
-def time_words(each: Clause) -> list[Word]:
-    """Say when."""
-    assert each.time is not None
-    start = each.key + Key.TIME
-    return [
-        Word(text, frozenset(start + mark for mark in marks))
-        for text, marks in each.time.words["de"]
-    ]

@@ -8,11 +8,12 @@ part of speech, in the tags of the Penn Treebank where it has one (Vinyals et al
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.grammar.tree import Clause, Key, Phrase, Tree, Word
+from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from experiments.grammar.words import Word
 
 BLOCK = 32  # keys of one phrase or clause, see `tree`
-_PLACE = range(Key.TIME + 6, Key.TIME + 9)  # preposition, article, noun of a place
-_TIME = range(Key.TIME, Key.TIME + 6)
+_PLACE = range(Key.PLACE, Key.PLACE + 3)
+_TIME = range(Key.TIME, Key.PLACE)
 
 
 class Span(NamedTuple):
@@ -41,7 +42,7 @@ class _Places:
         """The indices of a noun phrase with all that belongs to it."""
         preposition = self.words(phrase.key, Key.PREP)
         found = [i for i in self.words(phrase.key) if i not in preposition]
-        for part in phrase.joined or ():
+        for part in phrase.joined:
             found += self.phrase(part)
         return found + (self.clause(phrase.relative) if phrase.relative else [])
 
@@ -130,11 +131,10 @@ def _clause_spans(
     yield from _span(places.words(key, *_PLACE), "PP")
     yield from _span(places.words(key, *_PLACE[1:]), "NP")
     yield from _span(places.words(key, *_TIME), "ADVP")
-    governed = places.words(key, Key.VERB_PREP)
-    if clause.verb is not None and clause.verb.en_prep and clause.object in _said(clause):
-        assert clause.object is not None
-        if not clause.ask or clause.ask in ("who", "yes_no"):
-            yield from _span(governed + places.phrase(clause.object), "PP")
+    said = clause.said_object
+    if clause.verb.en_prep and said is not None and clause.ask in ("", "who", "yes_no"):
+        governed = places.words(key, Key.VERB_PREP)
+        yield from _span(governed + places.phrase(said), "PP")
     if predicate := _predicate(clause, places):
         yield from _span([*predicate, *complement], "VP")
     if clause.second is not None:
@@ -151,8 +151,7 @@ def _predicate(clause: Clause, places: _Places) -> list[int]:
     """The verb and what follows it; of an inverted question, what stands behind the subject."""
     verbal = (Key.TENSE, Key.VERB, Key.NOT, Key.MODAL, Key.COPULA, Key.SELF)
     verbs = places.words(clause.key, *verbal)
-    inverted = clause.ask not in ("", "who")
-    if inverted and (subject := places.phrase(clause.subject)):
+    if clause.inverted and (subject := places.phrase(clause.subject)):
         verbs = [index for index in verbs if index > max(subject)]
     if not verbs:
         return []
@@ -161,7 +160,7 @@ def _predicate(clause: Clause, places: _Places) -> list[int]:
 
 def _phrase_spans(phrase: Phrase, places: _Places) -> Iterator[Span]:
     """The phrases inside a noun phrase: the two that "and" joins, a relative clause."""
-    for part in phrase.joined or ():
+    for part in phrase.joined:
         yield from _span(places.phrase(part), "NP")
         yield from _phrase_spans(part, places)
     if phrase.relative is not None:
@@ -198,9 +197,7 @@ def _phrase_tag(phrase: Phrase | None, offsets: set[int]) -> str:
 
 def _clause_tag(clause: Clause, text: str, offsets: set[int], repeated: bool) -> str:
     if Key.VERB in offsets:
-        if clause.verb is None:
-            return "JJ"
-        return "RP" if repeated else "VB"
+        return "JJ" if clause.verb is TO_BE else "RP" if repeated else "VB"
     if Key.MODAL in offsets:
         return "TO" if text == "to" else "MD"
     if Key.RELATIVE in offsets:

@@ -1,12 +1,10 @@
 """Sentences of several clauses in the embedded corpus: subordination and coordination."""
 
-from collections.abc import Callable
-
+from experiments.grammar.phrases import plain, refer
 from experiments.grammar.sentences import SentenceSampler
-from experiments.grammar.tree import Clause, Phrase, Tree
-from lessonkit.analysis.lexicon import Verb
+from experiments.grammar.tree import TO_BE, Clause, Phrase, Tree
 
-Draw = Callable[[], Tree | None]
+MOODS = {"happy", "sad", "tired", "sick"}
 
 
 class PeriodSampler(SentenceSampler):
@@ -14,71 +12,52 @@ class PeriodSampler(SentenceSampler):
 
     def ordinary(self) -> Tree | None:
         """Draw a sentence of any of the patterns; None where the parts do not fit."""
-        patterns: tuple[tuple[Draw, int], ...] = (
-            (self.statement, 30),
-            (self.denial, 10),
-            (self.description, 11),
-            (self.question, 16),
-            (self.with_relative, 20),
-            (self.with_that, 8),
-            (self.with_because, 8),
-            (self.with_while, 4),
-            (self.coordinated, 7),
-        )
-        draws, weights = zip(*patterns, strict=True)
-        draw: Draw = self.rng.choices(draws, weights)[0]
-        return draw()
+        patterns = {
+            self.statement: 30,
+            self.denial: 10,
+            self.description: 11,
+            self.question: 16,
+            self.with_relative: 20,
+            self.with_that: 8,
+            self.with_because: 8,
+            self.with_while: 4,
+            self.coordinated: 7,
+        }
+        return self.rng.choices([*patterns], [*patterns.values()])[0]()
 
     def long(self) -> Tree | None:
         """Draw a sentence of several clauses; None where the parts do not fit."""
-        draw: Draw = self.rng.choice((self._long_that, self._long_while, self._long_and))
-        return draw()
+        return self.rng.choice((self._long_that, self._long_while, self._long_and))()
 
-    def _thinker(self) -> Clause:
-        """Draw "Anna thinks", "my mother knows"."""
-        pool = [verb for verb in self.lexicon.verbs.values() if "that" in verb.complement]
-        verb = self.rng.choice(pool)
+    def with_that(self) -> Tree | None:
+        """Draw "Anna says that ..." or "Anna does not know whether ..."."""
+        conjunction = "whether" if self.chance(0.35) else "that"
+        outer = self._thinker(conjunction)
+        if outer.verb.name == "hope":
+            modals = frozenset(self.lexicon.modals) - {"can"}
+            tense = self.rng.choice(("past", "modal"))
+            inner = self.activity(tense=tense, besides=modals, bare=True)
+        else:
+            inner = self.state(bare=True) if self.chance(0.3) else self.activity(bare=True)
+        if inner is None or _same(outer.subject, inner.subject):
+            return None
+        return Tree(outer, [(conjunction, inner)])
+
+    def _thinker(self, conjunction: str) -> Clause:
+        """Draw "Anna thinks" before "that"; "she asks", "he wants to know" before "whether"."""
+        verbs = [v for v in self.lexicon.verbs.values() if conjunction in v.complement]
+        verb = self.rng.choice(verbs)
         subject = self.subject(verb.subjects, definite=True)
-        if subject.pronoun == "you" or (subject.pronoun == "I" and verb.name == "say"):
-            subject = self.name()
-        return Clause(subject=subject, verb=verb)
-
-    def _wonderer(self) -> Clause:
-        """Draw "Anna asks", "she does not know", "he wants to know" before "whether"."""
-        pool = [verb for verb in self.lexicon.verbs.values() if "whether" in verb.complement]
-        verb = self.rng.choice(pool)
-        clause = Clause(subject=self.subject(verb.subjects, definite=True), verb=verb)
-        if "that" in verb.complement:
+        clause = Clause(subject=subject, verb=verb)
+        if conjunction == "that":
+            if subject.pronoun == "you" or (subject.pronoun == "I" and verb.name == "say"):
+                clause.subject = self.name()
+        elif "that" in verb.complement:
             if self.chance(0.5):
                 clause.negated = True
             else:
                 clause.modal = self.lexicon.modals["want"]
         return clause
-
-    def with_that(self) -> Tree | None:
-        """Draw "Anna says that ..." or "Anna does not know whether ..."."""
-        whether = self.chance(0.35)
-        outer = self._wonderer() if whether else self._thinker()
-        assert outer.verb is not None
-        if outer.verb.name == "hope":
-            modals = frozenset(self.lexicon.modals) - {"can"}
-            inner = self.activity(
-                tense=self.rng.choice(("past", "modal")), besides=modals, bare=True
-            )
-        else:
-            inner = self.state(bare=True) if self.chance(0.3) else self.activity(bare=True)
-        if inner is None or self._same(outer.subject, inner.subject):
-            return None
-        return Tree(outer, [("whether" if whether else "that", inner)])
-
-    @staticmethod
-    def _same(one: Phrase, other: Phrase) -> bool:
-        """Whether two subjects could be taken for one another."""
-        people = {p.noun for phrase in (one, other) for p in (phrase.joined or (phrase,))}
-        many = sum(len(phrase.joined or (phrase,)) for phrase in (one, other))
-        both = one.pronoun and other.pronoun
-        pronouns = bool(both) and (one.person, one.sex) == (other.person, other.sex)
-        return pronouns or (not one.pronoun and not other.pronoun and len(people) < many)
 
     def with_because(self) -> Tree | None:
         """Draw "The child is sleeping because he is tired." and purposes of going somewhere."""
@@ -93,19 +72,13 @@ class PeriodSampler(SentenceSampler):
         if clause is None:
             return None
         if denied:
-            if clause.object is not None and clause.object.pronoun:
-                return None
-            if "can" not in verb.modals:
+            if (clause.object and clause.object.pronoun) or "can" not in verb.modals:
                 return None
             clause.modal = self.lexicon.modals["can"]
-        reasons = ("tired", "sick") if denied else sorted(verb.reasons)
-        return self._because(clause, self.rng.choice(reasons), tense)
-
-    def _because(self, clause: Clause, reason: str, tense: str) -> Tree | None:
+        reason = self.rng.choice(("tired", "sick") if denied else sorted(verb.reasons))
         adjective = next(a for a in self.lexicon.adjectives if a.en == reason)
-        reference = self.refer(clause.subject)
-        moods = {adjective.en for adjective in clause.subject.adjectives}
-        if reference is None or not moods.isdisjoint({"happy", "sad", "tired", "sick"}):
+        reference = refer(clause.subject)
+        if reference is None or MOODS & {each.en for each in clause.subject.adjectives}:
             return None
         if reference.person != 3 and adjective.fr != adjective.fr_feminine:
             return None
@@ -117,9 +90,9 @@ class PeriodSampler(SentenceSampler):
         place = self.rng.choice([place for place in self.lexicon.places if place.purposes])
         name, kind = self.rng.choice(place.purposes)
         subject = self.subject(frozenset({"adult"}))
-        reference = self.refer(subject)
-        verb = self._named(name, subject)
-        if reference is None or verb is None or "want" not in verb.modals:
+        reference = refer(subject)
+        verb = next(v for v in self.verbs if name in (v.name, v.name.split()[0]))
+        if reference is None or "adult" not in verb.subjects or "want" not in verb.modals:
             return None
         go = Clause(subject=subject, verb=self.lexicon.verbs["go"], place=place)
         want = Clause(subject=reference, verb=verb, modal=self.lexicon.modals["want"])
@@ -127,16 +100,9 @@ class PeriodSampler(SentenceSampler):
             noun = self.noun({kind})
             if noun is None:
                 return None
-            want.object = (
-                self._free(noun, verb, False)
-                if "mass" not in noun.classes
-                else self.plain(noun, "a")
-            )
+            mass = "mass" in noun.classes
+            want.object = plain(noun, "a") if mass else self.nobodys(noun, verb, False)
         return Tree(go, [("because", want)])
-
-    def _named(self, name: str, subject: Phrase) -> Verb | None:
-        verb = next((v for v in self.verbs if name in (v.name, v.name.split()[0])), None)
-        return verb if verb is not None and "adult" in verb.subjects else None
 
     def with_while(self) -> Tree | None:
         """Draw "While the father is reading, the children are playing."."""
@@ -156,7 +122,7 @@ class PeriodSampler(SentenceSampler):
             self.activity(self.subject(verb.subjects, definite=True), verb, tense, bare=True)
             for verb in verbs
         )
-        if first is None or last is None or self._same(first.subject, last.subject):
+        if first is None or last is None or _same(first.subject, last.subject):
             return None
         if any(each.subject.pronoun in ("he", "she") for each in (first, last)):
             return None
@@ -181,15 +147,14 @@ class PeriodSampler(SentenceSampler):
         clause = self.activity(verb=first, tense=tense, bare=True)
         if clause is None or clause.place is not None or last.subjects != first.subjects:
             return None
-        second = self.activity(
-            clause.subject, last, "present" if tense == "modal" else tense, bare=True
-        )
+        told = "past" if tense == "past" else "present"
+        second = self.activity(clause.subject, last, told, bare=True)
         if second is None or second.place is not None:
             return None
         if clause.object is not None and clause.object.pronoun:
             return None
-        if tense == "modal":
-            if clause.modal is None or clause.modal.name not in last.modals:
+        if clause.modal is not None:
+            if clause.modal.name not in last.modals:
                 return None
             second.modal, second.tense = clause.modal, clause.tense
         second.gap = "subject"
@@ -198,10 +163,10 @@ class PeriodSampler(SentenceSampler):
 
     def _long_that(self) -> Tree | None:
         tree = self.with_that()
-        if tree is None or tree.links[0][1].verb is None:
+        if tree is None:
             return None
-        inner = tree.links[0][1]
-        if not self._relate(inner) and not self.chance(0.3):
+        _, inner = tree.links[0]
+        if inner.verb is TO_BE or (not self.relate(inner) and not self.chance(0.3)):
             return None
         return self._extend(tree, inner)
 
@@ -209,11 +174,10 @@ class PeriodSampler(SentenceSampler):
         """Add a reason, or a contrast, to a sentence whose last clause is given."""
         verb = self.rng.choice(self.verbs)
         subject = self.subject(verb.subjects, definite=True)
-        tense = "past" if last.tense == "past" else "present"
-        other = self.activity(subject, verb, tense, bare=True)
+        other = self.activity(subject, verb, "past" if last.past else "present", bare=True)
         if other is None or other.subject.pronoun in ("he", "she"):
             return None
-        if any(self._same(c.subject, other.subject) for c in tree.clauses()):
+        if any(_same(clause.subject, other.subject) for clause in tree.clauses()):
             return None
         before = tree.links[-1][0] if tree.links else ""
         if before == "while" or self.chance(0.5):
@@ -228,15 +192,22 @@ class PeriodSampler(SentenceSampler):
         if tree is None:
             return None
         clauses = [tree.main, *(clause for _, clause in tree.links)]
-        related = [self._relate(clause) for clause in clauses]
+        related = [self.relate(clause) for clause in clauses]
         return tree if any(related) else self._extend(tree, clauses[-1])
 
     def _long_and(self) -> Tree | None:
         tree = self.coordinated()
         if tree is None:
             return None
-        last = tree.links[-1][1] if tree.links else tree.main
         if tree.links and self.chance(0.5):
-            self._relate(tree.main)
+            self.relate(tree.main)
             return tree
-        return self._extend(tree, last)
+        return self._extend(tree, tree.links[-1][1] if tree.links else tree.main)
+
+
+def _same(one: Phrase, other: Phrase) -> bool:
+    """Whether two subjects could be taken for one another."""
+    if one.pronoun and other.pronoun:
+        return (one.person, one.sex) == (other.person, other.sex)
+    nouns = [part.noun for phrase in (one, other) for part in phrase.parts]
+    return not one.pronoun and not other.pronoun and len({*nouns}) < len(nouns)

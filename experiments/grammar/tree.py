@@ -3,23 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple
 
 from lessonkit.analysis.lexicon import Adjective, Modal, Noun, Place, Time, Verb
 
 _keys = count(0, 32)
-
-
-class Word(NamedTuple):
-    """A token and the meanings it carries; tokens of two languages that share one are linked."""
-
-    text: str
-    keys: frozenset[int]
-
-
-def word(text: str, *keys: int) -> Word:
-    """Build a word from its text and the meanings it carries."""
-    return Word(text, frozenset(keys))
+NO_NOUN = Noun("", "", "", "", "m", "", "", "", "m", frozenset())  # of pronouns and joined phrases
+TO_BE = Verb("be", en=(), fr=(), de=(), subjects=frozenset())  # with an adjective or a place
 
 
 class Key:
@@ -27,6 +16,7 @@ class Key:
 
     DET, NOUN, COUNT, PREP, JOIN, ADJECTIVE = range(6)  # of a phrase; adjectives count on
     TENSE, VERB, NOT, MODAL, VERB_PREP, SELF, RELATIVE, ASK, FRONT, COPULA, TIME = range(11)
+    PLACE = TIME + 6  # preposition, article, noun
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +32,7 @@ class Phrase:
         relative: A clause that says more about the noun.
     """
 
-    noun: Noun | None = None
+    noun: Noun = NO_NOUN
     det: str = ""
     plural: bool = False
     count: int = 0
@@ -51,9 +41,14 @@ class Phrase:
     gender: str = "m"
     sex: str | None = None
     owner: "Phrase | None" = None
-    joined: "tuple[Phrase, Phrase] | None" = None
+    joined: "tuple[Phrase, ...]" = ()
     relative: "Clause | None" = None
     key: int = field(default_factory=lambda: next(_keys))
+
+    @property
+    def parts(self) -> "tuple[Phrase, ...]":
+        """The phrases that are joined, or itself alone."""
+        return self.joined or (self,)
 
     @property
     def person(self) -> int:
@@ -61,18 +56,15 @@ class Phrase:
         return {"I": 1, "we": 1, "you": 2}.get(self.pronoun, 3)
 
     @property
-    def animate(self) -> bool:
-        """Whether it is a person, for whom English says "who"."""
-        return self.noun is not None and not self.noun.classes.isdisjoint(
-            {"adult", "child", "kin", "name"}
-        )
-
-    @property
     def slot(self) -> int:
         """Which of five French or English verb forms it takes: I, you, he, we, they."""
         if self.person == 3:
             return 4 if self.plural else 2
         return 1 if self.person == 2 else 3 if self.plural else 0
+
+    def of(self, *classes: str) -> bool:
+        """Whether its noun is of one of these classes."""
+        return not self.noun.classes.isdisjoint(classes)
 
 
 @dataclass(eq=False, slots=True)
@@ -88,7 +80,7 @@ class Clause:
     """
 
     subject: Phrase
-    verb: Verb | None = None
+    verb: Verb = TO_BE
     object: Phrase | None = None
     recipient: Phrase | None = None
     tense: str = "present"
@@ -104,14 +96,29 @@ class Clause:
     key: int = field(default_factory=lambda: next(_keys))
 
     @property
+    def past(self) -> bool:
+        """Whether it is in the past."""
+        return self.tense == "past"
+
+    @property
     def simple(self) -> bool:
         """Whether English uses the simple present: with habits and with verbs of state."""
-        return self.tense == "habit" or (self.verb is not None and self.verb.present == "simple")
+        return self.tense == "habit" or self.verb.present == "simple"
 
     @property
     def follows(self) -> bool:
         """Whether it is the second verb phrase of another clause, whose auxiliary it shares."""
         return self.gap == "subject" and self.subject.relative is not self
+
+    @property
+    def inverted(self) -> bool:
+        """Whether it is a question that does not ask for its subject."""
+        return self.ask not in ("", "who")
+
+    @property
+    def said_object(self) -> Phrase | None:
+        """The object where it stands behind the verb, not in front of the clause."""
+        return None if self.gap == "object" or self.ask in ("what", "how many") else self.object
 
     def roles(self) -> Iterator[tuple[str, Phrase]]:
         """The noun phrases said in words with their roles, not the one that the gap stands for."""
@@ -145,12 +152,10 @@ class Tree:
             clause = pending.pop()
             yield clause
             pending += [clause.second] if clause.second else []
-            for _, phrase in clause.roles():
-                if phrase.relative is not None:
-                    pending.append(phrase.relative)
+            pending += [phrase.relative for _, phrase in clause.roles() if phrase.relative]
 
     def phrases(self) -> Iterator[Phrase]:
         """Every noun phrase said in words, those of joined phrases one by one."""
         for clause in self.clauses():
             for _, phrase in clause.roles():
-                yield from phrase.joined or (phrase,)
+                yield from phrase.parts

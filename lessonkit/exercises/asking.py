@@ -46,26 +46,35 @@ def asked(words: dict[str, Any]) -> dict[str, Any]:
     if "recall" in words:
         questions = [(Choose if "options" in each else Say)(**each) for each in words["recall"]]
         made["recall"] = Recall(words["lesson"], questions)
-    for name, table in words["predictions"].items():
-        made[name] = (Choice if "options" in table else Number)(name, **table)
-    return made
+    return made | {name: Prediction(name, **each) for name, each in words["predictions"].items()}
 
 
-@dataclass
-class Prediction(ABC):
-    """A question whose answer a learner guesses first and then sees.
+@dataclass(repr=False)
+class Prediction:
+    """A figure or an option that a learner guesses first and then sees.
 
     Attributes:
         name: What it is called in the lesson, after `ex.`.
         asks: The question, as it stands in the text above the cell (Markdown).
+        options: What may be guessed; none where the guess is a number, and then:
+        low: The least that a guess may be.
+        high: The most.
+        near: How far from the measured value a guess may be and still count as near.
+        unit: Written after a number, with its space; "%" where 70 stands for 70%.
+        digits: Places after the point.
     """
 
     name: str
     asks: str
+    options: Sequence[str] = ()
+    low: float = 0
+    high: float = 0
+    near: float = 0
+    unit: str = ""
+    digits: int = 0
     _guess: Any = field(default=None, init=False)  # as it was read; None where there is none
 
     def __repr__(self) -> str:
-        """Name the prediction and what it offers."""
         return f"{self.name}: .predict(guess), then .compare(measured)"
 
     @property
@@ -74,133 +83,61 @@ class Prediction(ABC):
         return f"> **Predict.** {self.asks}"
 
     @property
+    def form(self) -> str:
+        """What a guess may be, in a few words."""
+        if self.options:
+            *most, last = map(self._show, self.options)
+            return f"{', '.join(most)} or {last}"
+        unit = f" ({self.unit.strip()})" if self.unit else ""
+        return f"a number from {self.low:g} to {self.high:g}{unit}"
+
+    @property
     def blank(self) -> str:
         """The cell that a lesson gives to fill in."""
         return f"guess = None  # {self.form}\nex.{self.name}.predict(guess)"
 
-    @property
-    @abstractmethod
-    def form(self) -> str:
-        """What a guess may be, in a few words."""
-
     def predict(self, guess: Any = None) -> Text:
-        """Take down what a learner expects; a new guess replaces the one before.
-
-        Args:
-            guess: One of the options, or a number; None where nothing is guessed.
-
-        Returns:
-            What was taken down. It says nothing of the answer.
-        """
-        value = None if is_blank(guess) else self._read(guess)
-        self._guess = value if value is not None and self._allows(value) else None
+        """Take down what a learner expects; a new guess replaces the one before."""
+        self._guess = None
         if is_blank(guess):
             text = f"{self.name}: no guess yet. Put one in place of None: {self.form}."
             return Text(fill(text), "not attempted")
-        if self._guess is None:
+        value = self._read(guess)
+        if value is None or not (self.options or self.low <= value <= self.high):
             text = f"{self.name}: {shown(guess)} is not {self.form}. Nothing was taken down."
             return Text(fill(text), "wrong")
-        return Text(fill(f"{self.name}: you expect {self._show(self._guess)}. Now see."))
+        self._guess = value
+        return Text(fill(f"{self.name}: you expect {self._show(value)}. Now see."))
 
     def compare(self, measured: Any) -> Text:
-        """Say how the guess compares with what was just measured.
-
-        Args:
-            measured: The option that turned out to be true, or the number.
-
-        Returns:
-            The comparison; without a guess one line that gives nothing away.
-        """
+        """Say how the guess compares with what was just measured; nothing without a guess."""
         if self._guess is None:
             return Text(f"{self.name}: there is no guess to compare.", "not attempted")
-        found = self._read(measured)
+        return Text(fill(f"{self.name}: {self._verdict(measured)}"))
+
+    def _verdict(self, measured: Any) -> str:
+        found, guess = self._read(measured), self._guess
+        expected = f"you expected {self._show(guess)}"
         if found is None:  # a cell that was changed measures something else
-            text = f"you expected {self._show(self._guess)}; it measured {shown(measured)}."
-        else:
-            text = self._verdict(self._guess, found)
-        return Text(fill(f"{self.name}: {text}"))
-
-    @abstractmethod
-    def _read(self, given: Any) -> Any:
-        """Read a guess or a measured value; None where it is neither."""
-
-    def _allows(self, value: Any) -> bool:
-        """Whether a guess may have this value."""
-        return True
-
-    @abstractmethod
-    def _show(self, value: Any) -> str:
-        """Write a value that was read."""
-
-    @abstractmethod
-    def _verdict(self, guess: Any, found: Any) -> str:
-        """Say how the two compare."""
-
-
-@dataclass(repr=False)
-class Choice(Prediction):
-    """A guess among named options, two or more."""
-
-    options: Sequence[str]
-
-    @property
-    def form(self) -> str:
-        """The options, in quotation marks."""
-        *most, last = (f'"{option}"' for option in self.options)
-        return f"{', '.join(most)} or {last}"
-
-    def _read(self, given: Any) -> str | None:
-        word = as_word(given)
-        return next((option for option in self.options if as_word(option) == word), None)
-
-    def _show(self, value: str) -> str:
-        return f'"{value}"'
-
-    def _verdict(self, guess: str, found: str) -> str:
-        if guess == found:
-            return f'it is "{found}", as you expected.'
-        return f'you expected "{guess}"; it is "{found}".'
-
-
-@dataclass(repr=False)
-class Number(Prediction):
-    """A guess that is a number.
-
-    Attributes:
-        low: The least that a guess may be.
-        high: The most.
-        near: How far from the measured value a guess may be and still count as near.
-        unit: Written after a number, with its space; "%" where 70 stands for 70%.
-        digits: Places after the point.
-    """
-
-    low: float
-    high: float
-    near: float
-    unit: str = ""
-    digits: int = 0
-
-    @property
-    def form(self) -> str:
-        """The range of numbers."""
-        unit = f" ({self.unit.strip()})" if self.unit else ""
-        return f"a number from {self.low:g} to {self.high:g}{unit}"
-
-    def _read(self, given: Any) -> float | None:
-        return as_number(given)
-
-    def _allows(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def _show(self, value: float) -> str:
-        return f"{value:.{self.digits}f}{self.unit}"
-
-    def _verdict(self, guess: float, found: float) -> str:
-        both = f"you expected {self._show(guess)}, measured {self._show(found)}"
+            return f"{expected}; it measured {shown(measured)}."
+        if self.options:
+            it_is = f"it is {self._show(found)}"
+            return f"{it_is}, as you expected." if guess == found else f"{expected}; {it_is}."
+        both = f"{expected}, measured {self._show(found)}"
         if abs(guess - found) <= self.near:
             return f"{both}: near."
         side = "high" if guess > found else "low"
         return f"{both}: too {side} by {abs(guess - found):.{self.digits}f}."
+
+    def _read(self, given: Any) -> Any:
+        """Read a guess or a measured value; None where it is neither."""
+        if not self.options:
+            return as_number(given)
+        word = as_word(given)
+        return next((option for option in self.options if as_word(option) == word), None)
+
+    def _show(self, value: Any) -> str:
+        return f'"{value}"' if self.options else f"{value:.{self.digits}f}{self.unit}"
 
 
 @dataclass(frozen=True)
@@ -234,7 +171,7 @@ class Question(ABC):
         """Name an answer, "" where it is of the wrong kind; judge it; and say why."""
 
     def rows(self) -> list[str]:
-        """Write the answers to choose from, a row each."""
+        """Write the answers to choose from, a row each; none here."""
         return []
 
 
@@ -251,7 +188,7 @@ class Choose(Question):
     options: Sequence[tuple[str, str]]
 
     def rows(self) -> list[str]:
-        """Write the options with their letters."""
+        """Write the answers with their letters."""
         pairs = zip(LETTERS, self.options, strict=False)
         return [fill(text, f"   {letter}  ") for letter, (text, _) in pairs]
 
@@ -293,31 +230,16 @@ class Say(Question):
 
 @dataclass(frozen=True, repr=False)
 class Recall:
-    """The three questions of a lesson.
-
-    Attributes:
-        lesson: The number of the lesson that opens with them, "02".
-        questions: They.
-    """
+    """The three questions that open a lesson, given by its number, "02"."""
 
     lesson: str
     questions: Sequence[Question]
 
     def __repr__(self) -> str:
-        """Name what it offers."""
         return f"Three questions on earlier lessons: {CELL}"
 
     def answer(self, one: Any = None, two: Any = None, three: Any = None) -> Text:
-        """Show the questions, and judge what was answered.
-
-        Args:
-            one: The answer to the first: a letter, or what the question asks for.
-            two: The answer to the second.
-            three: The answer to the third.
-
-        Returns:
-            The questions and the verdicts; "passed" where all three are right.
-        """
+        """Show the questions, and judge the answers given: letters, or what is asked for."""
         lines: list[str] = []
         statuses: list[Status] = []
         answered = zip(self.questions, (one, two, three), strict=True)

@@ -17,10 +17,20 @@ from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
 from lessonkit.exercises.mistakes import Tried, edited, find_mistakes, on_top
-from lessonkit.exercises.outcome import Answer, Args, Rule, article, run, shown, try_difference
+from lessonkit.exercises.outcome import (
+    Answer,
+    Args,
+    Outcome,
+    Rule,
+    article,
+    run,
+    shown,
+    try_difference,
+)
 
 PREFIX = "my_"  # of the function that a learner fills in
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
+NOTHING_DONE = {"RESUME", "NOP", "RETURN_VALUE"}  # steps of a function of dots alone
 
 Status = Literal["passed", "not attempted", "wrong", ""]
 
@@ -38,8 +48,7 @@ class Text:
     status: Status = ""
 
     def __repr__(self) -> str:
-        """Give the text itself: this is what a notebook prints."""
-        return self.text
+        return self.text  # this is what a notebook prints
 
 
 class Exercise:
@@ -88,7 +97,6 @@ class Exercise:
         self._hints_given = 0
 
     def __repr__(self) -> str:
-        """Name the exercise and what it offers."""
         return (
             f"{self.name} ({self.minutes} minutes, {self.difficulty}): "
             f".check({PREFIX}{self.name}), .hint(), .solution()"
@@ -130,11 +138,7 @@ class Exercise:
         """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
 
         Args:
-            answer: The learner's function. What it prints in the case shown is shown with it;
-                where it has passed, what it prints in the smallest case.
-
-        Returns:
-            The verdict; at the end of a cell it is shown.
+            answer: The learner's function. What it prints in that case is shown with the verdict.
         """
         if is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
@@ -151,7 +155,7 @@ class Exercise:
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
 
     def accepts(self, answer: Answer) -> bool:
-        """Say whether an answer passes, and no more: no advice is looked for."""
+        """Say whether an answer passes, and look for no advice."""
         return self._first_fault(answer) is None
 
     def hint(self) -> Text:
@@ -188,21 +192,19 @@ class Exercise:
     def _first_fault(self, answer: Answer) -> Tried | None:
         return next((tried for tried in self._tries(answer) if tried.complaint), None)
 
-    def _complaint(self, outcome: Any, args: Args, right: Any) -> str:
+    def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
         """Say in a clause what is wrong with an outcome; "" where nothing is."""
-        if outcome.broken:
-            return str(outcome.broken)
-        if outcome.error:
-            return f"it raises {outcome.error}"
+        if outcome.stopped:
+            return outcome.broken or f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
         differs = "" if self.expected is None else try_difference(outcome.value, right)
         if differs not in ("", VALUES_DIFFER):
             return differs
-        broken = (
-            says for says, holds in self.properties.items() if not _is_true(holds, outcome, args)
-        )
-        return next(broken, differs)
+        for says, holds in self.properties.items():
+            if not _is_true(holds, outcome.value, *args):
+                return says
+        return differs
 
     def _refuse(self, answer: Answer, fault: Tried) -> Text:
         stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
@@ -255,13 +257,9 @@ def is_blank(given: Any) -> bool:
         return True
     if not inspect.isfunction(given):
         return False
-    for step in dis.get_instructions(given):
-        if step.opname not in {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}:
-            return False
-        is_constant = step.opname in {"LOAD_CONST", "RETURN_CONST"}
-        if is_constant and step.argval is not None and step.argval is not ...:
-            return False
-    return True
+    steps = [step for step in dis.get_instructions(given) if step.opname not in NOTHING_DONE]
+    constants = {"LOAD_CONST", "RETURN_CONST"}
+    return all(step.opname in constants and step.argval in (None, ...) for step in steps)
 
 
 def fill(text: str, head: str = "") -> str:
@@ -276,8 +274,8 @@ def fill(text: str, head: str = "") -> str:
     )
 
 
-def _is_true(holds: Callable[..., bool], outcome: Any, args: Args) -> bool:
+def _is_true(holds: Callable[..., bool], value: Any, *args: Any) -> bool:
     try:
-        return bool(holds(outcome.value, *args))
+        return bool(holds(value, *args))
     except Exception:  # the value is not even of the right kind
         return False

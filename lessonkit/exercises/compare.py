@@ -38,7 +38,14 @@ def difference(yours: Any, expected: Any) -> str:
             return f"the length is {len(yours)}, not {len(expected)}"
         return _first(difference(a, b) for a, b in zip(yours, expected, strict=True))
     if isinstance(expected, dict):
-        return _dict_difference(yours, expected)
+        if not isinstance(yours, dict):
+            return _not_a("a dict", yours)
+        for name in [*expected, *yours]:
+            if name not in yours:
+                return f"the name {name!r} is missing"
+            if name not in expected:
+                return f"the name {show(name)} should not be there"
+        return _first(difference(yours[name], expected[name]) for name in expected)
     if isinstance(expected, float):
         if isinstance(yours, bool) or not isinstance(yours, int | float):
             return _not_a("a number", yours)
@@ -127,15 +134,3 @@ def _tensor_difference(yours: Any, expected: Tensor) -> str:
     one, other = (each.detach().cpu().double() for each in (yours, expected))
     close = torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
     return "" if close else VALUES_DIFFER  # a mistake may be known by its NaN
-
-
-def _dict_difference(yours: Any, expected: dict[Any, Any]) -> str:
-    if not isinstance(yours, dict):
-        return _not_a("a dict", yours)
-    for name in expected:
-        if name not in yours:
-            return f"the name {name!r} is missing"
-    for name in yours:
-        if name not in expected:
-            return f"the name {show(name)} should not be there"
-    return _first(difference(yours[name], expected[name]) for name in expected)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Toy
 from lessonkit.exercises.unlabelled import Cases
 from transformer.config import PAD_ID
 
@@ -29,8 +30,8 @@ globals().update(asked(words))  # recall and the predictions
 cases = Cases(words["cases"])
 
 
-@dataclass
-class Glimpse:
+@dataclass(repr=False)
+class Glimpse(Toy):
     """A toy decoder that sees what has been written, and some tokens that it must not.
 
     `leaks` has a pair (position, place) for each later token that a position sees. Its numbers
@@ -46,10 +47,6 @@ class Glimpse:
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
         self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
 
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Glimpse({self.leaks}, {self.seed})"
-
     def __call__(self, tgt_in: Tensor) -> Tensor:
         """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""
         length = len(tgt_in)
@@ -60,8 +57,8 @@ class Glimpse:
         return (self._seen[:length, :length] * mask) @ self._tokens[tgt_in] @ self._tokens.T
 
 
-@dataclass
-class Loss:
+@dataclass(repr=False)
+class Loss(Toy):
     """A loss in nats, over a batch's tokens or for each of them, that may have a fault.
 
     Args:
@@ -71,10 +68,6 @@ class Loss:
 
     fault: str
     total: bool = False
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Loss({self.fault!r}, {self.total})"
 
     def __call__(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
         """Logits (batch, tgt_len, vocab_size) and ids (batch, tgt_len), 0 for padding -> scalar."""

@@ -48,15 +48,10 @@ def edited(thing: Any, *edits: str) -> Any:
 
 
 def on_top(outer: Answer, inner: Answer, reference: Answer) -> Answer | None:
-    """Make a mistake on top of another one, if it is written around the reference.
-
-    Args:
-        outer: Calls the reference by its name, and does something wrong before or after that.
-        inner: What it shall call instead.
-        reference: The right answer.
+    """Let a mistake that is written around the reference call another one in its place.
 
     Returns:
-        An answer with both mistakes; None if `outer` does not call the reference.
+        An answer with both mistakes; None if `outer` does not call the reference by its name.
     """
     if not isinstance(outer, FunctionType) or reference.__name__ not in _names(outer.__code__):
         return None

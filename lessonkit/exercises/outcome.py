@@ -56,8 +56,8 @@ class Outcome:
     changed: bool = False
 
     @property
-    def kind(self) -> str:
-        """Name what stopped the answer, without its details; "" where nothing did."""
+    def stopped(self) -> str:
+        """What stopped the answer, without its details; "" where nothing did."""
         return re.sub(r"\d+", "", self.broken) or self.error.split(":")[0]
 
     def rows(self) -> list[str]:
@@ -77,13 +77,7 @@ class Outcome:
 
 
 def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
-    """Call an answer with a copy of the arguments, and see what comes of it.
-
-    Args:
-        answer: The function.
-        args: Its arguments; they stay as they are.
-        rules: Each watches while the answer runs, and raises `BrokenRuleError`.
-    """
+    """Call an answer with a copy of the arguments, while the rules watch it."""
     given = copy.deepcopy(args)
     written = io.StringIO()
     try:
@@ -91,19 +85,17 @@ def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
             for rule in rules:
                 watching.enter_context(rule())
             value = answer(*given)
-    except BrokenRuleError as error:
-        place = _line(answer, error)
-        return Outcome(broken=str(error), line=place, printed=written.getvalue())
     except (Exception, SystemExit) as error:
-        place = _line(answer, error)
-        return Outcome(error=_one_line(error), line=place, printed=written.getvalue())
+        broken = str(error) if isinstance(error, BrokenRuleError) else ""
+        said = "" if broken else _one_line(error)
+        return Outcome(None, said, _line(answer, error), broken, written.getvalue())
     return Outcome(value, printed=written.getvalue(), changed=not same(given, args))
 
 
 def alike(one: Outcome, other: Outcome) -> bool:
     """Whether two answers did the same with a case, as far as a learner could see it."""
-    if one.kind or other.kind:
-        return one.kind == other.kind
+    if one.stopped or other.stopped:
+        return one.stopped == other.stopped
     return one.changed == other.changed and not try_difference(one.value, other.value)
 
 
@@ -153,22 +145,14 @@ def _line(answer: Answer, error: BaseException) -> str:
 
 
 class SmallTensors(TorchFunctionMode):
-    """Let no tensor become large, nor all that are held at once.
-
-    Args:
-        largest: Numbers in one tensor.
-        together: Numbers in all tensors that were made and are still held.
-    """
+    """Let no tensor become large, nor all that are held at once (numbers)."""
 
     def __init__(self, largest: int, together: int) -> None:
         super().__init__()
         self.largest, self.together = largest, together
         self._made: list[weakref.ref[Tensor]] = []
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Call a function of PyTorch, and weigh what it gives."""
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for each in result if isinstance(result, tuple | list) else (result,):
             if isinstance(each, Tensor):
@@ -188,20 +172,13 @@ class SmallTensors(TorchFunctionMode):
 
 
 class WithoutFunctions(TorchFunctionMode):
-    """Let some functions of PyTorch not be called.
-
-    Args:
-        forbidden: The functions.
-    """
+    """Let some functions of PyTorch not be called."""
 
     def __init__(self, *forbidden: Any) -> None:
         super().__init__()
         self.forbidden = forbidden
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Call a function of PyTorch, if it may be called."""
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in self.forbidden:
             raise BrokenRuleError(f"it calls PyTorch's `{func.__name__}`")
         return func(*args, **(kwargs or {}))
@@ -209,11 +186,7 @@ class WithoutFunctions(TorchFunctionMode):
 
 @contextlib.contextmanager
 def without(module: str) -> Iterator[None]:
-    """Let no function of a module be called.
-
-    Args:
-        module: Its full name.
-    """
+    """Let no function of a module be called; give its full name."""
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_globals.get("__name__") == module:

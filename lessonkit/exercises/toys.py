@@ -1,12 +1,12 @@
 """Toys for exercises, small enough that every right answer is known.
 
 What is random in them comes from their own seed. Some count what they are asked, or refuse to be
-asked twice: that is how an exercise sees how an answer works. Each is written as a lesson would
-write it, where `ex` is the lesson's module of exercises.
+asked twice: that is how an exercise sees how an answer works.
 """
 
+import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -25,19 +25,23 @@ RATE = 1e-6  # so small that a step must be looked for closely
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
 
-@dataclass
-class Script:
+class Toy:
+    """Written as a lesson would write it, where `ex` is the lesson's module of exercises."""
+
+    def __repr__(self) -> str:
+        names = inspect.signature(type(self)).parameters
+        return f"ex.{type(self).__name__}({', '.join(repr(getattr(self, each)) for each in names)})"
+
+
+@dataclass(repr=False)
+class Script(Toy):
     """A toy model that wants to write the tokens of a script, then the last one for ever.
 
     Called with all tokens so far, bos first, it gives a score for each of six types.
     """
 
     tokens: list[int]
-    calls: int = 0
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Script({self.tokens})"
+    calls: int = field(default=0, init=False)
 
     def __call__(self, written: list[int]) -> list[float]:
         """Score the next token; refuse a prefix that no greedy search would write."""
@@ -55,16 +59,12 @@ class Script:
         return [*self.tokens, *self.tokens[-1:] * length][:length]
 
 
-@dataclass
-class Table:
+@dataclass(repr=False)
+class Table(Toy):
     """A toy model that reads the next token's probabilities off a table, by the last token."""
 
     rows: dict[int, dict[int, float]]
-    calls: int = 0
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Table({self.rows})"
+    calls: int = field(default=0, init=False)
 
     def __call__(self, written: list[int]) -> dict[int, float]:
         """Give each possible next token with its probability."""
@@ -76,8 +76,8 @@ class Table:
         return dict(self.rows[written[-1]])
 
 
-@dataclass
-class Blocks(Sequence[Any]):
+@dataclass(repr=False)
+class Blocks(Toy, Sequence[Any]):
     """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
 
     It is read as a list is, but for this: there is one way through, and not a second. The block
@@ -89,18 +89,12 @@ class Blocks(Sequence[Any]):
     length: int
 
     def __post_init__(self) -> None:
-        """Draw the keys and values."""
         chance = torch.Generator().manual_seed(0)
         self._pairs = [self._draw(chance) for _ in range(self.number)]
         self._given: set[int] = set()
         self._newest: set[int] = set()
 
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Blocks({self.number}, {self.length})"
-
     def __len__(self) -> int:
-        """Count the blocks."""
         return self.number
 
     def __getitem__(self, place: Any) -> Any:
@@ -125,8 +119,8 @@ def drop(hidden: Tensor) -> Tensor:
     return hidden * kept * 1.5
 
 
-@dataclass
-class Layer:
+@dataclass(repr=False)
+class Layer(Toy):
     """The parts of a decoder layer, for the learner to put together.
 
     Its weights are drawn by chance; with no seed every matrix is the identity, every gain 1 and
@@ -139,7 +133,6 @@ class Layer:
     drops: bool = False
 
     def __post_init__(self) -> None:
-        """Draw the weights."""
         chance = torch.Generator().manual_seed(self.seed or 0)
         width = self.d_model
 
@@ -159,10 +152,6 @@ class Layer:
             partial(F.layer_norm, normalized_shape=(width,), weight=gain, bias=bias)
             for gain, bias in zip(self.gains, self.biases, strict=True)
         ]
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Layer({self.d_model}, {self.num_heads}, {self.seed}, {self.drops})"
 
     def self_attention(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
@@ -189,7 +178,7 @@ class Layer:
         return heads.transpose(1, 2).flatten(2) @ weights[3]
 
 
-class Parrot(nn.Module):
+class Parrot(Toy, nn.Module):
     """A small network to train; it makes logits of the last token and the source's first.
 
     It comes in evaluation mode, as after a validation; in training it drops the same numbers of a
@@ -205,18 +194,14 @@ class Parrot(nn.Module):
         self.output = nn.Parameter(scale * torch.randn(d_model, vocab_size, generator=chance))
         self.eval()
 
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Parrot({self.vocab_size}, {self.d_model}, {self.seed})"
-
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
         hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
         return (drop(hidden) if self.training else hidden) @ self.output
 
 
-@dataclass
-class Writer:
+@dataclass(repr=False)
+class Writer(Toy):
     """A toy decoder with one head of self-attention, for a search that keeps keys and values.
 
     It computes each position once, and refuses to do it again. With no seed it attends to all
@@ -227,7 +212,6 @@ class Writer:
     d_k: int
 
     def __post_init__(self) -> None:
-        """Draw the weights, or set them by hand."""
         self._given: set[int] = set()
         if self.seed is None:
             self.tokens, self.places = torch.eye(6), torch.zeros(MAX_PLACES, 6)
@@ -241,10 +225,6 @@ class Writer:
         widths = (self.d_k, self.d_k, 4)  # of query, key and value
         self.projections = [torch.randn(5, width, generator=chance) for width in widths]
         self.output = torch.randn(4, 6, generator=chance)
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Writer({self.seed}, {self.d_k})"
 
     def project(self, token: int, place: int) -> tuple[Tensor, Tensor, Tensor]:
         """Give query and key (d_k,), and value (d_v,), of the token that stands at a place."""
@@ -264,7 +244,7 @@ class Writer:
         return logits
 
 
-class Trainer:
+class Trainer(Toy):
     """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
 
     Args:
@@ -286,10 +266,6 @@ class Trainer:
             moved = [moved[seed // 2 % 2]]
         self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
 
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Trainer({self.fault!r}, {self.seed})"
-
     def state_dict(self) -> dict[str, Tensor]:
         """Give the weights by name: the tensors themselves, as a network does."""
         return self._model.state_dict()
@@ -306,8 +282,8 @@ class Trainer:
         return loss.item()
 
 
-@dataclass
-class Decoder:
+@dataclass(repr=False)
+class Decoder(Toy):
     """A toy decoder that may see too much, or too little.
 
     Each position sums up what has been written, by age, and adds the sum of the source, whose
@@ -319,15 +295,10 @@ class Decoder:
     seed: int
 
     def __post_init__(self) -> None:
-        """Draw the weights."""
         chance = torch.Generator().manual_seed(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
         self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
         self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
-
-    def __repr__(self) -> str:
-        """Write it as a lesson would, where `ex` is the module of the exercises."""
-        return f"ex.Decoder({self.spot!r}, {self.seed})"
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""

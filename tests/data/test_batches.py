@@ -61,18 +61,11 @@ def test_collate_sources_gives_what_training_reads() -> None:
     assert collate_sources([[]]).tolist() == [[EOS_ID]]
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(UserError, match="a batch of 0 sentences"):
-        collate([])
-
-
 def test_padding_share_by_hand() -> None:
     # source: 2 of 8 positions are padding; target: 1 of 8
     assert padding_share([collate(PAIRS)]) == pytest.approx(3 / 16)
     # a second batch of one pair, 2 + 3 positions, without padding
     assert padding_share([collate(PAIRS), collate([Example([5], [5, 5])])]) == pytest.approx(3 / 21)
-    with pytest.raises(UserError, match="no batches to measure"):
-        padding_share([])
 
 
 # --- text to ids ----------------------------------------------------------------------
@@ -201,11 +194,6 @@ def test_a_sentence_over_the_budget_is_refused() -> None:
     assert TokenBudgetBatches(examples, 13).plan(0)
     with pytest.raises(UserError, match="batch_tokens is 12, and the longest sentence has 13"):
         TokenBudgetBatches(examples, 12)
-
-
-def test_no_examples_are_refused() -> None:
-    with pytest.raises(UserError, match="no examples"):
-        TokenBudgetBatches([], 97)
 
 
 def test_of_pairs_as_long_those_with_like_targets_stand_together() -> None:

@@ -23,7 +23,7 @@ from transformer.evaluation.scores import (
     parse_f1,
 )
 from transformer.model import count_parameters
-from transformer.models.folder import read_recipe, write_recipe
+from transformer.models.folder import read_description, read_recipe, write_description
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -72,7 +72,9 @@ def test_loss_takes_every_sentence_that_the_model_takes(
 ) -> None:
     """Also one that is longer than a batch of its training."""
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    write_recipe(folder, read_recipe(folder).override({"batch_tokens": "24"}))
+    description = read_description(folder)
+    recipe = description.recipe.override({"batch_tokens": "24"})
+    write_description(folder, description._replace(recipe=recipe))
     long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
     assert math.isfinite(text_loss(Translator.load(folder), long))
 

@@ -36,6 +36,7 @@ from transformer.support.files import read_json
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 ARGUMENTS = {
+    "train": ["multi30k-de-en-fast"],
     "heads": ["de-en", "de-en"],
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
@@ -87,7 +88,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
 def test_every_what_is_listed_with_a_line(capsys: Capture) -> None:
     assert ends("--help") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert len(WHATS) == 23
+    assert len(WHATS) == 24
     for what in WHATS:
         assert f" {what.name} {what.about}" in told
 

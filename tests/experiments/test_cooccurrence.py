@@ -19,6 +19,7 @@ from experiments.cooccurrence import (
     next_words,
     strongest_directions,
 )
+from experiments.training_parts import changed
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.attention import MultiHeadAttention
@@ -196,8 +197,9 @@ def test_too_many_types_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
     still = {"steps": "1", "learning_rate": "1e-9", "cooccurrence_start": "true"}
-    recipe = find_recipe("demo").override(TINY | still)
-    train_recipe(recipe, tmp_path, on_begin=lambda _: None, on_report=lambda _: None)
+    recipe, parts = changed(find_recipe("demo"), TINY | still)
+    quiet = {"on_begin": lambda _: None, "on_report": lambda _: None}
+    train_recipe(recipe, tmp_path, **quiet, **parts.options(recipe))
     description, trained = read_model(tmp_path)
     torch.manual_seed(recipe.training.seed)  # for types that do not occur
     model = description.build()
@@ -208,11 +210,10 @@ def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     torch.testing.assert_close(trained.state_dict(), model.state_dict(), atol=1e-6, rtol=0)
 
 
-def test_only_a_transformer_begins_so(tmp_path: Path) -> None:
-    recipe = find_recipe("demo-lstm").override({"cooccurrence_start": "true", "steps": "1"})
+def test_only_a_transformer_begins_so() -> None:
+    recipe, parts = changed(find_recipe("demo-lstm"), {"cooccurrence_start": "true"})
     with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
-        train_recipe(recipe, tmp_path / "run", on_begin=lambda _: None)
-    assert not (tmp_path / "run").exists()
+        parts.options(recipe)
 
 
 def test_there_are_no_more_directions_than_types() -> None:

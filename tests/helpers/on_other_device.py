@@ -14,13 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tests.helpers.other_device import DEVICE, Elsewhere
+from transformer import dropout
 from transformer import model as model_module
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches, collate
 from transformer.decoding import beam_search, greedy_search
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.support import dropout
 from transformer.training.loop import train
 from transformer.training.loss import batch_loss, validation_loss
 

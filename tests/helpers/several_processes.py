@@ -1,28 +1,31 @@
 """Train in processes that torchrun began, and compare with one process by itself.
 
-    torchrun --nproc-per-node 2 -m tests.helpers.several_processes FOLDER
+    torchrun --nproc-per-node 2 -m tests.helpers.several_processes FOLDER [CASE ...]
 
-The first process trains each case alone, then all train it together. It writes what differed to
+The first process trains each case alone, then both train it together. It writes what differed to
 FOLDER/answer.json: the largest differences of weights and of losses, by case.
 """
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from transformer.config import ModelConfig, Optimizer, TrainingConfig
+from experiments.muon import MuonAndAdam
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.log import Report, TrainingResult, read_log
+from transformer.models.log import read_log
 from transformer.support.errors import UserError
-from transformer.training.distributed import ALONE, Processes, together
 from transformer.training.loop import train
+from transformer.training.processes import ALONE, Processes, join_processes
+from transformer.training.run import TrainingResult
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(
@@ -42,10 +45,6 @@ SOURCES = [[4 + (5 * n + 3 * i) % 19 for i in range(length)] for n, length in en
 EXAMPLES = [Example(src, src[::-1]) for src in SOURCES]
 DATA = TokenBudgetBatches(EXAMPLES, CONFIG.batch_tokens, pool_batches=3)
 HELD_OUT = list(TokenBudgetBatches(EXAMPLES[:17], CONFIG.batch_tokens).epoch(0))
-
-
-def quiet(report: Report) -> None:
-    pass
 
 
 def network(dropout: float = 0.0) -> Transformer:
@@ -69,7 +68,7 @@ def go(
     model = model or network()
     result = train(
         model, config, DATA, HELD_OUT, out,
-        d_model=SHAPE.d_model, on_report=quiet, processes=processes, **options,
+        d_model=SHAPE.d_model, on_report=lambda report: None, processes=processes, **options,
     )  # fmt: skip
     return model, result
 
@@ -92,15 +91,20 @@ def compare(
     processes: Processes,
     accumulate: int = 1,
     make: Callable[[], nn.Module] = network,
-    optimizer: Optimizer = Optimizer.ADAM,
+    muon: bool = False,
 ) -> dict[str, Any]:
     """Train alone, then together, and say how far apart they end."""
-    config = replace(CONFIG, accumulate=accumulate, optimizer=optimizer)
-    name = f"{make.__name__}-{accumulate}-{optimizer}"
+    config = replace(CONFIG, accumulate=accumulate)
+    name = f"{make.__name__}-{accumulate}-{muon}"
     alone, both = folder / f"{name}-alone", folder / f"{name}-together"
-    single = processes.once(lambda: go(alone, ALONE, config, make())[0])
-    model, _ = go(both, processes, config, make())
-    losses = processes.once(lambda: losses_apart(alone, both))
+
+    def options(those: Processes) -> dict[str, Any]:
+        parts = {"config": config, "processes": those}
+        return {"optimizer": partial(MuonAndAdam, **parts)} if muon else {}
+
+    single = processes.from_first(lambda: go(alone, ALONE, config, make(), **options(ALONE))[0])
+    model, _ = go(both, processes, config, make(), **options(processes))
+    losses = processes.from_first(lambda: losses_apart(alone, both))
     others = processes.sum([weights_apart(single, model)])[0]
     return {"losses": losses, "weights": others / processes.size}
 
@@ -108,12 +112,12 @@ def compare(
 def resumed(folder: Path, processes: Processes) -> dict[str, Any]:
     """Train 17 steps alone, then up to 33 together, then the rest alone."""
     alone, parts = folder / "resumed-alone", folder / "resumed-parts"
-    single = processes.once(lambda: go(alone, ALONE)[0])
-    processes.once(lambda: go(parts, ALONE, stop_after=17))
+    single = processes.from_first(lambda: go(alone, ALONE)[0])
+    processes.from_first(lambda: go(parts, ALONE, stop_after=17))
     _, result = go(parts, processes, resume=True, stop_after=33)
     assert (result.step, result.interrupted) == (33, True)
-    model = processes.once(lambda: go(parts, ALONE, resume=True)[0])
-    losses = processes.once(lambda: losses_apart(alone, parts))
+    model = processes.from_first(lambda: go(parts, ALONE, resume=True)[0])
+    losses = processes.from_first(lambda: losses_apart(alone, parts))
     return {"losses": losses, "weights": weights_apart(single, model)}
 
 
@@ -123,7 +127,7 @@ def exactly_resumed(folder: Path, processes: Processes) -> dict[str, Any]:
     whole, _ = go(straight, processes, model=network(0.3))
     go(parts, processes, model=network(0.3), stop_after=23)
     model, _ = go(parts, processes, model=network(0.3), resume=True)
-    losses = processes.once(lambda: losses_apart(straight, parts))
+    losses = processes.from_first(lambda: losses_apart(straight, parts))
     return {"losses": losses, "weights": weights_apart(whole, model)}
 
 
@@ -157,31 +161,33 @@ def refused(folder: Path, processes: Processes) -> dict[str, Any]:
     try:
         go(folder / "straight", processes)
     except UserError as error:
-        heard = float("already holds a run" in str(error))
+        heard = float("holds a run already" in str(error))
     return {"heard": processes.sum([heard])[0]}
 
 
-def main(folder: Path) -> None:
-    with together() as processes:
-        answer = {
-            "batches cut": compare(folder, processes),
-            "batches cut, 64 bits": compare(folder, processes, make=exact),
-            "two whole batches each": compare(folder, processes, 2 * processes.size),
-            "two whole batches each, 64 bits": compare(
-                folder, processes, 2 * processes.size, exact
-            ),
-            "parts of more batches": compare(folder, processes, 1 + processes.size),
-            "parts of more batches, 64 bits": compare(folder, processes, 1 + processes.size, exact),
-            "Muon": compare(folder, processes, optimizer=Optimizer.MUON),
-            "Muon, 64 bits": compare(folder, processes, make=exact, optimizer=Optimizer.MUON),
-            "resumed": resumed(folder, processes),
-            "exactly resumed": exactly_resumed(folder, processes),
-            "masks": masks(folder, processes),
-            "refused": refused(folder, processes),
-            "processes": processes.size,
-        }
-        processes.once(lambda: (folder / "answer.json").write_text(json.dumps(answer)))
+Case = Callable[[Path, Processes], dict[str, Any]]
+CASES: dict[str, Case] = {
+    "batches cut": compare,
+    "batches cut, 64 bits": partial(compare, make=exact),
+    "two whole batches each": partial(compare, accumulate=4),
+    "two whole batches each, 64 bits": partial(compare, accumulate=4, make=exact),
+    "parts of more batches": partial(compare, accumulate=3),
+    "parts of more batches, 64 bits": partial(compare, accumulate=3, make=exact),
+    "Muon": partial(compare, muon=True),
+    "Muon, 64 bits": partial(compare, make=exact, muon=True),
+    "resumed": resumed,
+    "exactly resumed": exactly_resumed,
+    "masks": masks,
+    "refused": refused,
+}
+
+
+def main(folder: Path, cases: Sequence[str]) -> None:
+    with join_processes() as processes:
+        found = {case: CASES[case](folder, processes) for case in cases or CASES}
+        answer = json.dumps(found | {"processes": processes.size})
+        processes.from_first(lambda: (folder / "answer.json").write_text(answer))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

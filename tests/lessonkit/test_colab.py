@@ -8,9 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from lessonkit import colab
+from lessonkit import colab, runs
 from tests.helpers import ROOT
-from transformer.support import paths
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -21,7 +20,7 @@ FOR_COLAB = {"altair", "ipywidgets", "matplotlib", "pillow", "torchtext", "vl-co
 def environment(monkeypatch: Patch, tmp_path: Path) -> Path:
     """Variables that are put back, and an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OMP_WAIT_POLICY", paths.RUNS):
+    for name in ("OMP_WAIT_POLICY", runs.RUNS):
         monkeypatch.setenv(name, "")  # so that it is put back afterwards
         monkeypatch.delenv(name)
     return tmp_path
@@ -83,11 +82,11 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     stub: Path, capsys: pytest.CaptureFixture
 ) -> None:
     colab.set_up()
-    assert paths.RUNS not in os.environ
+    assert runs.RUNS not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
-    assert paths.run_folder("lesson").parent.samefile(stub / colab.KEPT)
+    assert runs.run_folder("lesson").parent.samefile(stub / colab.KEPT)
 
 
 def test_only_a_notebook_on_colab_is_on_colab(monkeypatch: Patch) -> None:

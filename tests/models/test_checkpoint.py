@@ -1,3 +1,5 @@
+"""Weights: saved and loaded as they were, refused where they do not fit, averaged by hand."""
+
 import errno
 import os
 from pathlib import Path
@@ -11,7 +13,6 @@ from transformer.models.checkpoint import (
     average,
     load_tensors,
     load_weights,
-    require_same,
     save_tensors,
     weights,
 )
@@ -55,13 +56,6 @@ def test_tensors_and_what_is_said_come_back(tmp_path: Path) -> None:
         assert torch.equal(loaded[name], tensor)
 
 
-def test_loaded_tensors_outlive_their_file(tmp_path: Path) -> None:
-    path = path_of(tmp_path, a=torch.ones(1000))
-    loaded, _ = load_tensors(path)
-    path.write_bytes(b"")
-    assert torch.equal(loaded["a"], torch.ones(1000))
-
-
 def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
     model, other = Tied(), Tied()
     assert set(weights(model)) == {"embedding.weight", "count"}
@@ -70,13 +64,6 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
     load_weights(other, load_tensors(path)[0], path)
     assert torch.equal(other.output.weight, model.embedding.weight)
     assert other.output.weight is other.embedding.weight
-
-
-def test_equal_weights_that_are_not_tied_are_both_saved() -> None:
-    model = Tied(tie=False)
-    nn.init.ones_(model.embedding.weight)
-    nn.init.ones_(model.output.weight)
-    assert set(weights(model)) == {"embedding.weight", "output.weight", "count"}
 
 
 def test_compiled_weights_have_their_plain_names() -> None:
@@ -88,15 +75,6 @@ def test_compiled_weights_have_their_plain_names() -> None:
     other = Tied()
     load_weights(other, weights(compiled), path)
     assert torch.equal(other.output.weight, plain.embedding.weight)
-
-
-def test_a_compiled_part_has_its_plain_names_too() -> None:
-    whole = nn.Sequential(Tied(), nn.Linear(3, 2))
-    names = weights(whole).keys()
-    whole[0] = torch.compile(whole[0], backend="eager")
-    assert weights(whole).keys() == names
-    load_weights(whole, {n: t + 1 for n, t in weights(whole).items()}, Path("a.safetensors"))
-    assert whole[0].count == 4
 
 
 @pytest.mark.parametrize(
@@ -144,54 +122,11 @@ def test_foreign_file(tmp_path: Path, content: bytes) -> None:
         load_tensors(path)
 
 
-def test_safetensors_of_another_program(tmp_path: Path) -> None:
-    path = tmp_path / "model.safetensors"
-    save_file({"a": torch.ones(3)}, path, {"format": "pt"})
-    with pytest.raises(UserError, match="was not written by this version of the course"):
-        load_tensors(path)
-
-
-@pytest.mark.parametrize("place", [0.03, 0.2, 0.4, 0.7, 0.999])
-def test_one_flipped_bit_is_seen_wherever_it_is(tmp_path: Path, place: float) -> None:
+@pytest.mark.parametrize("about", ["half", "[" * 100_000])
+def test_metadata_that_is_not_json(tmp_path: Path, about: str) -> None:
     path = tmp_path / "a.safetensors"
-    save_tensors(path, {"weight": torch.randn(7, 11)}, step=17, loss=0.25)
-    content = bytearray(path.read_bytes())
-    for bit in range(8):
-        flipped = bytearray(content)
-        flipped[int(place * len(content))] ^= 1 << bit
-        path.write_bytes(flipped)
-        with pytest.raises(UserError, match=r"a\.safetensors (is|was|says)"):
-            load_tensors(path)
-
-
-def test_a_file_of_before_sums_were_kept_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.safetensors"
-    save_file({"a": torch.ones(3)}, path, {"format": "attention-course-1", "step": "17"})
-    tensors, about = load_tensors(path)
-    assert torch.equal(tensors["a"], torch.ones(3))
-    assert about == {"step": 17}
-
-
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"format": "attention-course-1", "by": "somebody else"},
-        {"format": "attention-course-1", "by": "[" * 100_000},
-        {"attention-course-2": "half"},
-    ],
-)
-def test_metadata_that_is_not_json(tmp_path: Path, metadata: dict[str, str]) -> None:
-    path = tmp_path / "a.safetensors"
-    save_file({"a": torch.ones(3)}, path, metadata)
-    with pytest.raises(UserError, match=r"a\.safetensors says about itself what is not JSON"):
-        load_tensors(path)
-
-
-@pytest.mark.parametrize("metadata", [{"attention-course-3": "{}"}, {"attention-course-2": "[]"}])
-def test_a_foreign_or_newer_format(tmp_path: Path, metadata: dict[str, str]) -> None:
-    path = tmp_path / "a.safetensors"
-    save_file({"a": torch.ones(3)}, path, metadata)
-    with pytest.raises(UserError, match="was not written by this version of the course"):
+    save_file({"a": torch.ones(3)}, path, {"about": about})
+    with pytest.raises(UserError, match="is cut short or not a safetensors file"):
         load_tensors(path)
 
 
@@ -203,19 +138,12 @@ def test_equal_weights_make_equal_files(tmp_path: Path) -> None:
     assert len({path.read_bytes() for path in files}) == 1
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize("kind", [torch.float16, torch.float32])
-def test_weights_that_are_no_numbers(value: float, kind: torch.dtype) -> None:
-    model = Tied()
-    before = model.embedding.weight.detach().clone()
-    damaged = {name: tensor.clone() for name, tensor in weights(model).items()}
-    damaged["embedding.weight"] = damaged["embedding.weight"].detach().to(kind)
-    damaged["embedding.weight"][5, 3] = value
-    with pytest.raises(
-        UserError, match=r"a\.safetensors is damaged: embedding.weight holds a value"
-    ):
-        load_weights(model, damaged, Path("a.safetensors"))
-    assert torch.equal(model.embedding.weight, before)
+def test_weights_that_are_no_numbers(tmp_path: Path, value: float, kind: torch.dtype) -> None:
+    path = path_of(tmp_path, weight=torch.tensor([1.0, value]).to(kind))
+    with pytest.raises(UserError, match=r"is damaged: weight holds a value that is not a finite"):
+        load_tensors(path)
 
 
 @pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.float8_e4m3fn, torch.complex64])
@@ -245,17 +173,6 @@ def test_average_keeps_small_differences(tmp_path: Path) -> None:
     mean = average(paths)["a"]
     assert mean.dtype == torch.float32
     assert mean.item() == (2**24 + 4) / 4
-
-
-def test_average_of_tied_weights_fits_the_model(tmp_path: Path) -> None:
-    model, paths = Tied(), []
-    for value in (1.0, 3.0):
-        nn.init.constant_(model.embedding.weight, value)
-        paths.append(tmp_path / f"{value}.safetensors")
-        save_tensors(paths[-1], weights(model))
-    load_weights(model, average(paths), paths[0])
-    assert torch.equal(model.output.weight, torch.full((7, 5), 2.0))
-    assert model.count == 3
 
 
 @pytest.mark.parametrize("other", [{"b": torch.ones(3)}, {"a": torch.ones(5)}])
@@ -292,22 +209,3 @@ def test_full_disk_harms_nothing(
         assert torch.equal(load_tensors(path)[0]["a"], old)
     save_tensors(path, {"a": torch.ones(3)})  # there is room again
     assert torch.equal(load_tensors(path)[0]["a"], torch.ones(3))
-
-
-def test_same_configuration_passes() -> None:
-    saved = {"name": "a", "model": {"d_model": 8, "d_k": None}, "steps": 5}
-    require_same(saved, saved | {"steps": 7}, free="steps")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"name": "b", "model": {"d_model": 8}}, "begun with name=a and cannot go on with name=b"),
-        ({"name": "a", "model": {"d_model": 7}}, "d_model=8 and cannot go on with d_model=7"),
-        ({"name": "a", "model": {"d_model": 8}, "new": 1}, "new=None and cannot go on with new=1"),
-        ({"model": {"d_model": 8}}, "name=a and cannot go on with name=None"),
-    ],
-)
-def test_another_configuration(given: dict[str, object], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        require_same({"name": "a", "model": {"d_model": 8}}, given, free="steps")

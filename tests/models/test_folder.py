@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -11,14 +10,11 @@ import torch
 from safetensors.torch import save_file
 
 from transformer.data import tokenizers
-from transformer.model import count_parameters
 from transformer.models import folder as model_folder
 from transformer.models.checkpoint import load_tensors, save_tensors, weights
-from transformer.models.folder import RunFolder
-from transformer.models.manifest import DESCRIBING, RECIPE
+from transformer.models.folder import MANIFEST, RECIPE, SUMMED, RunFolder
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, write_json
 
 SENTENCE = "The old woman is reading a book."
 
@@ -30,11 +26,8 @@ def folder(tiny_folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def unlisted(folder: Path) -> Path:
-    """A folder of before there was a manifest: its files are read for what they are."""
-    (folder / "manifest.json").unlink()
-    values = read_json(folder / RECIPE)
-    del values["format"]
-    write_json(folder / RECIPE, values)
+    """The folder of a run that has not ended: its files are read for what they are."""
+    (folder / MANIFEST).unlink()
     return folder
 
 
@@ -70,7 +63,7 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
 def test_a_file_in_the_way_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine", encoding="utf-8")
     description = model_folder.read_description(tiny_folder)
-    with pytest.raises(UserError, match=r"cannot make the folder .*taken"):
+    with pytest.raises(UserError, match=r"taken"):
         model_folder.write_description(tmp_path / "taken", description)
     assert (tmp_path / "taken").read_text(encoding="utf-8") == "mine"
 
@@ -90,22 +83,7 @@ def test_a_recipe_with_a_foreign_key_is_named_with_its_file(unlisted: Path) -> N
         model_folder.read_model(unlisted)
 
 
-def test_a_recipe_with_a_foreign_section(unlisted: Path) -> None:
-    path = unlisted / RECIPE
-    write_json(path, read_json(path) | {"rewards": {"scale": 2}})
-    with pytest.raises(UserError, match=r"recipe\.json: unknown section 'rewards'"):
-        model_folder.read_recipe(unlisted)
-
-
-@pytest.mark.parametrize("written", [2, 0, "1", None])
-def test_a_recipe_of_a_newer_version(folder: Path, written: object) -> None:
-    path = folder / RECIPE
-    write_json(path, read_json(path) | {"format": written})
-    with pytest.raises(UserError, match=rf"is of format {written!r} and this version reads 1: use"):
-        model_folder.read_recipe(folder)
-
-
-@pytest.mark.parametrize("name", [*DESCRIBING, "manifest.json", "model.safetensors"])
+@pytest.mark.parametrize("name", [*SUMMED, MANIFEST])
 def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     for place in range(3, len(content), len(content) // 7):
@@ -114,40 +92,6 @@ def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
         (folder / name).write_bytes(flipped)
         with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
             model_folder.read_model(folder)
-
-
-@pytest.mark.parametrize("spoil", ["missing", "empty", "another"])
-def test_a_manifest_that_does_not_list_a_model(folder: Path, spoil: str) -> None:
-    path = folder / "manifest.json"
-    write_json(path, {"empty": {"sha256": {}}, "another": {"sha256": ["a"]}}.get(spoil))
-    if spoil == "missing":
-        path.unlink()
-    with pytest.raises(UserError, match=r"manifest\.json"):
-        model_folder.read_model(folder)
-
-
-@pytest.mark.parametrize("writes", range(1, 4))
-def test_a_kill_while_the_recipe_is_replaced(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, writes: int
-) -> None:
-    def die_at(*arguments: Path) -> None:
-        nonlocal writes
-        writes -= 1
-        if writes == 0:
-            raise KeyboardInterrupt
-        replace(*arguments)
-
-    replace, before = os.replace, model_folder.read_recipe(folder)
-    longer = before.override({"steps": "97"})
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", die_at)
-        with pytest.raises(KeyboardInterrupt):
-            model_folder.write_recipe(folder, longer)
-    assert model_folder.read_recipe(folder) in (before, longer)
-    model_folder.write_recipe(folder, longer)
-    assert model_folder.read_recipe(folder) == longer
-    sums = read_json(folder / "manifest.json")["sha256"]
-    assert {name: len(each) for name, each in sums.items()} == dict.fromkeys(DESCRIBING, 1)
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
@@ -167,14 +111,6 @@ def test_weights_of_another_shape(folder: Path, tmp_path: Path) -> None:
         model_folder.read_model(folder, other)
 
 
-def test_a_listed_tokenizer_is_not_replaced_by_another_models(folder: Path) -> None:
-    recipe = find_recipe("demo").override({"vocab_size": "271"})
-    small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
-    tokenizers.save(small, folder / model_folder.TGT_TOKENIZER)
-    with pytest.raises(UserError, match=r"tgt_tokenizer\.json is damaged"):
-        model_folder.read_model(folder)
-
-
 def test_a_tokenizer_of_another_model(unlisted: Path) -> None:
     """Refused where the sizes tell; tied embeddings need one size on both sides."""
     folder = unlisted
@@ -191,31 +127,11 @@ def test_a_tokenizer_of_another_model(unlisted: Path) -> None:
 def test_weights_of_another_program(folder: Path) -> None:
     path = RunFolder(folder).model
     save_file({"weight": torch.zeros(3)}, path)
-    with pytest.raises(UserError, match="was not written by this version of the course"):
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
         model_folder.read_model(folder)
-    save_tensors(path, {"weight": torch.zeros(3)})
+    (folder / MANIFEST).unlink()
     with pytest.raises(UserError, match=r"does not fit this model: .* is missing"):
         model_folder.read_model(folder)
-
-
-@pytest.mark.parametrize("name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json"])
-@pytest.mark.parametrize("content", [b"[1, 2]", b"null", b'"text"', b"{"])
-def test_json_of_another_kind(unlisted: Path, name: str, content: bytes) -> None:
-    folder = unlisted
-    (folder / name).write_bytes(content)
-    with pytest.raises(UserError, match=name):
-        model_folder.read_model(folder)
-
-
-def test_two_vocabularies_make_two_embeddings(tiny_folder: Path) -> None:
-    recipe, tokenizer, _ = model_folder.read_description(tiny_folder)
-    apart = recipe.override(
-        {"joint_vocabulary": "false", "tie_source_target": "false", "tie_softmax": "false"}
-    )
-    tied = model_folder.Description(recipe, tokenizer, tokenizer).build()
-    free = model_folder.Description(apart, tokenizer, tokenizer).build()
-    one_table = tokenizer.vocab_size * recipe.model.d_model
-    assert count_parameters(free) == count_parameters(tied) + 2 * one_table
 
 
 def folder_with(tmp_path: Path, *steps: int) -> RunFolder:
@@ -239,7 +155,6 @@ def test_step_files_come_in_the_order_of_their_steps(tmp_path: Path) -> None:
         (5, 13, [5, 7, 11, 13]),
         (1, 4, []),
         (3, 0, []),
-        (0, 13, []),
     ],
 )
 def test_only_the_newest_before_a_step_are_left(
@@ -250,57 +165,16 @@ def test_only_the_newest_before_a_step_are_left(
     assert folder.step_files() == [folder.step_file(step) for step in left]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "step_000020 (1).safetensors",
-        "step_.safetensors",
-        "step_best.safetensors",
-        "step_0000020.safetensors",
-        "step_00002\u0660.safetensors",
-        "notes.txt",
-    ],
-)
-def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+def test_what_others_have_put_there_is_left_alone(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, 5, 20)
-    foreign = folder.last.with_name(name)
-    foreign.write_text("mine")
+    strange = ["step_000020 (1)", "step_", "step_best", "step_0000020", "step_00002\u0660"]
+    foreign = [folder.last.with_name(f"{name}.safetensors") for name in strange]
+    for path in foreign:
+        path.write_text("mine")
+    folder.step_file(7).mkdir()
     assert folder.step_files() == [folder.step_file(5), folder.step_file(20)]
-    folder.drop_step_files(newest=0, up_to=0)
+    folder.drop_step_files(newest=1, up_to=0)
     assert folder.step_files() == []
     assert not folder.holds_weights()
-    assert foreign.read_text() == "mine"
-
-
-def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path, 5)
-    folder.step_file(7).mkdir()
-    assert folder.step_files() == [folder.step_file(5)]
-    folder.drop_step_files(newest=0, up_to=0)
     assert folder.step_file(7).is_dir()
-
-
-@pytest.mark.parametrize("name", ["last", "best", "model", "step"])
-def test_any_weights_are_seen(tmp_path: Path, name: str) -> None:
-    folder = RunFolder(tmp_path)
-    assert not folder.holds_weights()
-    path = folder.step_file(3) if name == "step" else getattr(folder, name)
-    save_tensors(path, {"a": torch.ones(1)})
-    assert folder.holds_weights()
-
-
-@pytest.mark.parametrize("resume", [False, True])
-def test_no_weights_are_overwritten(tmp_path: Path, resume: bool) -> None:
-    folder = RunFolder(tmp_path)
-    folder.check(resume)  # nothing is here
-    save_tensors(folder.model, {"a": torch.ones(1)})
-    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from: choose"):
-        folder.check(resume)
-
-
-def test_a_run_is_gone_on_with_only_if_asked_for(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    save_tensors(folder.last, {"a": torch.ones(1)})
-    folder.check(resume=True)
-    with pytest.raises(UserError, match="already holds a run: resume it"):
-        folder.check(resume=False)
+    assert all(path.read_text() == "mine" for path in foreign)

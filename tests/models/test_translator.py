@@ -1,8 +1,6 @@
 """A translator keeps order, minds its limits, and shows the attention of what it says."""
 
-import shutil
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,11 +50,6 @@ def test_order_is_kept_and_empty_lines_stay_empty(
         [sentences[3], sentences[0], sentences[7]]
     )
     assert len({said[1], said[3], said[4]}) == 3
-
-
-def test_nothing_in_nothing_out(translator: Translator) -> None:
-    assert translator.translate([]) == []
-    assert translator.translate(["", "  "]) == ["", ""]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -125,11 +118,6 @@ def test_a_long_sentence_is_refused_by_choice(translator: Translator) -> None:
 def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
     with pytest.raises(UserError, match="'A dog' is one text: give a list of sentences"):
         translator.translate("A dog")
-
-
-def test_beam_size_below_one(translator: Translator) -> None:
-    with pytest.raises(UserError, match="beam size 0"):
-        translator.translate(["A dog."], beam_size=0)
 
 
 def test_sentences_that_do_not_fit_in_memory(
@@ -202,43 +190,3 @@ def test_load_takes_a_checkpoints_weights(tiny_folder: Path) -> None:
     state = model.state_dict()
     assert all(torch.equal(state[name], tensor) for name, tensor in tensors.items())
     assert not model.training
-
-
-def test_load_reads_the_weights_given_and_no_others(tiny_folder: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
-    other = folder / "elsewhere.safetensors"
-    (folder / WEIGHTS).rename(other)
-    with pytest.raises(UserError, match=r"has no model\.safetensors"):
-        Translator.load(folder)
-    assert Translator.load(folder, weights=other).translate([""]) == [""]
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-def drop(path: Path) -> None:
-    path.unlink()
-
-
-def make_foreign(path: Path) -> None:
-    path.write_text("[]\n", encoding="utf-8")
-
-
-@pytest.mark.parametrize("spoil", [cut, drop, make_foreign])
-@pytest.mark.parametrize(
-    "name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", WEIGHTS]
-)
-def test_a_spoilt_folder_is_refused_in_a_line_that_names_the_file(
-    tiny_folder: Path, tmp_path: Path, name: str, spoil: Callable[[Path], None]
-) -> None:
-    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
-    spoil(folder / name)
-    with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
-        Translator.load(folder)
-    assert "\n" not in str(caught.value)
-
-
-def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no model folder '.*away': train one"):
-        Translator.load(tmp_path / "away")

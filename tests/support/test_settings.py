@@ -6,11 +6,11 @@ import pytest
 
 from transformer.support.errors import UserError
 from transformer.support.settings import (
+    convert_fields,
     parse,
     require,
+    require_count,
     require_fraction,
-    require_positive,
-    settle_types,
 )
 
 
@@ -28,7 +28,7 @@ class Paint:
     dry: bool = True
 
     def __post_init__(self) -> None:
-        settle_types(self)
+        convert_fields(self)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_a_value_of_the_wrong_type_is_refused(changes: dict[str, Any], message: 
 
 def test_what_is_required() -> None:
     require(True, "unseen")
-    require_positive(Paint(coats=1), "coats")
+    require_count(Paint(coats=1), "coats")
     require_fraction(Paint(litres=0), "litres")
     with pytest.raises(UserError, match="no paint"):
         require(False, "no paint")
     with pytest.raises(UserError, match="coats is 0: give 1 or more"):
-        require_positive(Paint(coats=0), "coats")
+        require_count(Paint(coats=0), "coats")
     with pytest.raises(UserError, match="coats is 8: give 7 or less"):
-        require_positive(Paint(coats=8), "coats", most=7)
+        require_count(Paint(coats=8), "coats", most=7)
     with pytest.raises(UserError, match="coats is 1000000001: give 1,000,000,000 or less"):
-        require_positive(Paint(coats=10**9 + 1), "coats")
-    require_positive(Paint(lid=None), "lid")
+        require_count(Paint(coats=10**9 + 1), "coats")
+    require_count(Paint(lid=None), "lid")
     with pytest.raises(UserError, match=r"litres is 1\.0: give a number from 0 up to"):
         require_fraction(Paint(litres=1), "litres")

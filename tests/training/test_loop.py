@@ -1,4 +1,5 @@
-import contextlib
+"""The loop: what it computes, what it keeps, and how it goes on after any stop."""
+
 import errno
 import json
 import os
@@ -7,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,17 +21,18 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.helpers import ROOT
-from transformer.config import PAD_ID, Decay, ModelConfig, TrainingConfig
+from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.models.folder import RunFolder
-from transformer.models.log import Report, TrainingResult, read_log
+from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
 from transformer.training import run as run_module
 from transformer.training.loop import train
 from transformer.training.loss import validation_loss
-from transformer.training.schedule import learning_rate, linear_decay_rate
+from transformer.training.run import TrainingResult
+from transformer.training.schedule import learning_rate
 
 VOCAB, D_MODEL = 23, 16
 CONFIG = TrainingConfig(
@@ -83,38 +85,16 @@ def transformer() -> Transformer:
     return Transformer(shape, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
 
 
-def quiet(report: Report) -> None:
-    pass
-
-
 def go(
     out: Path, model: nn.Module, config: TrainingConfig = CONFIG, **options: Any
 ) -> TrainingResult:
-    arguments = {"batches": DATA, "validation_batches": HELD_OUT, "on_report": quiet} | options
-    return train(model, config, out=out, d_model=D_MODEL, **arguments)
+    arguments = {"batches": DATA, "validation_batches": HELD_OUT, "on_report": lambda _: None}
+    return train(model, config, out=out, d_model=D_MODEL, **arguments | options)
 
 
 def same_weights(one: nn.Module, two: nn.Module) -> bool:
     pairs = zip(one.state_dict().values(), two.state_dict().values(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)
-
-
-def all_are_finite(out: Path) -> None:
-    """Hold every number that a run has saved to be one."""
-    for path in out.rglob("*.safetensors"):
-        tensors, _ = load_tensors(path)
-        assert all(torch.isfinite(tensor).all() for tensor in tensors.values()), path
-
-
-def same_files(one: Path, two: Path) -> None:
-    """Hold the weights and states of two runs to be the same, file by file."""
-    names = [sorted(p.relative_to(out) for p in out.rglob("*.safetensors")) for out in (one, two)]
-    assert names[0] == names[1]
-    for name in names[0]:
-        (first, about), (second, about_too) = load_tensors(one / name), load_tensors(two / name)
-        assert first.keys() == second.keys(), name
-        assert all(torch.equal(first[key], second[key]) for key in first), name
-        assert about.get("loss") == about_too.get("loss"), name
 
 
 def told(out: Path) -> list[dict[str, Any]]:
@@ -126,13 +106,23 @@ def told(out: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_it_learns(tmp_path: Path) -> None:
-    model, config = Tiny(), replace(CONFIG, steps=60, validate_every=30)
-    before = validation_loss(model, HELD_OUT)
-    result = go(tmp_path, model, config)
-    assert result.final_loss is not None
-    assert result.final_loss < before - 0.3
-    assert (result.step, result.interrupted) == (60, False)
+def same_runs(one: Path, two: Path) -> None:
+    """Hold the logs, weights and states of two runs to be the same, file by file."""
+    assert told(one) == told(two)
+    names = [sorted(p.relative_to(out) for p in out.rglob("*.safetensors")) for out in (one, two)]
+    assert names[0] == names[1]
+    for name in names[0]:
+        (first, about), (second, about_too) = load_tensors(one / name), load_tensors(two / name)
+        assert first.keys() == second.keys(), name
+        assert all(torch.equal(first[key], second[key]) for key in first), name
+        assert about.get("loss") == about_too.get("loss"), name
+
+
+def all_bytes(out: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in out.rglob("*.*")}
+
+
+# --- what is computed -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rate", [None, 0.003])
@@ -184,180 +174,38 @@ def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path, limit: f
     assert norm == pytest.approx(0.01, rel=1e-3) if limit else norm > 0.1
 
 
-def test_the_rate_follows_the_schedule(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), replace(CONFIG, report_every=1, learning_rate_factor=0.5))
+@pytest.mark.parametrize("given", [None, lambda step: 1e-3 / step])
+def test_the_rate_follows_the_schedule_or_what_is_given(
+    tmp_path: Path, given: Callable[[int], float] | None
+) -> None:
+    go(tmp_path, Tiny(), replace(CONFIG, report_every=1, learning_rate_factor=0.5), rate=given)
     rates = {line["step"]: line["learning_rate"] for line in told(tmp_path)}
-    assert rates == {step: learning_rate(step, D_MODEL, 5, 0.5) for step in range(1, 13)}
+    wanted = given or (lambda step: learning_rate(step, D_MODEL, 5, 0.5))
+    assert rates == {step: wanted(step) for step in range(1, 13)}
 
 
-LINEAR = replace(CONFIG, decay=Decay.LINEAR, report_every=1)
+def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
+    # Plain descent at rate 1: the weights less their gradients, by hand, in two groups.
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        first, *rest = model.parameters()
+        return torch.optim.SGD([{"params": [first]}, {"params": rest, "rate_factor": 0.5}], lr=9.0)
+
+    model, before = Tiny(), Tiny()
+    go(tmp_path, model, optimizer=make, rate=lambda step: 1.0, stop_after=1)
+    for name, old in before.named_parameters():
+        now = model.get_parameter(name)
+        assert now.grad is not None
+        factor = 1.0 if name == "embedding.weight" else 0.5
+        torch.testing.assert_close(now.detach(), (old - factor * now.grad).detach())
+    with pytest.raises(UserError, match="begun with optimizer=SGD and cannot go on with optimizer"):
+        go(tmp_path, Tiny(), resume=True)
 
 
-def test_the_rate_may_fall_in_a_line(tmp_path: Path) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight, LINEAR)
-    rates = {line["step"]: line["learning_rate"] for line in told(tmp_path / "1")}
-    assert rates == {step: linear_decay_rate(step, 12, D_MODEL, 5) for step in range(1, 13)}
-    assert (rates[5], rates[12]) == (learning_rate(5, D_MODEL, 5), 0)
-    go(tmp_path / "2", Tiny(), LINEAR, stop_after=7)
-    go(tmp_path / "2", resumed, LINEAR, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-def test_a_line_is_not_made_longer(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), LINEAR, stop_after=7)
-    with pytest.raises(UserError, match="begun with steps=12 and cannot go on with steps=18"):
-        go(tmp_path, Tiny(), replace(LINEAR, steps=18), resume=True)
-    with pytest.raises(UserError, match="decay=linear and cannot go on with decay=inverse_sqrt"):
-        go(tmp_path, Tiny(), replace(CONFIG, report_every=1), resume=True)
-
-
-def finished_and_stopped(folder: Path) -> tuple[Tiny, Path]:
-    """Train to the end in "1", and stop in "2": the model, and the checkpoint of the stop."""
-    straight = Tiny()
-    go(folder / "1", straight)
-    go(folder / "2", Tiny(), stop_after=5)
-    return straight, RunFolder(folder / "2").last
-
-
-def test_a_checkpoint_of_before_there_was_a_choice_of_decay(tmp_path: Path) -> None:
-    straight, last = finished_and_stopped(tmp_path)
-    resumed = Tiny()
-    tensors, about = load_tensors(last)
-    assert about["settings"].pop("decay") == "inverse_sqrt"
-    save_tensors(last, tensors, **about)
-    with pytest.raises(UserError, match="decay=inverse_sqrt and cannot go on with decay=linear"):
-        go(tmp_path / "2", Tiny(), replace(CONFIG, decay=Decay.LINEAR), resume=True)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-
-
-def test_a_checkpoint_that_says_a_setting_by_its_former_name(tmp_path: Path) -> None:
-    straight, last = finished_and_stopped(tmp_path)
-    resumed = Tiny()
-    tensors, about = load_tensors(last)
-    about["settings"]["cooccurrence_embeddings"] = about["settings"].pop("cooccurrence_start")
-    save_tensors(last, tensors, **about)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-
-
-@pytest.mark.parametrize("make", [Tiny, transformer])
-@pytest.mark.parametrize("stop_after", [1, 5, 6, 11])
-def test_stopped_and_resumed_equals_straight_through(
-    tmp_path: Path, make: Any, stop_after: int
-) -> None:
-    config = replace(CONFIG, accumulate=2, clip_norm=1.0, weight_decay=0.01)
-    straight, stopped, resumed = make(), make(), make()
-    whole = go(tmp_path / "1", straight, config)
-    part = go(tmp_path / "2", stopped, config, stop_after=stop_after)
-    assert (part.step, part.interrupted, part.final_loss) == (stop_after, True, None)
-    assert not (tmp_path / "2" / "model.safetensors").exists()
-    torch.rand(5)  # whatever happens in between
-    result = go(tmp_path / "2", resumed, config, resume=True)
-    assert same_weights(straight, resumed)
-    assert (result.final_loss, result.epoch) == (whole.final_loss, whole.epoch)
-    assert whole.epoch > 2, "the runs should go through more than one epoch"
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment_and_resumed_equals_straight_through(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed_runs", str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    answer = json.loads(run.stdout)
-    assert answer["kills"] >= 6
-    assert answer["different"] == {}
-
-
-@pytest.fixture
-def default_handler() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_ctrl_c_keeps_everything(tmp_path: Path) -> None:
-    def press(report: Report) -> None:
-        if report.step == 4:
-            signal.raise_signal(signal.SIGINT)
-
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    part = go(tmp_path / "2", Tiny(), on_report=press)
-    assert (part.step, part.interrupted) == (4, True)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_a_second_ctrl_c_stops_at_once_and_harms_nothing(tmp_path: Path) -> None:
-    def press_twice(report: Report) -> None:
-        if report.step == 4:
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    with pytest.raises(KeyboardInterrupt):
-        go(tmp_path / "2", Tiny(), on_report=press_twice)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-
-
-@pytest.mark.parametrize("where", ["loss", "gradient"])
-def test_a_step_that_is_not_finite_stops_the_run(tmp_path: Path, where: str) -> None:
-    model, passes = Tiny(), 0
-
-    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
-        nonlocal passes
-        passes += module.training
-        if passes != 8 or not module.training:
-            return logits
-        if where == "loss":
-            return logits * float("nan")
-        logits.register_hook(lambda grad: grad * float("inf"))
-        return logits
-
-    model.register_forward_hook(spoil)
-    with pytest.raises(
-        UserError, match=r"step 8: the loss .*last\.safetensors of step 6, is unharmed"
-    ):
-        go(tmp_path, model)
-    all_are_finite(tmp_path)
-    resumed, straight = Tiny(), Tiny()
-    go(tmp_path, resumed, resume=True)  # the fault was in the machine, say
-    go(tmp_path / "straight", straight)
-    assert same_weights(resumed, straight)
-
-
-@pytest.mark.parametrize("stop_after", [None, 8])
-def test_a_step_that_is_not_finite_is_named_before_anything_is_saved(
-    tmp_path: Path, stop_after: int | None
-) -> None:
-    # Seen only when something is due: the next report would come at step 100.
-    model, passes = Tiny(), 0
-
-    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
-        nonlocal passes
-        passes += module.training
-        return logits * float("nan") if passes == 7 and module.training else logits
-
-    model.register_forward_hook(spoil)
-    with pytest.raises(UserError, match=r"step 7: the loss .* of step 6, is unharmed"):
-        go(tmp_path, model, replace(CONFIG, report_every=100), stop_after=stop_after)
-    all_are_finite(tmp_path)
-    assert [line["step"] for line in told(tmp_path)] == [3, 6]
+def test_a_model_in_evaluation_mode_is_trained_with_dropout(tmp_path: Path) -> None:
+    one, two = Tiny(), Tiny().eval()
+    go(tmp_path / "1", one)
+    go(tmp_path / "2", two)
+    assert same_weights(one, two)
 
 
 def test_a_step_waits_for_no_number_from_the_device(tmp_path: Path) -> None:
@@ -378,458 +226,42 @@ def test_a_step_waits_for_no_number_from_the_device(tmp_path: Path) -> None:
     assert reads.count == 7  # each batch counts its tokens, before it goes to the device
 
 
-def test_not_finite_before_the_first_checkpoint(tmp_path: Path) -> None:
-    model = Tiny()
-    nn.init.constant_(model.mix.bias, float("inf"))
-    with pytest.raises(UserError, match=r"step 1: .* no checkpoint was made yet"):
-        go(tmp_path, model)
-
-
-def test_not_finite_after_resuming_names_the_step_resumed_from(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), stop_after=4)
-    model = Tiny()
-    model.register_forward_hook(lambda module, arguments, logits: logits * float("nan"))
-    with pytest.raises(UserError, match=r"step 5: .*last\.safetensors of step 4, is unharmed"):
-        go(tmp_path, model, resume=True)
-
-
-@pytest.mark.parametrize("where", ["step 8", "validation"])
-def test_a_batch_that_does_not_fit_in_memory(tmp_path: Path, where: str) -> None:
-    model, passes = Tiny(), 0
-
-    def fail(module: nn.Module, *_: object) -> None:
-        nonlocal passes
-        passes += module.training
-        if passes == (8 if where == "step 8" else 6) and module.training == (where == "step 8"):
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-
-    model.register_forward_hook(fail)
-    after, saved = ("7", "6") if where == "step 8" else ("6", "3")
-    with pytest.raises(
-        UserError,
-        match=f"out of memory on cpu after step {after}; .*of step {saved}, is unharmed; "
-        "begin another run: halve batch_tokens and double accumulate",
-    ):
-        go(tmp_path, model)
-    resumed, straight = Tiny(), Tiny()
-    go(tmp_path, resumed, resume=True)  # another program had the memory, say
-    go(tmp_path / "straight", straight)
-    assert same_weights(resumed, straight)
-
-
-@pytest.mark.parametrize("where", ["the weights", "the checkpoint"])
-def test_what_has_no_memory_to_begin_is_told_in_a_line(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-
-    go(tmp_path, Tiny(), stop_after=3)
-    if where == "the weights":
-        monkeypatch.setattr(Tiny, "to", fail)
-    else:
-        monkeypatch.setattr(run_module, "restore", fail)
-    with pytest.raises(UserError, match="out of memory on cpu before the first step; what was"):
-        go(tmp_path, Tiny(), resume=True)
-
-
-def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("shapes do not fit")
-
-    model = Tiny()
-    model.register_forward_hook(fail)
-    with pytest.raises(RuntimeError, match="shapes do not fit"):
-        go(tmp_path, model)
-
-
-def test_a_model_in_evaluation_mode_is_trained_with_dropout(tmp_path: Path) -> None:
-    one, two = Tiny(), Tiny().eval()
-    go(tmp_path / "1", one)
-    go(tmp_path / "2", two)
-    assert same_weights(one, two)
-
-
-def test_patience_ends_the_run_and_the_best_is_kept(tmp_path: Path) -> None:
-    # To learn the training text is to unlearn the other: its targets are never seen.
-    strange = [Batch(b.src, b.tgt_in, b.tgt_out.where(b.tgt_out == PAD_ID, 1)) for b in HELD_OUT]
-    config = replace(CONFIG, steps=1000, patience=3, learning_rate_factor=3.0)
-    model = Tiny()
-    result = go(tmp_path, model, config, validation_batches=strange)
-    losses = [line["loss"] for line in told(tmp_path) if line["kind"] == "validation"]
-    best = losses.index(min(losses))
-    assert len(losses) == best + 1 + 3
-    assert (result.step, result.interrupted) == (3 * len(losses), False)
-    assert result.best_loss == min(losses)
-    assert result.final_from == "best"
-    assert validation_loss(model, strange) == pytest.approx(min(losses), abs=1e-6)
-    again = go(tmp_path, Tiny(), config, validation_batches=strange, resume=True)
-    assert again.step == result.step
-
-
 def test_the_final_model_is_the_better_of_best_and_average(tmp_path: Path) -> None:
     model = Tiny()
     result = go(tmp_path, model, replace(CONFIG, average_last=3, learning_rate_factor=3))
-    files = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
-    assert files == [
-        "best.safetensors",
-        "last.safetensors",
-        "step_000006.safetensors",
-        "step_000009.safetensors",
-        "step_000012.safetensors",
-    ]
+    names = ["best", "last", "step_000006", "step_000009", "step_000012"]
+    paths = sorted((tmp_path / "checkpoints").iterdir())
+    assert [path.stem for path in paths] == names
     final, about = load_tensors(tmp_path / "model.safetensors")
     loss = validation_loss(model, HELD_OUT)
     assert result.final_loss == about["loss"] == pytest.approx(loss, abs=1e-9)
     assert torch.equal(final["embedding.weight"], model.embedding.weight)
-    steps = [load_tensors(tmp_path / "checkpoints" / name)[0] for name in files[2:]]
-    mean = sum(tensors["mix.bias"].double() for tensors in steps) / 3
+    steps = [load_tensors(path)[0] for path in paths[2:]]
     average = Tiny()
     average.load_state_dict(
         {n: sum(t.get(n, t["embedding.weight"]) for t in steps) / 3 for n in model.state_dict()}
     )
-    average_loss = validation_loss(average, HELD_OUT)
-    assert result.best_loss is not None
-    assert result.final_loss == pytest.approx(min(average_loss, result.best_loss), abs=1e-5)
-    if result.final_from == "average":
-        torch.testing.assert_close(final["mix.bias"].double(), mean)
+    losses = [line["loss"] for line in told(tmp_path) if line["kind"] == "validation"]
+    assert result.best_loss == min(losses)
+    wanted = min(validation_loss(average, HELD_OUT), min(losses))
+    assert result.final_loss == pytest.approx(wanted, abs=1e-5)
+    assert result.final_from == ("best" if wanted == min(losses) else "average")
 
 
-def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    go(tmp_path, Tiny())
-    with pytest.raises(UserError, match="already holds a run: resume it, or choose another folder"):
-        go(tmp_path, Tiny())
+def test_bf16_learns_about_the_same(tmp_path: Path) -> None:
+    full, half = Tiny(dropout=0), Tiny(dropout=0)
+    config = replace(CONFIG, steps=30, validate_every=15)
+    before = validation_loss(full, HELD_OUT)
+    one = go(tmp_path / "1", full, config)
+    two = go(tmp_path / "2", half, replace(config, bf16=True))
+    assert one.final_loss is not None
+    assert one.final_loss < before - 0.2
+    assert not same_weights(full, half)
+    assert half.mix.weight.dtype == torch.float32
+    assert two.final_loss == pytest.approx(one.final_loss, abs=0.05)
 
 
-@pytest.mark.parametrize("first", range(1, 14, 4))
-def test_best_and_last_are_of_one_state_after_a_kill_at_any_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
-) -> None:
-    replace_file, config = os.replace, replace(CONFIG, average_last=1)
-    for kill_at in range(first, first + 4):
-        out, straight, writes = tmp_path / f"{kill_at}", tmp_path / f"{kill_at}-straight", [0]
-
-        def die_at(*paths: Path, count: list[int] = writes, at: int = kill_at) -> None:
-            count[0] += 1
-            if count[0] == at:
-                raise KeyboardInterrupt
-            replace_file(*paths)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "replace", die_at)
-            with contextlib.suppress(KeyboardInterrupt):
-                go(out, Tiny(), config)
-        folder = RunFolder(out)
-        if not folder.last.exists():
-            continue
-        step = load_tensors(folder.last)[1]["progress"]["step"]
-        if folder.best.exists():
-            assert load_tensors(folder.best)[1]["step"] <= step
-        go(out, Tiny(), replace(config, steps=step), resume=True)
-        go(straight, Tiny(), replace(config, steps=step))
-        same_files(straight, out)
-
-
-@pytest.mark.parametrize("damage", ["missing", "another's", "bit"])
-def test_best_weights_that_are_lost_are_seen_before_the_work(tmp_path: Path, damage: str) -> None:
-    go(tmp_path, Tiny(), stop_after=5)
-    folder = RunFolder(tmp_path)
-    content = folder.best.read_bytes()
-    folder.best.unlink()
-    if damage == "another's":
-        save_tensors(folder.best, {"a": torch.ones(3)}, step=2, loss=1.25)
-    elif damage == "bit":
-        folder.best.write_bytes(content[:-5] + bytes([content[-5] ^ 4]) + content[-4:])
-    before = told(tmp_path)
-    with pytest.raises(UserError, match=r"best\.safetensors is (missing or not this run|damaged)"):
-        go(tmp_path, Tiny(), resume=True)
-    assert told(tmp_path) == before
-
-
-def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    refused, other = [], Tiny()
-
-    def second_run(report: Report) -> None:
-        def begin() -> None:
-            with pytest.raises(UserError, match=f"is in use by process {os.getpid()}: wait") as why:
-                go(tmp_path / "2", other, resume=True)
-            refused.append(why)
-
-        thread = threading.Thread(target=begin)
-        thread.start()
-        thread.join()
-
-    alone, beside = Tiny(), Tiny()
-    go(tmp_path / "1", alone)
-    go(tmp_path / "2", beside, on_report=second_run)
-    assert len(refused) == len(told(tmp_path / "2"))
-    assert same_weights(alone, beside)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-    same_files(tmp_path / "1", tmp_path / "2")
-    assert not (tmp_path / "2" / ".lock").exists()
-
-
-def test_resumed_with_another_configuration(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), stop_after=4)
-    before = (tmp_path / "checkpoints" / "last.safetensors").read_bytes()
-    with pytest.raises(UserError, match=r"label_smoothing=0\.1 and cannot go on with .*=0\.2"):
-        go(tmp_path, Tiny(), replace(CONFIG, label_smoothing=0.2), resume=True)
-    with pytest.raises(UserError, match=r"does not fit this model: embedding.weight has shape"):
-        go(tmp_path, Tiny(size=17), resume=True)
-    assert (tmp_path / "checkpoints" / "last.safetensors").read_bytes() == before
-
-
-def test_more_steps_may_be_asked_for_later(tmp_path: Path) -> None:
-    straight, extended = Tiny(), Tiny()
-    go(tmp_path / "1", straight, replace(CONFIG, steps=18))
-    go(tmp_path / "2", Tiny())
-    go(tmp_path / "2", extended, replace(CONFIG, steps=18), resume=True)
-    assert same_weights(straight, extended)
-
-
-@pytest.mark.parametrize("first", [10, 11])
-@pytest.mark.parametrize("longer", [12, 13, 15])
-@pytest.mark.parametrize("average_last", [1, 3])
-def test_an_end_between_validations_leaves_no_trace_in_a_longer_run(
-    tmp_path: Path, first: int, longer: int, average_last: int
-) -> None:
-    # The first run validates at 3, 6, 9 and at its end, which the longer run passes by.
-    config = replace(CONFIG, average_last=average_last, patience=100)
-    straight, extended = Tiny(), Tiny()
-    whole = go(tmp_path / "1", straight, replace(config, steps=longer))
-    go(tmp_path / "2", Tiny(), replace(config, steps=first))
-    result = go(tmp_path / "2", extended, replace(config, steps=longer), resume=True)
-    assert same_weights(straight, extended)
-    assert (result.final_loss, result.final_from) == (whole.final_loss, whole.final_from)
-    assert result.best_loss == whole.best_loss
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-    same_files(tmp_path / "1", tmp_path / "2")
-
-
-def test_an_end_between_validations_that_is_the_best_is_forgotten_in_a_longer_run(
-    tmp_path: Path,
-) -> None:
-    # After step 4 all is unlearned: it has the lowest loss of all.
-    config = replace(CONFIG, steps=4, learning_rate_factor=2.0, patience=2)
-    model = Tiny()
-    short = go(tmp_path / "2", model, config)
-    losses = {line["step"]: line["loss"] for line in told(tmp_path / "2")}
-    assert short.best_loss == losses[4] < losses[3]
-    assert validation_loss(model, HELD_OUT) == pytest.approx(short.final_loss, abs=1e-9)
-
-    class Worse:
-        """The data, with targets from the fifth batch on that are never right."""
-
-        def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-            for place, batch in enumerate(DATA.epoch(number, start), start):
-                wrong = batch.tgt_out.where(batch.tgt_out == PAD_ID, 1)
-                yield Batch(batch.src, batch.tgt_in, wrong if place > 3 else batch.tgt_out)
-
-    longer, straight, extended = replace(config, steps=12), Tiny(), Tiny()
-    whole = go(tmp_path / "1", straight, longer, batches=Worse())
-    result = go(tmp_path / "2", extended, longer, batches=Worse(), resume=True)
-    assert (result.step, result.best_loss) == (whole.step, whole.best_loss)
-    assert same_weights(straight, extended)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-    same_files(tmp_path / "1", tmp_path / "2")
-
-
-def test_resuming_what_ended_between_validations_changes_nothing(tmp_path: Path) -> None:
-    config = replace(CONFIG, steps=10, average_last=3)
-    first, second = Tiny(), Tiny()
-    result = go(tmp_path, first, config)
-    before = told(tmp_path)
-    again = go(tmp_path, second, config, resume=True)
-    assert same_weights(first, second)
-    assert (again.step, again.final_loss, again.final_from, again.best_loss) == (
-        result.step, result.final_loss, result.final_from, result.best_loss,
-    )  # fmt: skip
-    assert told(tmp_path) == before
-
-
-@pytest.mark.slow
-def test_a_compiled_model_leaves_what_a_plain_one_does(tmp_path: Path) -> None:
-    plain, resumed = Tiny(), Tiny()
-    compiled = torch.compile(Tiny(), backend="eager")
-    go(tmp_path / "1", plain)
-    go(tmp_path / "2", compiled, stop_after=5)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(plain, resumed)
-    same_files(tmp_path / "1", tmp_path / "2")
-
-
-def test_resuming_what_never_saved_begins(tmp_path: Path) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-
-
-@pytest.mark.parametrize("resume", [True, False])
-@pytest.mark.parametrize("left", ["model", "best", "step_000012"])
-def test_weights_without_their_last_checkpoint_are_not_overwritten(
-    tmp_path: Path, left: str, resume: bool
-) -> None:
-    go(tmp_path, Tiny())
-    for path in tmp_path.rglob("*.safetensors"):
-        if path.stem != left:
-            path.unlink()
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
-        go(tmp_path, Tiny(), resume=resume)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
-
-
-@pytest.mark.parametrize("saves", [1, 2])
-def test_killed_while_the_first_checkpoint_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: int
-) -> None:
-    def die_at(*arguments: Any, **options: Any) -> None:
-        nonlocal saves
-        saves -= 1
-        if saves == 0:
-            raise KeyboardInterrupt
-        save_state(*arguments, **options)
-
-    save_state = run_module.save_state
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    with monkeypatch.context() as patch:
-        patch.setattr(run_module, "save_state", die_at)
-        with pytest.raises(KeyboardInterrupt):
-            go(tmp_path / "2", Tiny())
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-@pytest.mark.parametrize("steps", [2, 5])  # before the first validation, and after it
-def test_resuming_with_the_steps_that_are_done_validates_them(tmp_path: Path, steps: int) -> None:
-    config = replace(CONFIG, steps=steps, average_last=1)
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight, config)
-    go(tmp_path / "2", Tiny(), replace(config, steps=12), stop_after=steps)
-    with pytest.raises(UserError, match=f"give {steps} steps or more"):
-        go(tmp_path / "2", Tiny(), replace(config, steps=1), resume=True)
-    result = go(tmp_path / "2", resumed, config, resume=True)
-    assert (result.step, result.interrupted) == (steps, False)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-    go(tmp_path / "2", resumed, config, resume=True)  # nothing is left to do
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-def test_a_validation_that_was_not_saved_leaves_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", Tiny(), stop_after=5)
-    with monkeypatch.context() as patch:
-        patch.setattr(run_module, "save_state", die)
-        with pytest.raises(KeyboardInterrupt):
-            go(tmp_path / "2", Tiny(), replace(CONFIG, steps=5), resume=True)
-    assert told(tmp_path / "2")[-1]["step"] == 5
-    go(tmp_path / "2", resumed, resume=True, stop_after=6)
-    files = [path.stem for path in RunFolder(tmp_path / "2").step_files()]
-    assert files == ["step_000003", "step_000006"]
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-@pytest.mark.parametrize("stop_after", [5, 6])
-def test_a_checkpoint_of_before_validations_were_counted_is_gone_on_from(
-    tmp_path: Path, stop_after: int
-) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", Tiny(), stop_after=stop_after)
-    last = RunFolder(tmp_path / "2").last
-    tensors, about = load_tensors(last)
-    del about["progress"]["validated_step"]
-    save_tensors(last, tensors, **about)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
-
-
-def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), stop_after=5)
-    result = go(tmp_path, Tiny(), resume=True, stop_after=4)
-    assert (result.step, result.interrupted) == (5, True)
-
-
-def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
-    first, second = Tiny(), Tiny()
-    result = go(tmp_path, first)
-    again = go(tmp_path, second, resume=True)
-    assert same_weights(first, second)
-    assert (again.step, again.final_loss) == (result.step, result.final_loss)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "weights only"])
-def test_damaged_checkpoint(tmp_path: Path, damage: str) -> None:
-    go(tmp_path, Tiny(), stop_after=4)
-    last = tmp_path / "checkpoints" / "last.safetensors"
-    other = last.with_name("best.safetensors").read_bytes()
-    last.write_bytes(last.read_bytes()[:-100] if damage == "truncated" else other)
-    with pytest.raises(UserError, match=r"last.safetensors (is cut short|holds weights only)"):
-        go(tmp_path, Tiny(), resume=True)
-
-
-@pytest.mark.parametrize("lost", ["a row", "the optimizer", "settings", "progress"])
-def test_a_checkpoint_that_does_not_fit_is_not_gone_on_from(tmp_path: Path, lost: str) -> None:
-    # With a row of a moment lost, the next update wrote into foreign memory.
-    go(tmp_path, Tiny(), stop_after=4)
-    last = RunFolder(tmp_path).last
-    tensors, about = load_tensors(last)
-    if lost == "a row":
-        tensors["optimizer/0/exp_avg"] = tensors["optimizer/0/exp_avg"][:1].clone()
-    elif lost == "the optimizer":
-        tensors = {name: each for name, each in tensors.items() if "optimizer" not in name}
-        del about["moments_of"]
-    else:
-        del about[lost]
-    save_tensors(last, tensors, **about)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    with pytest.raises(UserError, match=r"last\.safetensors .*(put|copy)"):
-        go(tmp_path, Tiny(), resume=True)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
-
-
-def test_what_a_killed_run_had_begun_to_write_is_removed(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), stop_after=4)
-    unfinished = [
-        tmp_path / "checkpoints" / ".last.safetensors.5f1c.tmp",
-        tmp_path / ".log.jsonl.93ab.tmp",
-    ]
-    for path in unfinished:
-        path.write_bytes(b"half")
-    go(tmp_path, Tiny(), resume=True)
-    assert not any(path.exists() for path in unfinished)
-
-
-def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: Path, target: Path) -> None:
-        if target.name == "last.safetensors":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        replace_file(source, target)
-
-    replace_file = os.replace
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight)
-    go(tmp_path / "2", Tiny(), stop_after=4)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", fail)
-        with pytest.raises(UserError, match=r"cannot save .*No space left.* is unharmed"):
-            go(tmp_path / "2", Tiny(), resume=True)
-    go(tmp_path / "2", resumed, resume=True)
-    assert same_weights(straight, resumed)
-    assert told(tmp_path / "1") == told(tmp_path / "2")
+# --- what is told ---------------------------------------------------------------------------
 
 
 def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
@@ -877,14 +309,305 @@ def test_training_loss_is_of_the_steps_since_the_last_report(tmp_path: Path) -> 
     assert told(tmp_path)[0]["loss"] == pytest.approx(validation_loss(Tiny(), batches), abs=1e-5)
 
 
-def test_bf16_learns_about_the_same(tmp_path: Path) -> None:
-    full, half = Tiny(dropout=0), Tiny(dropout=0)
-    config = replace(CONFIG, steps=30, validate_every=15)
-    one = go(tmp_path / "1", full, config)
-    two = go(tmp_path / "2", half, replace(config, bf16=True))
-    assert not same_weights(full, half)
-    assert half.mix.weight.dtype == torch.float32
-    assert two.final_loss == pytest.approx(one.final_loss, abs=0.05)
+def test_a_result_says_what_is_where() -> None:
+    done = TrainingResult(
+        step=17,
+        epoch=2,
+        best_loss=1.5,
+        final_loss=1.25,
+        final_from="average",
+        seconds=125,
+        out=Path("runs/a"),
+    )
+    assert str(done) == (
+        f"done in 2 min, 17 steps: the average is kept as {Path('runs/a/model.safetensors')}, "
+        "validation loss 1.250"
+    )
+    stopped = replace(done, final_loss=None, final_from="")
+    assert (
+        str(stopped) == f"stopped after step 17: all is kept in {Path('runs/a')}, resume to go on"
+    )
+
+
+# --- exact resume ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "stop_after"), [(Tiny, 1), (Tiny, 5), (Tiny, 6), (Tiny, 11), (transformer, 5)]
+)
+def test_stopped_and_resumed_equals_straight_through(
+    tmp_path: Path, make: Any, stop_after: int
+) -> None:
+    config = replace(CONFIG, accumulate=2, clip_norm=1.0)
+    straight, stopped, resumed = make(), make(), make()
+    whole = go(tmp_path / "1", straight, config)
+    part = go(tmp_path / "2", stopped, config, stop_after=stop_after)
+    assert (part.step, part.interrupted, part.final_loss) == (stop_after, True, None)
+    assert not (tmp_path / "2" / "model.safetensors").exists()
+    torch.rand(5)  # whatever happens in between
+    result = go(tmp_path / "2", resumed, config, resume=True)
+    assert (result.final_loss, result.epoch) == (whole.final_loss, whole.epoch)
+    assert whole.epoch > 2, "the runs should go through more than one epoch"
+    same_runs(tmp_path / "1", tmp_path / "2")
+    assert same_weights(straight, resumed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("average_last", [1, 2])
+def test_killed_at_any_write_and_resumed_equals_straight_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_last: int
+) -> None:
+    replace_file, config = os.replace, replace(CONFIG, average_last=average_last)
+    go(tmp_path / "straight", Tiny(), config)
+    writes = [0]
+    for kill_at in range(1, 30):
+        out, writes[0] = tmp_path / f"{kill_at}", 0
+
+        def die_at(*paths: Path, at: int = kill_at) -> None:
+            writes[0] += 1
+            if writes[0] == at:
+                raise KeyboardInterrupt
+            replace_file(*paths)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", die_at)
+            try:
+                go(out, Tiny(), config)
+                break
+            except KeyboardInterrupt:
+                pass
+        go(out, Tiny(), config, resume=True)
+        same_runs(tmp_path / "straight", out)
+    assert kill_at > 10
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_resumed_equals_straight_through(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed_runs", str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    answer = json.loads(run.stdout)
+    assert answer["kills"] == 6
+    assert answer["different"] == {}
+
+
+@pytest.fixture
+def default_handler() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_handler")
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_keeps_everything_and_a_second_one_harms_nothing(tmp_path: Path, times: int) -> None:
+    def press(report: Report) -> None:
+        if report.step == 4:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    go(tmp_path / "1", Tiny())
+    if times == 1:
+        part = go(tmp_path / "2", Tiny(), on_report=press)
+        assert (part.step, part.interrupted) == (4, True)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path / "2", Tiny(), on_report=press)
+    go(tmp_path / "2", Tiny(), resume=True)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+@pytest.mark.parametrize(("first", "longer"), [(10, 12), (10, 13), (11, 12), (12, 15)])
+@pytest.mark.parametrize("average_last", [1, 3])
+def test_a_run_made_longer_is_one_that_was_so_long_from_the_beginning(
+    tmp_path: Path, first: int, longer: int, average_last: int
+) -> None:
+    # The first run validates at 3, 6, 9 and at its end, which the longer run may pass by.
+    config = replace(CONFIG, average_last=average_last)
+    whole = go(tmp_path / "1", Tiny(), replace(config, steps=longer))
+    go(tmp_path / "2", Tiny(), replace(config, steps=first))
+    result = go(tmp_path / "2", Tiny(), replace(config, steps=longer), resume=True)
+    assert replace(result, seconds=0, out=tmp_path) == replace(whole, seconds=0, out=tmp_path)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+def test_an_end_between_validations_that_is_the_best_is_kept_and_then_forgotten(
+    tmp_path: Path,
+) -> None:
+    # After step 4 all is unlearned: it has the lowest loss of all.
+    config = replace(CONFIG, steps=4, learning_rate_factor=2.0, average_last=1)
+    model = Tiny()
+    short = go(tmp_path / "2", model, config)
+    losses = {line["step"]: line["loss"] for line in told(tmp_path / "2")}
+    assert short.final_loss == short.best_loss == losses[4] < losses[3]
+    assert validation_loss(model, HELD_OUT) == pytest.approx(losses[4], abs=1e-9)
+
+    class Worse:
+        """The data, with targets from the fifth batch on that are never right."""
+
+        def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+            for place, batch in enumerate(DATA.epoch(number, start), start):
+                wrong = batch.tgt_out.where(batch.tgt_out == PAD_ID, 1)
+                yield Batch(batch.src, batch.tgt_in, wrong if place > 3 else batch.tgt_out)
+
+    longer = replace(config, steps=12)
+    whole = go(tmp_path / "1", Tiny(), longer, batches=Worse())
+    result = go(tmp_path / "2", Tiny(), longer, batches=Worse(), resume=True)
+    assert (result.best_loss, result.final_loss) == (whole.best_loss, whole.final_loss)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+@pytest.mark.parametrize("steps", [2, 5, 12])  # before the first validation, after it, at one
+def test_resuming_with_the_steps_that_are_done_ends_the_run(tmp_path: Path, steps: int) -> None:
+    config = replace(CONFIG, steps=steps, average_last=1)
+    go(tmp_path / "1", Tiny(), config)
+    go(tmp_path / "2", Tiny(), replace(config, steps=13), stop_after=steps)
+    with pytest.raises(UserError, match=f"give {steps} steps or more"):
+        go(tmp_path / "2", Tiny(), replace(config, steps=1), resume=True)
+    for _ in range(2):  # the second time nothing is left to do
+        result = go(tmp_path / "2", Tiny(), config, resume=True)
+        assert (result.step, result.interrupted) == (steps, False)
+        same_runs(tmp_path / "1", tmp_path / "2")
+
+
+def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), stop_after=5)
+    result = go(tmp_path, Tiny(), resume=True, stop_after=4)
+    assert (result.step, result.interrupted) == (5, True)
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: Path, target: Path) -> None:
+        if target.name == "last.safetensors":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace_file(source, target)
+
+    replace_file = os.replace
+    go(tmp_path / "1", Tiny())
+    go(tmp_path / "2", Tiny(), stop_after=4)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(UserError, match=r"cannot save .*No space left.* is unharmed"):
+            go(tmp_path / "2", Tiny(), resume=True)
+    left = tmp_path / "2" / "checkpoints" / ".last.safetensors.5f1c.tmp"
+    left.write_bytes(b"half")  # of a kill while it was written
+    go(tmp_path / "2", Tiny(), resume=True)
+    assert not left.exists()
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["loss", "gradient"])
+@pytest.mark.parametrize("report_every", [2, 100])
+def test_a_step_that_is_not_finite_stops_the_run_and_is_never_saved(
+    tmp_path: Path, where: str, report_every: int
+) -> None:
+    model, passes, config = Tiny(), 0, replace(CONFIG, report_every=report_every)
+
+    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
+        nonlocal passes
+        passes += module.training
+        if passes != 7 or not module.training:
+            return logits
+        if where == "loss":
+            return logits * float("nan")
+        logits.register_hook(lambda grad: grad * float("inf"))
+        return logits
+
+    model.register_forward_hook(spoil)
+    with pytest.raises(UserError, match=r"step 7: the loss .*last\.safetensors, is unharmed"):
+        go(tmp_path / "1", model, config)
+    go(tmp_path / "1", Tiny(), config, resume=True)  # the fault was in the machine, say
+    go(tmp_path / "2", Tiny(), config)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+@pytest.mark.parametrize("where", ["a batch", "the weights"])
+def test_full_memory_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    go(tmp_path, Tiny(), stop_after=3)
+    monkeypatch.setattr(Tiny, "forward" if where == "a batch" else "to", fail)
+    with pytest.raises(UserError, match="out of memory on cpu; what was saved before is kept"):
+        go(tmp_path, Tiny(), resume=True)
+
+
+def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    model = Tiny()
+    model.register_forward_hook(fail)
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        go(tmp_path, model)
+
+
+def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> None:
+    go(tmp_path, Tiny(), stop_after=4)
+    before = all_bytes(tmp_path)
+    with pytest.raises(UserError, match="holds a run already: go on with it"):
+        go(tmp_path, Tiny())
+    with pytest.raises(UserError, match=r"label_smoothing=0\.1 and cannot go on with .*=0\.2"):
+        go(tmp_path, Tiny(), replace(CONFIG, label_smoothing=0.2), resume=True)
+    with pytest.raises(UserError, match=r"does not fit this model: .* has shape"):
+        go(tmp_path, Tiny(size=17), resume=True)
+    assert all_bytes(tmp_path) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_weights_without_their_last_checkpoint_are_not_overwritten(
+    tmp_path: Path, resume: bool
+) -> None:
+    go(tmp_path, Tiny())
+    RunFolder(tmp_path).last.unlink()
+    before = all_bytes(tmp_path)
+    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
+        go(tmp_path, Tiny(), resume=resume)
+    assert all_bytes(tmp_path) == before
+
+
+@pytest.mark.parametrize("damage", ["missing", "another's"])
+def test_best_weights_that_are_lost_are_seen_before_the_work(tmp_path: Path, damage: str) -> None:
+    go(tmp_path, Tiny(), stop_after=5)
+    folder = RunFolder(tmp_path)
+    folder.best.unlink()
+    if damage == "another's":
+        save_tensors(folder.best, {"a": torch.ones(3)}, step=2, loss=1.25)
+    before = told(tmp_path)
+    with pytest.raises(UserError, match=r"best\.safetensors is missing or not this run"):
+        go(tmp_path, Tiny(), resume=True)
+    assert told(tmp_path) == before
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    refused, other = [], Tiny()
+
+    def second_run(report: Report) -> None:
+        def begin() -> None:
+            with pytest.raises(UserError, match=f"is in use by process {os.getpid()}: wait") as why:
+                go(tmp_path / "2", other, resume=True)
+            refused.append(why)
+
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
+
+    go(tmp_path / "1", Tiny())
+    go(tmp_path / "2", Tiny(), on_report=second_run)
+    assert len(refused) == len(told(tmp_path / "2"))
+    same_runs(tmp_path / "1", tmp_path / "2")
+    assert not (tmp_path / "2" / ".lock").exists()
 
 
 def test_no_data(tmp_path: Path) -> None:

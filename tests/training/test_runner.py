@@ -2,30 +2,36 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from lessonkit.analysis.removals import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.config import Recipe, RecurrentConfig
+from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data import corpora
+from transformer.data.batches import Example
+from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import count_parameters
 from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import read_model
-from transformer.models.log import TrainingResult, read_log
+from transformer.models.folder import Description, read_model
+from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
-from transformer.training import runner
-from transformer.training.runner import train_recipe
+from transformer.training import resources, runner
+from transformer.training.resources import check_resources, memory
+from transformer.training.run import TrainingResult
+from transformer.training.runner import digest_of, train_recipe
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")
@@ -70,17 +76,6 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_seed_says_all(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path / "one")
-    carry_out(RECIPE, tmp_path / "two")
-    carry_out(RECIPE.override({"seed": "2"}), tmp_path / "other")
-    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
-    other = final_weights(tmp_path / "other")
-    assert all(torch.equal(one[name], two[name]) for name in one)
-    assert not all(torch.equal(one[name], other[name]) for name in one)
-
-
-@pytest.mark.usefixtures("quick")
 def test_a_run_in_two_parts_ends_where_one_in_one_part_does(tmp_path: Path) -> None:
     carry_out(RECIPE, tmp_path / "one")
     stopped = carry_out(RECIPE, tmp_path / "two", stop_after=3)
@@ -102,29 +97,6 @@ def test_more_steps_go_on(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has done 7 steps already"):
         carry_out(RECIPE, tmp_path, resume=True)
     assert read_model(tmp_path)[0].recipe == longer
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_longer_run_of_before_manifests_gets_one(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=3)
-    (tmp_path / "manifest.json").unlink()
-    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE.to_dict()), encoding="utf-8")
-    longer = RECIPE.override({"steps": "7"})
-    carry_out(longer, tmp_path, resume=True)
-    assert read_model(tmp_path)[0].recipe == longer
-    assert (tmp_path / "manifest.json").is_file()
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("name", ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json"])
-def test_a_run_is_not_resumed_on_a_damaged_file(tmp_path: Path, name: str) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=3)
-    content = bytearray((tmp_path / name).read_bytes())
-    place = max(place for place, byte in enumerate(content) if chr(byte).isalpha())
-    content[place] ^= 1
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=rf"{name} is damaged: its sum is not the one in manifest"):
-        carry_out(RECIPE, tmp_path, resume=True)
 
 
 @pytest.mark.usefixtures("quick")
@@ -153,19 +125,6 @@ def test_other_data_is_refused(
     assert "\n" not in str(caught.value)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
     assert carry_out(RECIPE, tmp_path, resume=True).step == 5
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_run_of_before_data_was_remembered_goes_on_with_a_word(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=3)
-    (tmp_path / "data.json").unlink()
-    begun: list[str] = []
-    result = train_recipe(
-        RECIPE, tmp_path, resume=True, device=CPU, on_begin=begun.append, on_report=lambda _: None
-    )
-    assert result.step == 5
-    assert begun[0].startswith(f"{tmp_path} has no data.json: nothing tells whether")
-    assert not (tmp_path / "data.json").exists()
 
 
 @pytest.mark.usefixtures("quick")
@@ -208,10 +167,12 @@ def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("content", [b"[1]", b'{"training": 1}', b"half"])
-def test_damaged_data_json(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"[1]", b'{"training": 1}', b"half", None])
+def test_damaged_data_json(tmp_path: Path, content: bytes | None) -> None:
     carry_out(RECIPE, tmp_path, stop_after=1)
-    (tmp_path / "data.json").write_bytes(content)
+    (tmp_path / "data.json").unlink()
+    if content is not None:
+        (tmp_path / "data.json").write_bytes(content)
     with pytest.raises(UserError, match=r"data\.json"):
         carry_out(RECIPE, tmp_path, resume=True)
 
@@ -240,103 +201,30 @@ def test_resuming_what_is_done_leaves_the_record_alone(
     monkeypatch.setattr(provenance, "commit", lambda: "later")
     carry_out(RECIPE, tmp_path, resume=True)
     assert (tmp_path / "run.json").read_bytes() == before
-    for damage in (b"[1]", b"half"):  # that is no record: it is made again
-        (tmp_path / "run.json").write_bytes(damage)
-        carry_out(RECIPE, tmp_path, resume=True)
-        assert json.loads((tmp_path / "run.json").read_text())["commit"] == "later"
+    (tmp_path / "run.json").unlink()
+    carry_out(RECIPE, tmp_path, resume=True)
+    assert json.loads((tmp_path / "run.json").read_text())["commit"] == "later"
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_record_goes_with_the_steps_that_were_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    carry_out(RECIPE, tmp_path)
-    longer = RECIPE.override({"steps": "7"})
-    with monkeypatch.context() as patch:
-        patch.setattr(runner, "write_json", die)  # a kill after the last step
-        with pytest.raises(KeyboardInterrupt):
-            carry_out(longer, tmp_path, resume=True)
-    carry_out(longer, tmp_path, resume=True)
-    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("resume", [False, True])
-def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path, resume: bool) -> None:
+def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path) -> None:
     carry_out(RECIPE, tmp_path, stop_after=3)
     (tmp_path / "recipe.json").unlink()
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    other = RECIPE.override({"vocab_size": "271"})
-    with pytest.raises(UserError, match=r"holds weights but no recipe\.json"):
-        carry_out(other, tmp_path, resume=resume)
+    for resume, message in ((False, "holds a run already"), (True, "has nothing to resume")):
+        with pytest.raises(UserError, match=message):
+            carry_out(RECIPE.override({"vocab_size": "271"}), tmp_path, resume=resume)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nothing to resume"):
+    with pytest.raises(UserError, match="has nothing to resume"):
         carry_out(RECIPE, tmp_path / "none", resume=True)
     assert not (tmp_path / "none").exists()
     carry_out(RECIPE, tmp_path / "run", stop_after=1)
     with pytest.raises(UserError, match="holds a run already"):
         carry_out(RECIPE, tmp_path / "run")
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_words_about_a_recipe_may_change(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=1)
-    reworded = dataclasses.replace(RECIPE, about="the same in other words")
-    assert carry_out(reworded, tmp_path, resume=True).step == 5
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"batch_tokens": "5"}, "batch_tokens is 5"),
-        ({"max_train_tokens": "1"}, "none of the"),
-        (
-            {"tokenizer": "words", "tie_source_target": "false", "min_frequency": "100000000"},
-            "100000000",
-        ),
-    ],
-)
-def test_nothing_is_written_before_all_is_ready(
-    tmp_path: Path, changes: dict[str, str], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        carry_out(RECIPE.override(changes), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"corpus": "nothing"}, "unknown corpus 'nothing'"),
-        ({"src_lang": "it"}, "embedded has no"),
-        ({"corpus": "tatoeba", "src_lang": "de"}, "tatoeba"),
-    ],
-)
-def test_a_text_that_cannot_be_had(tmp_path: Path, changes: dict[str, str], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        carry_out(RECIPE.override(changes), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("quick")
-def test_words_make_two_vocabularies(tmp_path: Path) -> None:
-    recipe = RECIPE.override(
-        {"tokenizer": "words", "joint_vocabulary": "false", "tie_source_target": "false"}
-    )
-    begun: list[str] = []
-    train_recipe(
-        recipe, tmp_path, device=CPU, on_begin=begun.append, on_report=lambda _: None, stop_after=1
-    )
-    src_types = 4 + 11 + 2 + 5  # special ones; word0 to word10; and, are; digits
-    assert f"{src_types} and {src_types} types" in begun[0]
 
 
 @pytest.mark.usefixtures("quick")
@@ -357,9 +245,8 @@ def test_held_out_sentences_longer_than_a_batch_are_left_out(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("attention", [False, True])
-def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool) -> None:
-    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=attention)
+def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
+    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=True)
     training = dataclasses.replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
     recipe = dataclasses.replace(RECIPE, model=network, training=training)
     assert carry_out(recipe, tmp_path / "run", stop_after=2).interrupted
@@ -368,9 +255,7 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path, attention: bool
     assert isinstance(translator.model, Recurrent)
     assert len(translator.translate(["word1 and word2", ""])) == 2
     seen = translator.attention("word1 and word2")
-    layers = int(attention)
-    wanted = (layers, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
-    assert seen.maps.cross.shape == wanted
+    assert seen.maps.cross.shape == (1, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
     with pytest.raises(UserError, match="no heads to remove"):
         removal_scores(translator, ["word1"], ["mot1"], ["word2"])
 
@@ -408,18 +293,96 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     def die(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    recipe = RECIPE.override({"cooccurrence_start": "true"})
-    carry_out(recipe, tmp_path / "one")
+    def start(model: nn.Module, examples: Sequence[Example]) -> None:
+        nn.init.constant_(next(model.parameters()), len(examples) / 1000)
+
+    carry_out(RECIPE, tmp_path / "one", start=start)
     with monkeypatch.context() as patch:
         patch.setattr(runner, "train", die)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(recipe, tmp_path / "two")
-    carry_out(recipe, tmp_path / "two", resume=True)
-    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
+            carry_out(RECIPE, tmp_path / "two", start=start)
+    carry_out(RECIPE, tmp_path / "two", resume=True, start=start)
+    carry_out(RECIPE, tmp_path / "plain")
+    one, two, plain = (final_weights(tmp_path / name) for name in ("one", "two", "plain"))
     assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not all(torch.equal(one[name], plain[name]) for name in one)
 
 
-def test_a_run_that_torchrun_began_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_torchrun_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "launcher", lambda: "torchrun --nproc-per-node 3")
     monkeypatch.setattr(runner, "provenance", lambda _: {"command": "python -m transformer train"})
-    assert runner._origin(CPU)["command"] == "torchrun --nproc-per-node 3 -m transformer train"
+    carry_out(RECIPE, tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["command"] == "torchrun --nproc-per-node 3 -m transformer train"
+
+
+def test_examples_are_known_again_by_their_digest() -> None:
+    examples = [Example([5, 7], [11]), Example([13], [17, 19])]
+    others = [
+        [],
+        examples[:1],
+        examples[::-1],
+        [Example([5, 7], [11]), Example([13], [17, 18])],
+        [Example([5], [7, 11]), examples[1]],
+        [Example([57], [11]), examples[1]],
+    ]
+    assert len({digest_of(each) for each in [examples, *others]}) == 7
+    assert digest_of(examples).startswith("6bae888d71fe85b7")  # on every machine
+
+
+# --- a model too large for the machine ------------------------------------------------------
+
+
+def of_width(model: ModelConfig | RecurrentConfig) -> Description:
+    recipe = dataclasses.replace(find_recipe("demo"), model=model)
+    return Description(recipe, BPETokenizer([]), BPETokenizer([]))
+
+
+SMALL = of_width(ModelConfig(d_model=6, d_ff=7, num_heads=3, num_layers=1, max_len=103))
+GIANTS = [
+    ModelConfig(d_model=2**16, d_ff=2**16, num_layers=1000),
+    RecurrentConfig(hidden_size=2**16, embedding_size=2**16),
+]
+
+
+@pytest.mark.parametrize("model", GIANTS)
+def test_a_giant_is_refused_without_being_made(
+    model: ModelConfig | RecurrentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert memory(CPU) > 100e6
+    monkeypatch.setattr(resources, "memory", lambda device: 64 * 10**9)
+    with pytest.raises(UserError, match=r"needs [\d,.]+ GB of memory .* cpu has 64\.0 GB: give"):
+        check_resources(of_width(model), tmp_path, CPU)
+
+
+@pytest.mark.parametrize(
+    ("device", "processes", "copies"), [("cpu", 1, 4), ("cpu", 3, 3 * 5), ("cuda", 3, 5)]
+)
+def test_the_bounds_of_memory_and_disk_by_hand(
+    device: str, processes: int, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = sum(parameter.nbytes for parameter in SMALL.build().parameters())
+    room = {"memory": copies * weights, "disk": (3 + 1 + 1 + 3) * weights}
+    monkeypatch.setattr(resources, "memory", lambda device: room["memory"])
+    usage = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=room["disk"]))
+    monkeypatch.setattr(resources, "shutil", usage)
+    given = SMALL, tmp_path / "not" / "yet", torch.device(device), processes
+    check_resources(*given)
+    room["disk"] -= 1
+    with pytest.raises(UserError, match=f"of checkpoints, and {tmp_path} has"):
+        check_resources(*given)
+    check_resources(SMALL, None, *given[2:])
+    room["memory"] -= 1
+    with pytest.raises(UserError, match="of memory at the least"):
+        check_resources(*given)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_is_refused_before_its_first_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "memory", lambda device: 1000)
+    with pytest.raises(UserError, match="of memory at the least"):
+        carry_out(RECIPE, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

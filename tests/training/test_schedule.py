@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.errors import UserError
-from transformer.training.schedule import learning_rate, linear_decay_rate
+from transformer.training.schedule import learning_rate
 
 COUNTS = st.integers(1, 100_000)
 
@@ -37,49 +37,8 @@ def test_rises_in_proportion_then_falls_with_the_root(step: int, warmup_steps: i
     assert learning_rate(step, 7, warmup_steps) == pytest.approx(wanted)
 
 
-@given(step=COUNTS, factor=st.floats(0.1, 10))
-def test_factor_multiplies(step: int, factor: float) -> None:
-    plain = learning_rate(step, 13, 17)
-    assert learning_rate(step, 13, 17, factor) == pytest.approx(factor * plain)
-
-
 @pytest.mark.parametrize("name", ["step", "d_model", "warmup_steps"])
 def test_counts_under_one(name: str) -> None:
     values = {"step": 3, "d_model": 5, "warmup_steps": 7} | {name: 0}
     with pytest.raises(UserError, match=f"{name} is 0: give 1 or more"):
         learning_rate(**values)
-
-
-def test_linear_decay_by_hand() -> None:
-    # d_model 16, warm-up 4: the same peak, 1/8, at step 4; then a fifth of it less each step.
-    rates = [linear_decay_rate(step, 9, 16, 4) for step in range(1, 10)]
-    wanted = [1 / 32, 2 / 32, 3 / 32, 5 / 40, 4 / 40, 3 / 40, 2 / 40, 1 / 40, 0]
-    assert rates == pytest.approx(wanted, abs=1e-15)
-    assert rates[-1] == 0
-    assert linear_decay_rate(6, 9, 16, 4, factor=2) == pytest.approx(6 / 40)
-
-
-@given(warmup_steps=COUNTS, falling=COUNTS, place=st.floats(0, 1))
-def test_linear_decay_rises_as_the_papers_and_falls_in_a_line(
-    warmup_steps: int, falling: int, place: float
-) -> None:
-    steps, peak = warmup_steps + falling, learning_rate(warmup_steps, 7, warmup_steps)
-    step = max(1, round(place * steps))
-    rate = linear_decay_rate(step, steps, 7, warmup_steps)
-    if step <= warmup_steps:
-        assert rate == learning_rate(step, 7, warmup_steps)
-    else:
-        assert rate == pytest.approx(peak * (steps - step) / falling)
-
-
-@pytest.mark.parametrize(
-    ("step", "steps", "message"),
-    [
-        (3, 5, "steps is 5: give more than the 5 of warm-up"),
-        (7, 6, "step is 7, and the rate falls to 0 at 6: give no later one"),
-        (0, 6, "step is 0: give 1 or more"),
-    ],
-)
-def test_a_line_that_cannot_be_drawn(step: int, steps: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        linear_decay_rate(step, steps, 16, 5)

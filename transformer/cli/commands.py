@@ -6,9 +6,11 @@ Not in the paper. Only what a command needs is imported, when it runs: help answ
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from transformer.config import Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
@@ -71,18 +73,32 @@ def verify_corpus(options: argparse.Namespace) -> int:
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe with its changed settings."""
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
+    return train_as_typed(recipe, options)
+
+
+def train_as_typed(
+    recipe: Recipe, options: argparse.Namespace, parts: Callable[..., dict[str, Any]] | None = None
+) -> int:
+    """Train a recipe in the processes that there are, and say how it went.
+
+    Args:
+        recipe: With its changed settings.
+        options: Of the command `train`.
+        parts: Gives what else `train_recipe` takes, of the recipe and the processes.
+    """
     from transformer.models.folder import holds_run
     from transformer.support.allocator import keep_freed_memory
-    from transformer.training.distributed import launcher, together
+    from transformer.training.processes import join_processes, launcher
     from transformer.training.runner import train_recipe
 
     keep_freed_memory()
     out: Path = options.out or Path("runs") / recipe.name
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
-    command = typed_again(typed).replace("python", launcher(), 1)
+    package = "experiments" if parts else "transformer"
+    command = typed_again(typed, package).replace("python", launcher(), 1)
     try:
-        with together() as processes:
-            say = print if processes.rank == 0 else _say_nothing  # the others have the same to say
+        with join_processes() as processes:
+            say = print if processes.is_first else _say_nothing  # the others have the same to say
             result = train_recipe(
                 recipe,
                 out,
@@ -90,6 +106,7 @@ def train_model(options: argparse.Namespace) -> int:
                 device=processes.device,
                 on_report=say,
                 processes=processes,
+                **(parts(recipe, processes) if parts else {}),
             )
     except KeyboardInterrupt:
         if not holds_run(out):
@@ -195,6 +212,13 @@ def evaluate_model(options: argparse.Namespace) -> int:
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})
     return 0
+
+
+def diagnose_target(options: argparse.Namespace) -> int:
+    """Try the laws of an encoder-decoder on somebody's code, and print the report."""
+    from lessonkit.diagnose import diagnose_target
+
+    return diagnose_target(options)
 
 
 def export_folder(options: argparse.Namespace) -> int:

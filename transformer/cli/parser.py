@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from transformer.cli import commands, diagnose
+from transformer.cli import commands
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.models.shipped import names
 from transformer.recipes.named import RECIPES
@@ -156,6 +156,12 @@ def _add_train(program: Any) -> None:
     )
     recipes = _listed("recipes", [f"{name:26} {each.about}" for name, each in RECIPES.items()])
     train.epilog = f"{recipes}\n\n{train.epilog}"
+    add_train_options(train)
+    train.set_defaults(run=commands.train_model)
+
+
+def add_train_options(train: Parser) -> None:
+    """Give `train` its options."""
     train.add_argument("recipe", metavar="RECIPE", help="one of the recipes below")
     train.add_argument(
         "--set",
@@ -257,7 +263,7 @@ def _add_diagnose(program: Any) -> None:
     command = _add(
         program,
         "diagnose",
-        diagnose.diagnose_target,
+        commands.diagnose_target,
         "try the laws of an encoder-decoder on anybody's code",
         (
             "diagnose my_model:make",

@@ -60,8 +60,7 @@ def encode_pairs(
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
     Args:
-        src_tokenizer, tgt_tokenizer: One for each side.
-        text: The sentences.
+        src_tokenizer, tgt_tokenizer, text: One tokenizer for each side of the text.
         max_tokens: Most tokens of either side, end mark not counted; None keeps all.
 
     Raises:
@@ -105,24 +104,16 @@ def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
 
 def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
     """Fill rows up to the longest: (len(rows), longest), int64."""
-    if not rows:
-        raise UserError("a batch of 0 sentences: give at least one")
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
-    """Give the share of all positions, source and target, that is padding: 0 to 1.
-
-    Raises:
-        UserError: there is no batch.
-    """
+    """Give the share of all positions, source and target, that is padding: 0 to 1."""
     tokens = positions = 0
     for batch in batches:
         tokens += batch.num_src_tokens + batch.num_tgt_tokens
         positions += batch.src.numel() + batch.tgt_out.numel()
-    if not positions:
-        raise UserError("no batches to measure: give at least one")
     return 1 - tokens / positions
 
 
@@ -143,8 +134,8 @@ class TokenBudgetBatches:
         seed: Of the order.
 
     Raises:
-        UserError: there are no examples, or one alone is over `batch_tokens` (the budget
-            is a promise about memory).
+        UserError: one example alone is over `batch_tokens` (the budget is a promise about
+            memory).
     """
 
     def __init__(
@@ -156,8 +147,6 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
-        if not examples:
-            raise UserError("no examples to make batches of: give at least one pair")
         longest = max(map(_length, examples))
         if longest > batch_tokens:
             raise UserError(

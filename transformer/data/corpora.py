@@ -23,14 +23,12 @@ class Corpus:
     """A corpus, and where its text comes from.
 
     Attributes:
-        name: As the recipes and the command line call it.
-        about: One line for a list.
+        name, about: As the recipes and the command line call it; one line for a list.
         pairs: Directions, (source language, target language).
         splits: What `load` gives, in the corpus's own order.
-        licence: What its reader may do with it.
-        citation: Whom to name.
-        files: What `fetch` gets; empty for a corpus that is not downloaded.
-        mirrors: Addresses of the folders that hold the files, the preferred first.
+        licence, citation: What its reader may do with it, and whom to name.
+        files, mirrors: What `fetch` gets, and the addresses of the folders that hold it, the
+            preferred first; empty for a corpus that is not downloaded.
     """
 
     name: str
@@ -202,7 +200,8 @@ _IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and t
     "test": "IWSLT16.TED.tst2014.{pair}.{lang}.xml",
 }
 
-_MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+_TATOEBA_SUM = "fb317e80248faeb62dc25ef3390ae24ca34b94e276bbc5141fd8862c2200bff5"
+_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 _MULTI30K_SUMS = {
     "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
     "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
@@ -223,72 +222,56 @@ _MULTI30K_SUMS = {
     "test_2018_flickr.en": "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d",
     "test_2018_flickr.fr": "fb2b83fcceb937a4f7e3e93c1c51c22aba92f1e342391e6b5ba392b16a920501",
 }
-_EMBEDDED = Corpus(
-    name="embedded",
-    about="English, French and German sentences made by a grammar, with gold word alignments",
-    pairs=ALL_SIX,
-    splits=("train", "validation", "test", "test_combinations", "test_long"),
-    licence="CC BY 4.0",
-    citation="this course",
-)
-
-_PARSES = Corpus(
-    name="parses",
-    about="the English sentences of the embedded corpus, and their trees of phrases",
-    pairs=(("en", "tree"),),
-    splits=_EMBEDDED.splits,
-    licence=_EMBEDDED.licence,
-    citation=_EMBEDDED.citation,
-)
-
-_MULTI30K = Corpus(
-    name="multi30k",
-    about="captions of photographs in German, English and French, 29,000 in train",
-    pairs=ALL_SIX,
-    splits=(
-        "train",
-        "validation",
-        "test_2016_flickr",
-        "test_2017_flickr",
-        "test_2017_mscoco",
-        "test_2018_flickr",
+_CORPORA = (
+    Corpus(
+        name="embedded",
+        about="English, French and German sentences made by a grammar, with gold word alignments",
+        pairs=ALL_SIX,
+        splits=tuple(embedded.SIZES),
+        licence="CC BY 4.0",
+        citation="this course",
     ),
-    licence="no licence file; the terms of Flickr30K: non-commercial research and education",
-    citation="Elliott et al. 2016 and 2017, Barrault et al. 2018 (github.com/multi30k/dataset)",
-    files=tuple(
-        DataFile(name=f"multi30k/{stem}.gz", sha256=sha) for stem, sha in _MULTI30K_SUMS.items()
+    Corpus(
+        name="parses",
+        about="the English sentences of the embedded corpus, and their trees of phrases",
+        pairs=(("en", "tree"),),
+        splits=tuple(embedded.SIZES),
+        licence="CC BY 4.0",
+        citation="this course",
     ),
-    mirrors=(
-        f"https://raw.githubusercontent.com/multi30k/dataset/{_MULTI30K_COMMIT}/data/task1/raw/",
-        f"https://github.com/multi30k/dataset/raw/{_MULTI30K_COMMIT}/data/task1/raw/",
-    ),
-)
-
-_TATOEBA = Corpus(
-    name="tatoeba",
-    about="short everyday sentences in English and French, 135,842 pairs",
-    pairs=(("en", "fr"), ("fr", "en")),
-    splits=("train", "validation", "test"),
-    licence="CC BY 2.0 FR",
-    citation="www.manythings.org/anki and tatoeba.org",
-    files=(
-        DataFile(
-            name="tatoeba/data.zip",
-            sha256="fb317e80248faeb62dc25ef3390ae24ca34b94e276bbc5141fd8862c2200bff5",
+    Corpus(
+        name="multi30k",
+        about="captions of photographs in German, English and French, 29,000 in train",
+        pairs=ALL_SIX,
+        splits=(
+            *("train", "validation", "test_2016_flickr", "test_2017_flickr"),
+            *("test_2017_mscoco", "test_2018_flickr"),
+        ),
+        licence="no licence file; the terms of Flickr30K: non-commercial research and education",
+        citation="Elliott et al. 2016 and 2017, Barrault et al. 2018 (github.com/multi30k/dataset)",
+        files=tuple(DataFile(f"multi30k/{stem}.gz", sha) for stem, sha in _MULTI30K_SUMS.items()),
+        mirrors=(
+            f"https://raw.githubusercontent.com/multi30k/dataset/{_COMMIT}/data/task1/raw/",
+            f"https://github.com/multi30k/dataset/raw/{_COMMIT}/data/task1/raw/",
         ),
     ),
-    mirrors=("https://download.pytorch.org/tutorial/",),
+    Corpus(
+        name="tatoeba",
+        about="short everyday sentences in English and French, 135,842 pairs",
+        pairs=(("en", "fr"), ("fr", "en")),
+        splits=("train", "validation", "test"),
+        licence="CC BY 2.0 FR",
+        citation="www.manythings.org/anki and tatoeba.org",
+        files=(DataFile("tatoeba/data.zip", _TATOEBA_SUM),),
+        mirrors=("https://download.pytorch.org/tutorial/",),
+    ),
+    Corpus(
+        name="iwslt",
+        about="talks of TED, as IWSLT 2016 laid them out; from an archive of your own",
+        pairs=(("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")),
+        splits=("train", "validation", "test"),
+        licence="CC BY-NC-ND 3.0 (4.0 for the later hub copy)",
+        citation="Cettolo, Girardi and Federico 2012, WIT3: web inventory of transcribed talks",
+    ),
 )
-
-_IWSLT = Corpus(
-    name="iwslt",
-    about="talks of TED, as IWSLT 2016 laid them out; from files of your own",
-    pairs=(("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")),
-    splits=("train", "validation", "test"),
-    licence="CC BY-NC-ND 3.0 (4.0 for the later hub copy)",
-    citation="Cettolo, Girardi and Federico 2012, WIT3: web inventory of transcribed talks",
-)
-
-CORPORA: dict[str, Corpus] = {
-    corpus.name: corpus for corpus in (_EMBEDDED, _PARSES, _MULTI30K, _TATOEBA, _IWSLT)
-}
+CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _CORPORA}

@@ -7,7 +7,6 @@ copies, only read), the cache, and the corpus's mirrors.
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +18,7 @@ TIMEOUT = 30.0  # seconds without a byte
 RETRIES = 2  # of each mirror
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataFile:
+class DataFile(NamedTuple):
     """One file of a publisher.
 
     Attributes:

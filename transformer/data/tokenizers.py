@@ -8,9 +8,9 @@ Each first treats the text as its language has it (`transformer.data.treatment`)
 and ever after, so that what a user types is written as the training text was.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from transformer.config import DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, learn_merges
@@ -22,38 +22,7 @@ from transformer.support.files import read_json, write_json
 __all__ = ["Tokenizer", "BPETokenizer", "WordTokenizer", "train", "save", "load", "from_dict"]
 
 
-class Tokenizer(Protocol):
-    """What the rest of the package asks of a tokenizer."""
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of ids, the four special ones included."""
-
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, treated first; without beginning and end marks.
-
-        Raises:
-            UserError: the text has a lone surrogate.
-        """
-
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give what `encode` gives for each sentence, faster."""
-
-    def decode(self, ids: Iterable[int]) -> str:
-        """Give the text of ids; special ids are skipped.
-
-        Raises:
-            UserError: an id is outside the vocabulary.
-        """
-
-    def tokens(self, text: str) -> list[str]:
-        """Give what `encode` sees in a sentence, for a reader, one string per id."""
-
-    def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Give one string per id, for a reader; special ids too, as "<eos>"."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON."""
+Tokenizer = BPETokenizer | WordTokenizer
 
 
 def train(

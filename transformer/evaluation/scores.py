@@ -57,16 +57,11 @@ def bleu_tokenised_lowercased(
     It runs some points above or below `bleu`'s: compare it only with figures of its kind.
 
     Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation.
+        hypotheses, references: As for `bleu`.
         lang: The language, for its tokeniser.
 
     Returns:
         Points of 0 to 100.
-
-    Raises:
-        UserError: there are no translations, the references do not fit them, or the
-            language is unknown.
     """
     _check(hypotheses, references)
 
@@ -84,13 +79,6 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
 
     Not in the paper. Such an output mostly repeats itself up to the length limit. A few of them
     cost much BLEU and tell nothing of the other translations, so they are counted apart.
-
-    Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation.
-
-    Raises:
-        UserError: there are no translations, or the references do not fit them.
     """
     _check(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]

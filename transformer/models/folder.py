@@ -5,19 +5,20 @@ weights; a run adds what it was made from, its log and its checkpoints:
 
     recipe.json                          everything that was asked for; written last, so where
                                          it is a run was begun
-    manifest.json                        sums of the recipe and the tokenizers
     src_tokenizer.json                   of the source side
     tgt_tokenizer.json                   of the target side; the same where they are joint
     data.json                            digests of the examples that the run learns from, and
                                          the machine that it was begun on
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from (see `state`)
+    checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
     checkpoints/best.safetensors         weights of the lowest validation loss
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
     run.json                             where, when and how long the run was
+    manifest.json                        of a model that is whole: its files' check sums
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -29,25 +30,13 @@ from transformer.data.tokenizers import Tokenizer
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.checkpoint import load_tensors, load_weights
-from transformer.models.manifest import (
-    DESCRIBING,
-    MANIFEST,
-    RECIPE,
-    SRC_TOKENIZER,
-    TGT_TOKENIZER,
-    WEIGHTS,
-    check_manifest,
-    replace_listed,
-    sha256,
-    write_manifest,
-)
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, remove_unfinished, to_json
+from transformer.support.files import read_json, write_json
 
-DATA = "data.json"
-RUN = "run.json"
-FORMAT = 1  # of such a folder, said in its recipe; one of before it was said has no manifest
-_STEP_FILE = re.compile(r"step_[0-9]{6,}\.safetensors")
+RECIPE, DATA, RUN = "recipe.json", "data.json", "run.json"
+SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
+WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
+SUMMED = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # all that translation reads
 
 Network = Transformer | Recurrent
 
@@ -71,62 +60,32 @@ class Description(NamedTuple):
         return Transformer(config, **sizes)
 
 
-def write_description(folder: Path, description: Description) -> None:
-    """Write the recipe and the tokenizers.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
-    tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
-    tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
-    _list_tokenizers(folder)
-    write_recipe(folder, description.recipe)
-
-
-def write_recipe(folder: Path, recipe: Recipe) -> None:
-    """Write a recipe beside the tokenizers, new or in the place of another.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
-    if not (folder / MANIFEST).is_file():  # of before there was one
-        _list_tokenizers(folder)
-    replace_listed(folder, RECIPE, to_json({"format": FORMAT} | recipe.to_dict()))
-
-
-def _list_tokenizers(folder: Path) -> None:
-    """Begin a folder's manifest."""
-    write_manifest(folder, {name: [sha256(folder / name)] for name in DESCRIBING[1:]})
-
-
 def holds_run(folder: Path) -> bool:
     """Tell whether a run was begun in this folder."""
     return (folder / RECIPE).exists()
+
+
+def write_description(folder: Path, description: Description) -> None:
+    """Write the recipe and the tokenizers; the folder is a whole model's no longer."""
+    tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
+    write_json(folder / RECIPE, description.recipe.to_dict())
 
 
 def read_recipe(folder: Path) -> Recipe:
     """Read what the run in a folder was asked to do.
 
     Raises:
-        UserError: there is no run, its recipe is truncated, foreign or of a newer version, or
-            a file is not the one that was written.
+        UserError: there is no run, its recipe is truncated or foreign, or a file of the model is
+            not the one that was written.
     """
     if not folder.is_dir():
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     if not holds_run(folder):
         raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
     values = read_json(folder / RECIPE)
-    if isinstance(values, dict) and "format" in values:
-        if (written := values.pop("format")) != FORMAT:
-            raise UserError(
-                f"{folder / RECIPE} is of format {written!r} and this version reads {FORMAT}: "
-                "use the version of the course that wrote it"
-            )
-        check_manifest(folder, DESCRIBING)
+    check_manifest(folder)
     try:
         return Recipe.from_dict(values)
     except UserError as error:
@@ -140,77 +99,8 @@ def read_description(folder: Path) -> Description:
         UserError: the folder or a file in it is missing, truncated or foreign.
     """
     recipe = read_recipe(folder)
-    src_tokenizer = tokenizers.load(folder / SRC_TOKENIZER)
-    tgt_tokenizer = tokenizers.load(folder / TGT_TOKENIZER)
-    return Description(recipe, src_tokenizer, tgt_tokenizer)
-
-
-class RunFolder:
-    """Where a run keeps its log and its weights.
-
-    Attributes:
-        out: The folder; made when first written to.
-        log: The reports.
-        model: The final weights.
-        last: The state to resume from.
-        best: The weights of the lowest validation loss.
-    """
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.log = out / "log.jsonl"
-        self.model = out / WEIGHTS
-        self.last = out / "checkpoints" / "last.safetensors"
-        self.best = out / "checkpoints" / "best.safetensors"
-
-    def holds_weights(self) -> bool:
-        """Tell whether a run has left weights here, of any step."""
-        named = any(path.exists() for path in (self.last, self.best, self.model))
-        return named or bool(self.step_files())
-
-    def check(self, resume: bool) -> None:
-        """Refuse to begin, or to go on with, a run that would overwrite another's weights.
-
-        Raises:
-            UserError: there is a run to go on with and `resume` is off, or there are
-                weights and nothing to go on from.
-        """
-        if self.last.exists():
-            if not resume:
-                raise UserError(
-                    f"{self.out} already holds a run: resume it, or choose another folder"
-                )
-        elif self.holds_weights():
-            raise UserError(
-                f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
-                "choose another folder"
-            )
-
-    def step_file(self, step: int) -> Path:
-        """Name the weights of a step."""
-        return self.last.with_name(f"step_{step:06d}.safetensors")
-
-    def step_files(self) -> list[Path]:
-        """List the weights to average, oldest first; files of other names are not looked at."""
-        named = [p for p in self.last.parent.glob("step_*") if _STEP_FILE.fullmatch(p.name)]
-        paths = [p for p in named if p == self.step_file(_step_of(p)) and p.is_file()]
-        return sorted(paths, key=_step_of)
-
-    def drop_step_files(self, *, newest: int, up_to: int) -> None:
-        """Delete the weights after a step, and all before it but the newest few.
-
-        Args:
-            newest: How many of them stay.
-            up_to: The step.
-        """
-        fitting = [path for path in self.step_files() if _step_of(path) <= up_to]
-        for path in set(self.step_files()) - set(fitting[::-1][:newest]):
-            path.unlink()
-
-    def remove_unfinished(self) -> None:
-        """Delete what a run that was killed had begun to write."""
-        for folder in (self.out, self.last.parent):
-            remove_unfinished(folder)
+    sides = (tokenizers.load(folder / name) for name in (SRC_TOKENIZER, TGT_TOKENIZER))
+    return Description(recipe, *sides)
 
 
 def read_model(
@@ -230,10 +120,10 @@ def read_model(
         UserError: the folder or a file in it is missing, truncated or foreign.
     """
     description = read_description(folder)
-    path = RunFolder(folder).model if weights is None else weights
+    path = folder / WEIGHTS if weights is None else weights
     if weights is None and not path.is_file():
         raise UserError(
-            f"{folder} has no {path.name}: its training has not ended; go on with the command "
+            f"{folder} has no {WEIGHTS}: its training has not ended; go on with the command "
             "that began it and --resume"
         )
     tensors, _ = load_tensors(path)
@@ -242,5 +132,79 @@ def read_model(
     return description, model.eval()
 
 
-def _step_of(path: Path) -> int:
-    return int(path.stem.removeprefix("step_"))
+def write_manifest(folder: Path) -> None:
+    """Say that a model is whole: write the check sums of the files that translation reads."""
+    sums = {name: _check_sum(folder / name) for name in SUMMED if (folder / name).is_file()}
+    write_json(folder / MANIFEST, {"sha256": sums})
+
+
+def check_manifest(folder: Path) -> None:
+    """Refuse a whole model of which a file is not the one that was written.
+
+    Raises:
+        UserError: one is not, or the manifest is damaged.
+    """
+    if not (folder / MANIFEST).exists():  # a run that has not ended
+        return
+    manifest = read_json(folder / MANIFEST)
+    sums = manifest.get("sha256") if isinstance(manifest, dict) else None
+    for name in SUMMED:
+        if (folder / name).is_file() and (
+            not isinstance(sums, dict) or sums.get(name) != _check_sum(folder / name)
+        ):
+            raise UserError(
+                f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; "
+                "copy the folder again (a model that comes with the course: git checkout, or "
+                "install again), or train anew"
+            )
+
+
+def _check_sum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class RunFolder:
+    """Where a run keeps its log and its weights."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out  # made when first written to
+        self.log, self.model = out / "log.jsonl", out / WEIGHTS  # the reports, the final weights
+        self.last = out / "checkpoints" / "last.safetensors"  # the state to resume from
+        self.best = out / "checkpoints" / "best.safetensors"  # of the lowest validation loss
+
+    def holds_weights(self) -> bool:
+        """Tell whether a run has left weights here, of any step."""
+        return any(path.exists() for path in (self.last, self.best, self.model, *self.step_files()))
+
+    def check(self, resume: bool) -> None:
+        """Refuse to begin, or to go on with, a run that would overwrite another's weights.
+
+        Raises:
+            UserError: there is a run to go on with and `resume` is off, or there are
+                weights and nothing to go on from.
+        """
+        if self.last.exists() and not resume:
+            raise UserError(
+                f"{self.out} holds a run already: go on with it (--resume), or give another folder"
+            )
+        if self.holds_weights() and not self.last.exists():
+            raise UserError(
+                f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
+                "give another folder"
+            )
+
+    def step_file(self, step: int) -> Path:
+        """Name the weights of a step."""
+        return self.last.with_name(f"step_{step:06d}.safetensors")
+
+    def step_files(self) -> list[Path]:
+        """List the weights to average, oldest first; files of other names are not looked at."""
+        named = self.last.parent.glob("step_*.safetensors")
+        steps = {int(each.stem[5:]) for each in named if re.fullmatch("step_[0-9]+", each.stem)}
+        return [path for step in sorted(steps) if (path := self.step_file(step)).is_file()]
+
+    def drop_step_files(self, *, newest: int, up_to: int) -> None:
+        """Delete the weights after the step `up_to`, and all before it but the `newest` few."""
+        kept = [path for path in self.step_files() if int(path.stem[5:]) <= up_to][-newest:]
+        for path in set(self.step_files()) - set(kept):
+            path.unlink()

@@ -1,4 +1,4 @@
-"""How far a run is: its counters, its reports and their log."""
+"""The reports of a run, and their log: log.jsonl has one a line."""
 
 import dataclasses
 import json
@@ -10,88 +10,27 @@ from typing import Any
 from transformer.support.errors import UserError
 from transformer.support.files import from_json, read_text, write_atomically
 
-
-@dataclass(kw_only=True)
-class Progress:
-    """Where a run stands; saved in every checkpoint.
-
-    Attributes:
-        step: Updates done.
-        epoch, batch: Place in the data: the epoch, from 0, and how many of its batches
-            are used up.
-        best_loss: Lowest validation loss so far, nats per token; None before the first.
-        without_gain: Validations since then.
-        validated_step: The last step that was validated.
-        seconds: Time spent.
-        window_nll, window_tokens, window_start: Since the last report: the sum of the
-            loss in nats, the real target tokens, and `seconds` when it began.
-    """
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    best_loss: float | None = None
-    without_gain: int = 0
-    validated_step: int = 0
-    seconds: float = 0.0
-    window_nll: float = 0.0
-    window_tokens: int = 0
-    window_start: float = 0.0
-
-
-def read_progress(values: Any, source: Path) -> Progress:
-    """Make a run's progress of what a checkpoint says.
-
-    Args:
-        values: `vars` of a `Progress`; of an earlier version without validated_step.
-        source: The checkpoint, for the message.
-
-    Raises:
-        UserError: a value is missing, foreign, of another kind, negative or not finite.
-    """
-    said: dict[str, Any] = values if isinstance(values, dict) else {}
-    said = {"validated_step": said.get("step")} | said
-    for name, usual in vars(Progress()).items():
-        value: Any = said.get(name)
-        kinds = (int,) if type(usual) is int else (int, float)
-        missing = name == "best_loss" and value is None and name in said
-        if not missing and not (type(value) in kinds and 0 <= value < math.inf):
-            raise UserError(
-                f"{source} has {value!r} for the progress's {name}: put the run's own file back"
-            )
-    if foreign := sorted(said.keys() - vars(Progress()).keys()):
-        raise UserError(f"{source} has a foreign progress {foreign[0]}: it is of a newer version")
-    return Progress(**said)
+# Of a report; what else it says is for who watches alone.
+LOGGED = {"kind", "step", "epoch", "loss", "perplexity", "learning_rate", "tokens_per_second"}
+LOGGED |= {"seconds"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One line of a run's story; `str` gives the line to show.
+    """One line of a run's story; `str` gives the line to show."""
 
-    Attributes:
-        kind: "training" or "validation".
-        step, steps: Updates done, and all that there will be.
-        epoch: Pass over the data, from 1.
-        loss: Negative log likelihood without smoothing, nats per real token: the mean
-            since the last training report (with dropout), or over the validation data.
-        learning_rate: Of this step.
-        tokens_per_second: Real target tokens learned from since the last report; None
-            in a validation.
-        seconds: Spent on the run, all resumed parts together.
-        seconds_left: Estimated.
-        note: What else there is to say.
-    """
-
-    kind: str
-    step: int
-    steps: int
-    epoch: int
+    kind: str  # "training" or "validation"
+    step: int  # updates done
+    steps: int  # all that there will be
+    epoch: int  # pass over the data, from 1
+    # Negative log likelihood without smoothing, nats per real token: the mean since the last
+    # training report (with dropout), or over the validation data.
     loss: float
-    learning_rate: float
-    tokens_per_second: float | None
-    seconds: float
-    seconds_left: float
-    note: str = ""
+    learning_rate: float  # of this step
+    tokens_per_second: float | None  # real target tokens learned from; None in a validation
+    seconds: float  # spent on the run, all resumed parts together
+    seconds_left: float  # estimated
+    note: str = ""  # what else there is to say
 
     @property
     def perplexity(self) -> float:
@@ -115,45 +54,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Give the values of the line in log.jsonl."""
         values = dataclasses.asdict(self) | {"perplexity": self.perplexity}
-        return {
-            key: value
-            for key, value in values.items()
-            if key not in ("steps", "seconds_left", "note")
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingResult:
-    """How a run ended; `str` says it in a line.
-
-    Attributes:
-        step, epoch: Updates done, and the epoch, from 1, that the last was in.
-        best_loss: Lowest validation loss of any checkpoint, nats per token; None before
-            the first validation.
-        final_loss: Validation loss of model.safetensors; None if interrupted.
-        final_from: Whose weights these are: "best" or "average"; "" if interrupted.
-        seconds: Time spent, all resumed parts together.
-        interrupted: Whether the run stopped before its end; resume to go on.
-        out: The run's folder.
-    """
-
-    step: int
-    epoch: int
-    best_loss: float | None
-    final_loss: float | None
-    final_from: str
-    seconds: float
-    interrupted: bool
-    out: Path
-
-    def __str__(self) -> str:
-        if self.final_loss is None:
-            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
-        whose = "the best checkpoint" if self.final_from == "best" else "the average"
-        return (
-            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
-            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
-        )
+        return {key: value for key, value in values.items() if key in LOGGED}
 
 
 def duration(seconds: float) -> str:
@@ -165,11 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def append_log(path: Path, report: Report) -> None:
-    """Add a report to a log.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Add a report to a log."""
     try:
         with path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
@@ -200,41 +97,21 @@ def read_log(path: Path) -> list[dict[str, Any]]:
             if number == len(lines):
                 break
             raise UserError(f"{path}, line {number} is not JSON: {error}") from error
-        if not _is_report(record):
+        if not isinstance(record, dict) or not record.keys() >= LOGGED:
             raise UserError(f"{path}, line {number} is not a training report")
         records.append(record)
     return records
 
 
-def _is_report(record: Any) -> bool:
-    """Tell whether a line of a log has what its readers ask for."""
-    if not isinstance(record, dict) or record.get("kind") not in ("training", "validation"):
-        return False
-    numbers = [record.get(name) for name in ("loss", "perplexity", "learning_rate", "seconds")]
-    counts = [record.get(name) for name in ("step", "epoch")]
-    return (
-        all(type(count) is int for count in counts)
-        and all(type(number) in (int, float) for number in numbers)
-        and "tokens_per_second" in record
-    )
-
-
 def truncate_log(path: Path, step: int, validated_step: int) -> None:
     """Drop the reports after a checkpoint, so that a resumed run writes none twice.
 
-    Begins an empty log where there is none.
-
     Args:
-        path: Of the log.
+        path: Of the log; an empty one is begun where there is none.
         step: Of the checkpoint.
         validated_step: The last step that was validated before it was saved.
-
-    Raises:
-        UserError: the folder cannot be written to, or the file is not a log.
     """
-    kept = []
-    for record in read_log(path) if path.exists() else []:
-        validation = record.get("kind") == "validation"
-        if record["step"] <= (validated_step if validation else step):
-            kept.append(json.dumps(record) + "\n")
+    last = {"training": step, "validation": validated_step}
+    records = read_log(path) if path.exists() else []
+    kept = [json.dumps(each) + "\n" for each in records if each["step"] <= last[each["kind"]]]
     write_atomically(path, "".join(kept).encode())

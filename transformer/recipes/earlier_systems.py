@@ -6,6 +6,7 @@ is the course's own for all. No torch in here.
 """
 
 import dataclasses
+from typing import Any
 
 from transformer.config import (
     DataConfig,
@@ -135,18 +136,8 @@ _HOMEWORK_TRAINING = dataclasses.replace(
 )
 
 
-# The same peak, reached over the first epoch. Factor: 1e-3 * sqrt(200 * 1500).
-_HOMEWORK_WARM_UP = dataclasses.replace(
-    _HOMEWORK_TRAINING, learning_rate=None, warmup_steps=1500, learning_rate_factor=0.548
-)
-
-
 def _homework(
-    name: str,
-    about: str,
-    differs: str,
-    model: ModelConfig | RecurrentConfig,
-    training: TrainingConfig = _HOMEWORK_TRAINING,
+    name: str, about: str, differs: str, model: ModelConfig | RecurrentConfig, **training: Any
 ) -> Recipe:
     return Recipe(
         name=f"homework-{name}",
@@ -154,11 +145,11 @@ def _homework(
         differs=f"{differs} The report names no batch size; here it is 64 sentences.",
         data=_HOMEWORK_DATA,
         model=model,
-        training=training,
+        training=dataclasses.replace(_HOMEWORK_TRAINING, **training),
     )
 
 
-def _concatenated(num_heads: int, num_layers: int, dropout: float) -> ModelConfig:
+def _beside_the_words(num_heads: int, num_layers: int, dropout: float) -> ModelConfig:
     return ModelConfig(
         d_model=200,
         d_ff=800,
@@ -168,7 +159,6 @@ def _concatenated(num_heads: int, num_layers: int, dropout: float) -> ModelConfi
         d_v=200 // num_heads,
         dropout=dropout,
         positions=Positions.CONCATENATED,
-        position_dim=20,
         tie_source_target=False,
         tie_softmax=False,
     )
@@ -202,14 +192,16 @@ SYSTEMS: tuple[Recipe, ...] = (
         "megatron",
         "a Transformer of 4 heads and 3 layers, positions beside the words",
         _ATTENTION_MENDED,
-        _concatenated(num_heads=4, num_layers=3, dropout=0.2),
+        _beside_the_words(num_heads=4, num_layers=3, dropout=0.2),
     ),
     _homework(
         "soundwave",
         "a Transformer of 3 heads and 4 layers, positions beside the words",
         f"{_ATTENTION_MENDED} The rate warms up to 0.001 and falls again: fixed at 0.001, which "
         "the report names for the LSTMs alone, four layers with the norm last do not learn.",
-        _concatenated(num_heads=3, num_layers=4, dropout=0.1),
-        _HOMEWORK_WARM_UP,
+        _beside_the_words(num_heads=3, num_layers=4, dropout=0.1),
+        learning_rate=None,
+        warmup_steps=1500,  # the first epoch
+        learning_rate_factor=0.548,  # the same peak: 1e-3 * sqrt(200 * 1500)
     ),
 )

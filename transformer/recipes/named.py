@@ -4,9 +4,7 @@ import dataclasses
 
 from transformer.config import (
     DataConfig,
-    Decay,
     ModelConfig,
-    Optimizer,
     Recipe,
     RecurrentConfig,
     TokenizerKind,
@@ -40,43 +38,6 @@ def _captions(src_lang: str, tgt_lang: str) -> Recipe:
         training=_CAPTION_TRAINING,
     )
 
-
-# To a published BLEU as soon as may be on two cores: docs/records.md has how it came about.
-_CAPTIONS_FAST = Recipe(
-    name="multi30k-de-en-fast",
-    about="captions of Multi30k, German to English, lower-cased: minutes on 2 cores",
-    data=DataConfig(
-        corpus="multi30k",
-        src_lang="de",
-        tgt_lang="en",
-        vocab_size=2500,
-        src_vocab_size=5000,
-        joint_vocabulary=False,
-        lowercase=True,
-    ),
-    model=dataclasses.replace(
-        _CAPTION_MODEL,
-        num_heads=2,
-        num_layers=2,
-        dropout=0.05,
-        tie_source_target=False,
-        tie_softmax=False,
-        output_bias=True,
-    ),
-    training=TrainingConfig(
-        steps=750,
-        batch_tokens=2048,
-        optimizer=Optimizer.MUON,
-        muon_rate_factor=1.15,
-        decay=Decay.LINEAR,
-        warmup_steps=100,
-        learning_rate_factor=1.03,  # 0.009 at the peak
-        cooccurrence_start=True,
-        bf16=True,
-        validate_every=750,
-        average_last=1,
-    ),
-)
 
 # Four times the sentences, half as long each: less dropout.
 _TATOEBA = Recipe(
@@ -155,7 +116,6 @@ RECIPES: dict[str, Recipe] = {
         _demo_lstm("demo-lstm-attention", "LSTMs that look back", attention=True),
         _DEMO_PARSER,
         _captions("de", "en"),
-        _CAPTIONS_FAST,
         _captions("fr", "en"),
         _captions("en", "fr"),
         _TATOEBA,

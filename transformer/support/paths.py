@@ -1,18 +1,10 @@
-"""Where the course's own files lie, in a checkout or inside an installed package, and runs.
+"""Where the course's own files lie, in a checkout or inside an installed package."""
 
-Not in the paper.
-"""
-
-import atexit
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from transformer.support.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parents[1]
-RUNS = "COURSE_RUNS"  # variable that names the folder in which lessons keep what they train
 
 
 def checkout() -> Path | None:
@@ -65,17 +57,3 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("attention-course"))
-
-
-def run_folder(name: str) -> Path:
-    """Give the folder that a lesson trains in: a new one, removed when Python ends.
-
-    Args:
-        name: The folder's own name. Where `COURSE_RUNS` is set and not empty, it is the
-            same folder in there each time, and it stays: a run can be resumed.
-    """
-    if kept := os.environ.get(RUNS):
-        return Path(kept) / name
-    temporary = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary) / name

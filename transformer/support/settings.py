@@ -12,8 +12,6 @@ from transformer.support.errors import UserError, unknown_name
 
 MOST = 10**9  # of any number that counts something
 LONGEST = 60  # letters of a value that a message shows
-# What earlier versions called a setting, in recipes, checkpoints and records.
-FORMER_NAMES = {"cooccurrence_embeddings": "cooccurrence_start"}
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -25,7 +23,7 @@ def parse(text: Any, hint: Any) -> Any:
         hint: The field's type, for example `int | None`.
 
     Returns:
-        The value; or the text itself where it does not fit, for `settle_types` to refuse.
+        The value; or the text itself where it does not fit, for `convert_fields` to refuse.
     """
     kind, optional = _kind_of(hint)
     if not isinstance(text, str):
@@ -34,15 +32,13 @@ def parse(text: Any, hint: Any) -> Any:
         return None
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
-    if kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            return text
-    return text
+    try:
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        return text
 
 
-def settle_types(config: Any) -> None:
+def convert_fields(config: Any) -> None:
     """Hold the fields of a frozen dataclass to their types, in place.
 
     A whole number becomes a float where the field is one, and a name becomes the member of
@@ -61,10 +57,42 @@ def settle_types(config: Any) -> None:
             object.__setattr__(config, name, float(value))
         elif type(value) is not kind and not (optional and value is None):
             alternative = " or none" if optional else ""
-            raise UserError(f"{name} is {_show(value)}: give {_KINDS[kind]}{alternative}")
+            raise UserError(f"{name} is {_shown(value)}: give {_KINDS[kind]}{alternative}")
 
 
-def _show(value: Any) -> str:
+def require(condition: bool, message: str) -> None:
+    """Refuse with this message unless the condition holds."""
+    if not condition:
+        raise UserError(message)
+
+
+def require_count(config: object, *names: str, most: int = MOST) -> None:
+    """Refuse a field of these that is under 1, or above `most`; None passes."""
+    for name in names:
+        value = getattr(config, name)
+        if value is not None:
+            require(value >= 1, f"{name} is {_shown(value)}: give 1 or more")
+            require(value <= most, f"{name} is {_shown(value)}: give {most:,} or less")
+
+
+def require_number(config: object, *names: str, zero: bool = False) -> None:
+    """Refuse a field of these that is not finite and above 0; None passes, and 0 if `zero`."""
+    for name in names:
+        value = getattr(config, name)
+        if value is not None:
+            within = 0 < value < math.inf or (zero and value == 0)
+            wanted = "0 or more" if zero else "a number above 0"
+            require(within, f"{name} is {value}: give {wanted}")
+
+
+def require_fraction(config: object, *names: str) -> None:
+    """Refuse a field of these that is not in [0, 1)."""
+    for name in names:
+        value = getattr(config, name)
+        require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
+
+
+def _shown(value: Any) -> str:
     """Write a value for a message, a long one cut short."""
     try:
         text = repr(value)
@@ -73,60 +101,7 @@ def _show(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def require(condition: bool, message: str) -> None:
-    """Refuse with this message unless the condition holds.
-
-    Raises:
-        UserError: it does not.
-    """
-    if not condition:
-        raise UserError(message)
-
-
-def require_positive(config: object, *names: str, most: int = MOST) -> None:
-    """Refuse a field of these that is under 1, or above `most`; None passes.
-
-    Raises:
-        UserError: one is.
-    """
-    for name in names:
-        value = getattr(config, name)
-        if value is not None:
-            require(value >= 1, f"{name} is {_show(value)}: give 1 or more")
-            require(value <= most, f"{name} is {_show(value)}: give {most:,} or less")
-
-
-def require_number(config: object, *names: str, zero: bool = False) -> None:
-    """Refuse a field of these that is not finite and above 0; None passes, and 0 if `zero`.
-
-    Raises:
-        UserError: one is.
-    """
-    for name in names:
-        value = getattr(config, name)
-        if value is not None:
-            wanted = "0 or more" if zero else "a number above 0"
-            within = 0 < value < math.inf or (zero and value == 0)
-            require(within, f"{name} is {value}: give {wanted}")
-
-
-def require_fraction(config: object, *names: str) -> None:
-    """Refuse a field of these that is not in [0, 1).
-
-    Raises:
-        UserError: one is not.
-    """
-    for name in names:
-        value = getattr(config, name)
-        require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
-
-
 def _kind_of(hint: Any) -> tuple[type, bool]:
     """Give a field's type, and whether it may be None instead."""
     kinds = typing.get_args(hint) or (hint,)
     return kinds[0], type(None) in kinds
-
-
-def names_of_today(settings: dict[str, Any]) -> dict[str, Any]:
-    """Give settings that any version wrote, by the names that they have now."""
-    return {FORMER_NAMES.get(name, name): value for name, value in settings.items()}

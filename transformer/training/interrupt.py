@@ -14,9 +14,9 @@ NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is 
 def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
     """Note the first Ctrl-C, with a line that says so; the second one interrupts.
 
-    So that no update of the weights is left half done. SIGTERM counts as Ctrl-C where it
-    is set to interrupt, as the command line does. A signal that is ignored or handled by
-    someone else is left alone, as are all in another thread than the main one.
+    So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
+    interrupt, as the command line does. A signal that is ignored or handled by someone else is
+    left alone, as are all in another thread than the main one.
 
     Args:
         say: Print that line.
@@ -25,24 +25,22 @@ def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
         A list that is empty until Ctrl-C is pressed.
     """
     pressed: list[int] = []
-    handler = signal.default_int_handler
+    interrupt, main = signal.default_int_handler, threading.main_thread()
     signals = [
-        each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is handler
+        each
+        for each in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(each) is interrupt and threading.current_thread() is main
     ]
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed
-        return
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
         for each in signals:
-            signal.signal(each, handler)
-        if not say:
-            return
+            signal.signal(each, interrupt)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with contextlib.suppress(RuntimeError, OSError):
-            print(NOTED, file=sys.stderr, flush=True)
+            if say:
+                print(NOTED, file=sys.stderr, flush=True)
 
     for each in signals:
         signal.signal(each, note)
@@ -50,4 +48,4 @@ def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
         yield pressed
     finally:
         for each in signals:
-            signal.signal(each, handler)
+            signal.signal(each, interrupt)

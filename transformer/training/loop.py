@@ -1,6 +1,6 @@
 """The training loop, for any model with `model(src, tgt_in) -> logits` (§5).
 
-Not in the paper: clipping, accumulation, validation with patience, and exact resume.
+Not in the paper: clipping, accumulation, validation, and exact resume.
 On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
 not. The processor, torch and the numbers of threads and processes must be the same, since they
 decide the order of the sums (`runner` says so where they are not), and so must be the batches.
@@ -18,12 +18,13 @@ from torch import nn
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.models.folder import RunFolder
-from transformer.models.log import Progress, Report, TrainingResult
+from transformer.models.log import Report
 from transformer.support.errors import UserError, is_out_of_memory
-from transformer.support.lock import locked
-from transformer.training.distributed import ALONE, Processes
+from transformer.training.checkpoint import Progress
 from transformer.training.interrupt import noted_interrupt
-from transformer.training.run import Run
+from transformer.training.processes import ALONE, Processes
+from transformer.training.run import Run, TrainingResult
+from transformer.training.updates import MakeOptimizer, Rate, Updates
 
 
 class Batches(Protocol):
@@ -47,6 +48,8 @@ def train(
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
     processes: Processes = ALONE,
+    optimizer: MakeOptimizer | None = None,
+    rate: Rate | None = None,
 ) -> TrainingResult:
     """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
 
@@ -63,13 +66,14 @@ def train(
         out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
         d_model: Width of the model, for the schedule.
         device: Where to train.
-        resume: Go on from the last checkpoint in `out`, or begin if it has no weights yet.
-            Only `steps` may differ from the configuration begun with, and under linear decay
-            nothing. With more steps the run ends as one that was to be so long from the
-            beginning.
+        resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
+            `steps` may differ from the configuration begun with; with more of them the run ends
+            as one that was to be so long from the beginning.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
         processes: Those that share the work; each calls this with the same arguments.
+        optimizer: Makes another optimizer than Adam (see `Updates`).
+        rate: The learning rate of a step, from 1, in place of the configuration's.
 
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
@@ -77,57 +81,42 @@ def train(
             (seen at the next report or validation, and never saved); the memory is too
             small; a file cannot be written; another process trains in `out`.
     """
-    device = torch.device(device)
-    with ExitStack() as held:
-        with _memory_for_a_start(device):
-            folder = RunFolder(out)
-            run = Run(model, config, validation_batches, folder, d_model, device, processes)
-            processes.once(lambda: held.enter_context(locked(out)))
-            run.begin(resume)
-        try:
-            return _carry_out(run, batches, on_report, stop_after)
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            raise run.out_of_memory() from error
+    with ExitStack() as held, _full_memory_in_one_line(device):
+        wrapped = processes.wrap(model.to(device).train())
+        updates = Updates(wrapped, config, d_model, processes, make_optimizer=optimizer, rate=rate)
+        run = Run(updates, validation_batches, RunFolder(out))
+        run.begin(processes.from_first(lambda: run.enter(held, resume)))
+        progress, stream = run.progress, _stream(batches, run.progress)
+        last_step = config.steps if stop_after is None else min(stop_after, config.steps)
+        with noted_interrupt(say=processes.size == 1) as pressed:
+            while progress.step < last_step and not processes.any(bool(pressed)):
+                run.update(stream)
+                if progress.step % config.report_every == 0:
+                    on_report(run.report())
+                if progress.step % config.validate_every == 0:
+                    on_report(run.validate())
+                    run.save()
+            if progress.step < config.steps:
+                run.save()
+                return run.result()
+            if progress.step % config.validate_every:  # an end between two validations
+                run.save()
+                on_report(run.validate())
+        return run.finish()
 
 
 @contextmanager
-def _memory_for_a_start(device: torch.device) -> Iterator[None]:
-    """Say in a line that the weights found no room."""
+def _full_memory_in_one_line(device: torch.device | str) -> Iterator[None]:
+    """Say in a line that a tensor found no room."""
     try:
         yield
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
         raise UserError(
-            f"out of memory on {device} before the first step; what was saved is kept: give a "
-            "smaller model, or wait until other programs have ended"
+            f"out of memory on {device}; what was saved before is kept: begin another run with a "
+            "smaller model, or halve batch_tokens and double accumulate"
         ) from error
-
-
-def _carry_out(
-    run: Run, batches: Batches, on_report: Callable[[Report], None], stop_after: int | None
-) -> TrainingResult:
-    """Make the steps that are left, or those up to where the run is stopped."""
-    config, progress, stream = run.config, run.progress, _stream(batches, run.progress)
-    last_step = config.steps if stop_after is None else stop_after
-    processes = run.processes
-    with noted_interrupt(say=processes is ALONE) as interrupted:
-        if run.validation_due:  # the run was stopped or killed just before it
-            on_report(run.validate_and_save())
-        while not run.ended and progress.step < last_step:
-            if processes.any(bool(interrupted)):
-                break
-            run.update([next(stream) for _ in range(config.accumulate)])
-            if progress.step % config.report_every == 0:
-                on_report(run.training_report())
-            if run.validation_due:
-                on_report(run.validate_and_save())
-        if not run.ended:
-            run.save_last()
-            return run.result(run.progress.best_loss, None, "")
-    return run.finish()
 
 
 def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:

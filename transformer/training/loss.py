@@ -13,8 +13,8 @@ from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
 from transformer.support.errors import UserError
-from transformer.training.distributed import ALONE, Processes
 from transformer.training.fused_loss import fused_smoothing_loss
+from transformer.training.processes import ALONE, Processes
 
 
 class LossSums(NamedTuple):

@@ -1,4 +1,4 @@
-"""A run: where it stands, what it saves, and which weights it keeps in the end.
+"""A run: where it stands, what it writes, and which weights it keeps in the end.
 
 Not in the paper, but for the average of the last checkpoints (§6.1).
 """
@@ -6,264 +6,251 @@ Not in the paper, but for the average of the last checkpoints (§6.1).
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from transformer.config import Decay, Optimizer, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.models import checkpoint
-from transformer.models.folder import RunFolder
-from transformer.models.log import (
-    Progress,
-    Report,
-    TrainingResult,
-    append_log,
-    read_progress,
-    truncate_log,
-)
-from transformer.models.state import load_state, restore, save_state
+from transformer.models.checkpoint import average, load_tensors, load_weights, save_tensors, weights
+from transformer.models.folder import MANIFEST, RunFolder
+from transformer.models.log import Report, append_log, duration, truncate_log
 from transformer.support.errors import UserError
-from transformer.support.settings import names_of_today
-from transformer.training.distributed import ALONE, Processes
+from transformer.support.files import remove_unfinished
+from transformer.support.lock import locked
+from transformer.training.checkpoint import Progress, State, load_state, restore, save_state
 from transformer.training.loss import validation_loss
-from transformer.training.schedule import free_setting
 from transformer.training.updates import Updates
 
-# Settings that an earlier version's checkpoint does not name: it knew these values alone.
-EARLIER = {
-    "decay": Decay.INVERSE_SQRT,
-    "optimizer": Optimizer.ADAM,
-    "muon_rate_factor": 1.0,
-    "cooccurrence_start": False,
-}
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How a run ended; `str` says it in a line. Losses are in nats per token."""
+
+    step: int  # updates done
+    epoch: int  # that the last was in, from 1
+    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
+    final_loss: float | None  # validation loss of model.safetensors; None if interrupted
+    final_from: str  # whose weights these are: "best" or "average"; "" if interrupted
+    seconds: float  # time spent, all resumed parts together
+    out: Path  # the run's folder
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run stopped before its end; resume to go on."""
+        return self.final_loss is None
+
+    def __str__(self) -> str:
+        if self.final_loss is None:
+            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
+        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        return (
+            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
+        )
 
 
-@dataclass
 class Run:
-    """A run's parts and what is done with them; `loop.train` says when.
+    """Where a run stands, what it writes, and which weights it keeps in the end.
 
-    Every process that shares the work has one; what reads or writes a file is done `once`.
+    Every process that shares the work has one; the first alone writes.
 
-    Attributes:
-        model, config, validation_batches, d_model, device, processes: As `loop.train` has them.
+    Args:
+        updates: Of the model.
+        validation_batches: What to choose the best weights by.
         folder: Where the run keeps its files.
-        progress: How far it is.
-        saved_step: Of the last good checkpoint; None before the first.
-        end_loss: Validation loss at an end that falls between two validations, nats per token;
-            else None.
     """
 
-    model: nn.Module
-    config: TrainingConfig
-    validation_batches: Sequence[Batch]
-    folder: RunFolder
-    d_model: int
-    device: torch.device
-    processes: Processes = ALONE
-    progress: Progress = field(default_factory=Progress)
-    saved_step: int | None = None
-    end_loss: float | None = None
+    def __init__(
+        self, updates: Updates, validation_batches: Sequence[Batch], folder: RunFolder
+    ) -> None:
+        self.updates, self.validation_batches, self.folder = updates, validation_batches, folder
+        self.model, self.config, self.processes = updates.model, updates.config, updates.processes
+        self.progress = Progress()
+        # Validation loss at an end between two validations. A longer run passes that end by: no
+        # checkpoint has it.
+        self.end_loss: float | None = None
+        self.settings: dict[str, Any] = dataclasses.asdict(self.config)
+        self.settings["d_model"] = updates.d_model
+        self.settings["optimizer"] = type(updates.optimizer).__name__
 
-    def __post_init__(self) -> None:
-        self.settings = dataclasses.asdict(self.config) | {"d_model": self.d_model}
-        model = self.model.to(self.device)
-        self.updates = Updates(model, self.config, self.d_model, self.device, self.processes)
+    def enter(self, held: ExitStack, resume: bool) -> State | None:
+        """Hold the folder, and read the last checkpoint in it, if there is one."""
+        held.enter_context(locked(self.folder.out))
+        self.folder.check(resume)
+        last = self.folder.last
+        return load_state(last, self.settings) if last.exists() else None
 
-    def begin(self, resume: bool) -> None:
-        """Seed a new run, or take up the last checkpoint."""
-        folder, progress, once = self.folder, self.progress, self.processes.once
+    def begin(self, state: State | None) -> None:
+        """Seed a new run, or go on from a checkpoint as if nothing had come in between."""
+        folder, steps = self.folder, self.config.steps
         torch.manual_seed(self.config.seed)
-        once(lambda: folder.check(resume))
-        if once(folder.last.exists):
-            self.take_up()
-        self.first_step, self.first_seconds = progress.step, progress.seconds
-        self.clock = time.perf_counter() - progress.seconds
-        # What a killed run wrote after its last checkpoint comes again. What a shorter run
-        # wrote at an end between two validations goes: the longer one passes it by.
-        once(folder.remove_unfinished)
-        self.drop_step_files(up_to=progress.validated_step)
-        once(lambda: truncate_log(folder.log, progress.step, progress.validated_step))
-        self.model.train()
-
-    def take_up(self) -> None:
-        """Go on from the last checkpoint."""
-        folder, progress = self.folder, self.progress
-        tensors, about = self.processes.once(lambda: load_state(folder.last))
-        settings = about.get("settings")
-        if not isinstance(settings, dict):
-            raise UserError(f"{folder.last} says no settings: put the run's own file back")
-        settings = EARLIER | names_of_today(settings)
-        checkpoint.require_same(settings, self.settings, free=free_setting(self.config))
-        saved = read_progress(about.get("progress"), folder.last)
-        parts = self.model, self.updates.optimizers, self.device
-        restore(tensors, *parts, folder.last, steps=saved.step)
-        vars(progress).update(vars(saved))
-        if progress.step > self.config.steps:
+        if state is not None:
+            self.progress = restore(state, self.model, self.updates.optimizer, folder.last)
+        progress = self.progress
+        if progress.step > steps:
             raise UserError(
                 f"{folder.out} has done {progress.step} steps already and cannot end at "
-                f"{self.config.steps}: give {progress.step} steps or more"
+                f"{steps}: give {progress.step} steps or more"
             )
-        self.saved_step = progress.step
-        if progress.best_loss is not None:
-            self.check_best(progress.best_loss)
-
-    def check_best(self, loss: float) -> None:
-        """See that the best weights are there, before the work; write them where a kill did not."""
-        best, progress, once = self.folder.best, self.progress, self.processes.once
-        about = once(lambda: checkpoint.load_tensors(best)[1] if best.is_file() else {})
-        step = about.get("step")
-        later = isinstance(step, int) and step > progress.step  # an earlier version's; comes again
-        if about.get("loss") == loss or later:
+        self.first_step, self.first_seconds = progress.step, progress.seconds
+        self.clock = time.perf_counter() - progress.seconds
+        if not self.processes.is_first:
             return
-        if progress.without_gain > 0 or progress.validated_step != progress.step:
+        self._check_best()
+        # What a killed run wrote after its last checkpoint comes again.
+        for each in (folder.out, folder.last.parent):
+            remove_unfinished(each)
+        truncate_log(folder.log, progress.step, self._validated_step())
+        self._drop_step_files()
+        if state is None:
+            self.save()
+
+    def _check_best(self) -> None:
+        """See that the best weights are there; write them where a kill came before that."""
+        best, progress = self.folder.best, self.progress
+        about = load_tensors(best)[1] if best.is_file() else {}
+        if about.get("loss") != progress.best_loss and progress.best_step != progress.step:
             raise UserError(
                 f"{best} is missing or not this run's: put it back, or begin in another folder"
             )
-        self.save_best()
+        self._save_best()
 
-    @property
-    def ended(self) -> bool:
-        """Whether all steps are done, or patience is at its end."""
-        out_of_patience = 0 < self.config.patience <= self.progress.without_gain
-        return self.progress.step >= self.config.steps or out_of_patience
-
-    @property
-    def validation_due(self) -> bool:
-        """Whether the weights as they are must be validated, and were not yet."""
-        step = self.progress.step
-        at_end = step == self.config.steps and self.end_loss is None
-        return (self.in_turn or at_end) and step != self.progress.validated_step
-
-    @property
-    def in_turn(self) -> bool:
-        """Whether a run of any length is validated at this step."""
-        return self.progress.step % self.config.validate_every == 0
+    def _validated_step(self) -> int:
+        """The last step after which a run of any length has been validated."""
+        return self.progress.step - self.progress.step % self.config.validate_every
 
     @property
     def seconds(self) -> float:
         """Time spent on the run, all resumed parts together."""
         return time.perf_counter() - self.clock
 
-    def update(self, group: Sequence[Batch]) -> None:
-        """Make one step on some batches."""
-        step = self.progress.step + 1
-        self.progress.window_tokens += self.updates.make(step, group)
-        self.progress.step = step
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Count the time as spent in updates: the speed is that of learning alone."""
+        started = time.perf_counter()
+        yield
+        self.progress.window_seconds += time.perf_counter() - started
 
-    def read_losses(self) -> None:
+    def update(self, stream: Iterator[Batch]) -> None:
+        """Make one step on the next batches."""
+        with self._learning():
+            group = [next(stream) for _ in range(self.config.accumulate)]
+            self.progress.window_tokens += self.updates.make(self.progress.step + 1, group)
+        self.progress.step += 1
+
+    def _read_losses(self) -> None:
         """Count the losses of the steps since they were last read; refuse what is not finite."""
-        for step, nll, norm in self.updates.read():
-            if not math.isfinite(nll + norm):
-                raise self.not_finite(f"step {step}: the loss or its gradient is not finite")
+        with self._learning():
+            found = self.updates.read()
+        for step, nll, norm in found:
+            self._require_finite(nll + norm, f"step {step}: the loss or its gradient")
             self.progress.window_nll += nll
 
-    def training_report(self) -> Report:
-        """Log the loss since the last report."""
-        self.read_losses()
-        progress, now = self.progress, self.seconds
+    def _require_finite(self, value: float, what: str) -> None:
+        """Refuse to go on with a run that has gone astray."""
+        if not math.isfinite(value):
+            raise UserError(
+                f"{what} is not finite; the last good checkpoint, {self.folder.last}, is "
+                "unharmed; begin another run with a smaller learning_rate_factor, more "
+                "warmup_steps or clip_norm=1"
+            )
+
+    def report(self) -> Report:
+        """Log the loss and the speed since the last report."""
+        self._read_losses()
+        progress = self.progress
         loss = progress.window_nll / progress.window_tokens
-        speed = progress.window_tokens / (now - progress.window_start)
-        progress.window_nll, progress.window_tokens, progress.window_start = 0.0, 0, now
-        return self.logged("training", loss, speed)
+        speed = progress.window_tokens / progress.window_seconds
+        progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
+        return self._logged("training", loss, speed)
 
-    def validate_and_save(self) -> Report:
-        """Measure the validation loss, then save; the checkpoint to resume from seals the rest.
-
-        An end between two validations is not sealed. So a run that is resumed with more steps
-        goes on from there as one that never stopped to look.
-        """
-        self.read_losses()
-        progress, config, folder, started = self.progress, self.config, self.folder, self.seconds
-        loss = self.validation_loss()
-        if not math.isfinite(loss):
-            raise self.not_finite(f"step {progress.step}: the validation loss is {loss}")
-        if self.saved_step is None:  # or a kill before the end leaves nothing to go on from
-            self.save_last()
+    def validate(self) -> Report:
+        """Measure the validation loss, and log it."""
+        self._read_losses()
+        progress, loss = self.progress, self._validation_loss()
+        self._require_finite(loss, f"step {progress.step}: the validation loss")
         gain = progress.best_loss is None or loss < progress.best_loss
-        report = self.logged("validation", loss, None, note="best so far" if gain else "")
-        if config.average_last > 1:
-            self.save_weights(folder.step_file(progress.step), step=progress.step, loss=loss)
-        if self.in_turn:
-            progress.validated_step = progress.step
-            progress.without_gain = 0 if gain else progress.without_gain + 1
-            if gain:
-                progress.best_loss = loss
-        else:
+        report = self._logged("validation", loss, None, note="best so far" if gain else "")
+        if self.config.average_last > 1:
+            self._save(self.folder.step_file(progress.step), step=progress.step, loss=loss)
+        if progress.step % self.config.validate_every:
             self.end_loss = loss
-        progress.window_start += self.seconds - started
-        self.save_last()
-        if self.in_turn and gain:  # after the last, which has them too, should a kill come here
-            self.save_best()
-        progress.window_start += self.seconds - progress.seconds  # nor is writing it learning
-        if self.in_turn:
-            self.drop_step_files(up_to=progress.step)
+        elif gain:
+            progress.best_loss, progress.best_step = loss, progress.step
         return report
 
-    def finish(self) -> TrainingResult:
-        """Keep the best weights or the averaged ones, whichever have the lower loss."""
-        folder, once, kept = self.folder, self.processes.once, "best"
-        weights, best_loss = self.best_weights()
-        loss = best_loss
-        if len(paths := once(folder.step_files)[-self.config.average_last :]) > 1:
-            average = once(lambda: checkpoint.average(paths))
-            checkpoint.load_weights(self.model, average, paths[-1])
-            average_loss = self.validation_loss()
-            if average_loss < loss:
-                weights, loss, kept = average, average_loss, "average"
-        checkpoint.load_weights(self.model, weights, folder.best)
-        about = {"step": self.progress.step, "loss": loss, "kept": kept}
-        once(lambda: checkpoint.save_tensors(folder.model, weights, **about))
-        return self.result(best_loss, loss, kept)
+    def save(self) -> None:
+        """Write the checkpoint to resume from, then what it says is the best."""
+        self._read_losses()  # which refuses weights that went astray
+        progress, optimizer = self.progress, self.updates.optimizer
+        progress.seconds = self.seconds
+        if self.processes.is_first:
+            save_state(self.folder.last, self.model, optimizer, progress, self.settings)
+            self._save_best()
+            self._drop_step_files()
 
-    def best_weights(self) -> tuple[dict[str, Tensor], float]:
-        """Give the weights of the lowest validation loss, and that loss in nats per token."""
-        best, end = self.progress.best_loss, self.end_loss
-        if end is not None and (best is None or end < best):
-            weights = checkpoint.weights(self.model)
-            return {name: tensor.clone() for name, tensor in weights.items()}, end
-        assert best is not None, "a run ends with a validation"
-        return self.processes.once(lambda: checkpoint.load_tensors(self.folder.best)[0]), best
+    def _save_best(self) -> None:
+        """Write the weights as they are, where they are the best so far."""
+        best_step, best_loss = self.progress.best_step, self.progress.best_loss
+        if best_step == self.progress.step:
+            self._save(self.folder.best, step=best_step, loss=best_loss)
 
-    def save_best(self) -> None:
-        """Write the weights as they are, the best so far."""
-        progress = self.progress
-        self.save_weights(self.folder.best, step=progress.step, loss=progress.best_loss)
-
-    def save_weights(self, path: Path, **about: Any) -> None:
+    def _save(self, path: Path, **about: Any) -> None:
         """Write the weights as they are, and what is to be known about them."""
-        weights = checkpoint.weights(self.model)
-        self.processes.once(lambda: checkpoint.save_tensors(path, weights, **about))
+        if self.processes.is_first:
+            save_tensors(path, weights(self.model), **about)
 
-    def drop_step_files(self, up_to: int) -> None:
-        """Delete the weights after a step, and those before that are not to be averaged."""
-        newest = self.config.average_last
-        self.processes.once(lambda: self.folder.drop_step_files(newest=newest, up_to=up_to))
+    def _drop_step_files(self) -> None:
+        """Leave the weights of the newest validations that the checkpoint knows of."""
+        newest, up_to = self.config.average_last, self._validated_step()
+        self.folder.drop_step_files(newest=newest, up_to=up_to)
 
-    def save_last(self) -> None:
-        """Write the checkpoint to resume from."""
-        self.read_losses()  # which refuses weights that went astray
-        self.progress.seconds = self.seconds
-        about: dict[str, Any] = {"progress": vars(self.progress), "settings": self.settings}
-        parts = self.model, self.updates.optimizers, self.device
-        self.processes.once(lambda: save_state(self.folder.last, *parts, **about))
-        self.saved_step = self.progress.step
+    def finish(self) -> TrainingResult:
+        """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
+        best, averaged = self.processes.from_first(self._candidates)
+        kept, loss, chosen = "best", self._best_loss, best
+        assert loss is not None, "a run ends with a validation"
+        if averaged:
+            load_weights(self.model, averaged, self.folder.last)
+            if (average_loss := self._validation_loss()) < loss:
+                kept, loss, chosen = "average", average_loss, averaged
+        load_weights(self.model, chosen, self.folder.best)
+        if self.processes.is_first:
+            (self.folder.out / MANIFEST).unlink(missing_ok=True)  # of a shorter run
+        self._save(self.folder.model, step=self.progress.step, loss=loss, kept=kept)
+        return self.result(loss, kept)
 
-    def validation_loss(self) -> float:
+    @property
+    def _best_loss(self) -> float | None:
+        """Lowest validation loss, that of an end between two validations included."""
+        losses = [self.progress.best_loss, self.end_loss]
+        return min((each for each in losses if each is not None), default=None)
+
+    def _candidates(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Give the weights of the lowest loss, and the mean of the last, {} of less than two."""
+        if self._best_loss == self.end_loss:
+            best = {name: tensor.clone() for name, tensor in weights(self.model).items()}
+        else:
+            best, _ = load_tensors(self.folder.best)
+        paths = self.folder.step_files()[-self.config.average_last :]
+        return best, average(paths) if len(paths) > 1 else {}
+
+    def _validation_loss(self) -> float:
         """Give the loss of the model as it is, nats per token."""
         return validation_loss(
             self.model,
             self.validation_batches,
-            device=self.device,
+            device=self.updates.device,
             bf16=self.config.bf16,
             processes=self.processes,
         )
 
-    def logged(self, kind: str, loss: float, speed: float | None, note: str = "") -> Report:
+    def _logged(self, kind: str, loss: float, speed: float | None, note: str = "") -> Report:
         """Make a report of where the run stands, and log it."""
         progress, now = self.progress, self.seconds
         per_step = (now - self.first_seconds) / max(progress.step - self.first_step, 1)
@@ -279,41 +266,18 @@ class Run:
             seconds_left=per_step * (self.config.steps - progress.step),
             note=note,
         )
-        self.processes.once(lambda: append_log(self.folder.log, report))
+        if self.processes.is_first:
+            append_log(self.folder.log, report)
         return report
 
-    def not_finite(self, what: str) -> UserError:
-        """Build the error for a run that has gone astray."""
-        return UserError(
-            f"{what}; {self.what_is_kept()}; begin another run with a smaller "
-            "learning_rate_factor, more warmup_steps or clip_norm=1"
-        )
-
-    def out_of_memory(self) -> UserError:
-        """Build the error for a batch that does not fit."""
-        return UserError(
-            f"out of memory on {self.device} after step {self.progress.step}; "
-            f"{self.what_is_kept()}; begin another run: halve batch_tokens and double accumulate"
-        )
-
-    def what_is_kept(self) -> str:
-        """Say which checkpoint a run that failed leaves."""
-        if self.saved_step is None:
-            return "no checkpoint was made yet"
-        last = self.folder.last
-        return f"the last good checkpoint, {last} of step {self.saved_step}, is unharmed"
-
-    def result(
-        self, best_loss: float | None, final_loss: float | None, final_from: str
-    ) -> TrainingResult:
-        """Sum up."""
+    def result(self, final_loss: float | None = None, final_from: str = "") -> TrainingResult:
+        """Sum up; without a final loss, of a run that was stopped."""
         return TrainingResult(
             step=self.progress.step,
             epoch=self.progress.epoch + 1,
-            best_loss=best_loss,
+            best_loss=self._best_loss,
             final_loss=final_loss,
             final_from=final_from,
             seconds=self.progress.seconds,
-            interrupted=final_loss is None,
             out=self.folder.out,
         )

@@ -1,19 +1,30 @@
-"""Updates of the weights: the loss, and the learning rate of each step (§5.3, §5.4).
+"""Updates of the weights: the loss, Adam, and the learning rate of each step (§5.3, §5.4).
 
-Not in the paper: clipping, weight decay, and several batches for one update.
+Not in the paper: clipping, and several batches for one update.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
 
-from transformer.config import Decay, TrainingConfig
+from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
-from transformer.training.distributed import Processes
 from transformer.training.loss import batch_loss
-from transformer.training.optimizers import make_optimizers, set_rate
-from transformer.training.schedule import learning_rate, linear_decay_rate
+from transformer.training.processes import ALONE, Processes
+from transformer.training.schedule import learning_rate
+
+BETA1 = 0.9  # §5.3
+FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
+
+MakeOptimizer = Callable[[nn.Module], Optimizer]
+Rate = Callable[[int], float]
+
+
+def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
+    """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
+    return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
 
 
 class Updates:
@@ -23,14 +34,12 @@ class Updates:
     an update stay on the device until somebody asks for them.
 
     Args:
-        model: On its device.
+        model: On its device; as `processes.wrap` gave it.
         config: How to train.
         d_model: Width of the model, for the schedule.
-        device: The model's.
         processes: Those that share each step's batches.
-
-    Attributes:
-        optimizers: Adam alone (§5.3), or Adam and Muon.
+        make_optimizer: Makes another optimizer than Adam.
+        rate: The learning rate of a step, from 1, in place of the configuration's.
     """
 
     def __init__(
@@ -38,23 +47,25 @@ class Updates:
         model: nn.Module,
         config: TrainingConfig,
         d_model: int,
-        device: torch.device,
-        processes: Processes,
+        processes: Processes = ALONE,
+        *,
+        make_optimizer: MakeOptimizer | None = None,
+        rate: Rate | None = None,
     ) -> None:
-        self.model, self.config, self.d_model, self.device = model, config, d_model, device
-        self.processes, self.wrapped = processes, processes.wrap(model)
-        self.optimizers = make_optimizers(model, config, processes)
+        self.model, self.config, self.d_model, self.processes = model, config, d_model, processes
+        self.device = next(model.parameters()).device
+        made = adam(model.parameters(), config) if make_optimizer is None else make_optimizer(model)
+        self.optimizer: Optimizer = made
+        self.rate = rate or self._configured_rate
         self._unread: list[tuple[int, Tensor, Tensor]] = []  # step, sum of the loss, norm
 
-    def rate(self, step: int) -> float:
-        """Give the learning rate of a step, from 1."""
+    def _configured_rate(self, step: int) -> float:
+        """Give the fixed rate, or the paper's (§5.3)."""
         config = self.config
         if config.learning_rate is not None:
             return config.learning_rate
-        shape = self.d_model, config.warmup_steps, config.learning_rate_factor
-        if config.decay == Decay.LINEAR:
-            return linear_decay_rate(step, config.steps, *shape)
-        return learning_rate(step, *shape)
+        factor = config.learning_rate_factor
+        return learning_rate(step, self.d_model, config.warmup_steps, factor)
 
     def make(self, step: int, group: Sequence[Batch]) -> int:
         """Make one step on the mean loss over all real tokens of some batches.
@@ -70,17 +81,15 @@ class Updates:
         nll = torch.zeros((), device=self.device)
         self.model.zero_grad()
         self.processes.seed(self.config.seed, step)
-        share = self.processes.share(group)
-        for number, batch in enumerate(share, start=1):
-            with self.processes.exchange(self.wrapped, now=number == len(share)):
-                sums = batch_loss(self.wrapped, batch.to(self.device), self.config)
-                # The mean of the processes' gradients is that of all tokens' mean loss.
-                (sums.loss / (tokens / self.processes.size)).backward()
+        for batch in self.processes.share(group):
+            sums = batch_loss(self.model, batch.to(self.device), self.config)
+            # The mean of the processes' gradients is that of all tokens' mean loss.
+            (sums.loss / (tokens / self.processes.size)).backward()
             nll += sums.nll
         norm = self._clip()
-        set_rate(self.optimizers, self.rate(step))
-        for optimizer in self.optimizers:
-            optimizer.step()
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = self.rate(step) * parameters.get(FACTOR, 1.0)
+        self.optimizer.step()
         self._unread.append((step, nll, norm))
         return tokens
 

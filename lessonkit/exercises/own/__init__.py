@@ -2,26 +2,14 @@
 
 from lessonkit.exercises.own.keep import keep, kept
 from lessonkit.exercises.own.parts import (
-    PARTS,
     attention,
     decoder_layer,
     embedding,
     encoder_layer,
     transformer,
 )
-from lessonkit.exercises.own.reference import (
-    MyAttention,
-    MyDecoderLayer,
-    MyEmbedding,
-    MyEncoderLayer,
-    MyFeedForward,
-    MyResidual,
-    MyStack,
-    MyTransformer,
-)
 
 __all__ = [
-    "PARTS",
     "attention",
     "embedding",
     "encoder_layer",
@@ -29,12 +17,4 @@ __all__ = [
     "transformer",
     "keep",
     "kept",
-    "MyAttention",
-    "MyEmbedding",
-    "MyFeedForward",
-    "MyResidual",
-    "MyEncoderLayer",
-    "MyDecoderLayer",
-    "MyStack",
-    "MyTransformer",
 ]

@@ -192,5 +192,3 @@ transformer = Part(
         "gives_probabilities": ("tgt_mask, src_mask))", "tgt_mask, src_mask)).softmax(dim=-1)"),
     },
 )
-
-PARTS = (attention, embedding, encoder_layer, decoder_layer, transformer)

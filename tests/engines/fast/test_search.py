@@ -11,7 +11,7 @@ from engines.fast.network import FastTransformer
 from engines.fast.search import best_continuations, fast_beam_search, stay_in_place
 from tests.engines.fast.test_network import SHAPES, VOCAB, make
 from tests.helpers.sources import padded_sources
-from transformer.config import EOS_ID, PAD_ID
+from transformer.config import EOS_ID
 from transformer.decoding import beam_search
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -34,15 +34,6 @@ def test_it_finds_what_the_plain_search_finds(
     for ours, theirs in zip(found, beam_search(model, src, **options), strict=True):
         assert [(h.ids, h.finished) for h in ours] == [(h.ids, h.finished) for h in theirs]
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-4)
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_neighbours_change_nothing(src: Tensor, beam_size: int) -> None:
-    fast = FastTransformer(make())
-    options: dict[str, Any] = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 17}
-    for row, found in zip(src, fast_beam_search(fast, src, **options), strict=True):
-        (alone,) = fast_beam_search(fast, row[row != PAD_ID][None], **options)
-        assert [h.ids for h in alone] == [h.ids for h in found]
 
 
 @pytest.mark.parametrize("vocab_size", [63, 64, 65, 130, 10_000])

@@ -12,9 +12,7 @@ import pytest
 
 from experiments import export_speed
 from experiments.__main__ import main
-from experiments.bench import growth, run, startup, steps, tables, workload
-from experiments.bench.names import SECTIONS
-from experiments.commands import record_bench
+from experiments.bench import growth, sections, tables, training
 from tests.helpers import ROOT
 from transformer.support import paths
 from transformer.support.errors import UserError
@@ -112,28 +110,26 @@ def _shown(file: Path, marks: list[str]) -> dict[str, str]:
 
 
 def test_what_is_recorded_names_its_origin_and_is_of_this_code() -> None:
-    for name, section in (("growth", growth), ("startup", startup), ("training", steps)):
-        file = results_folder() / "bench" / f"{name}.json"
-        if not file.exists():
-            continue
-        made = read_json(file)
+    rounds = {"growth": growth.ROUNDS, "startup": sections.STARTS, "training": training.ROUNDS}
+    for name, number in rounds.items():
+        made = read_json(results_folder() / "bench" / f"{name}.json")
         assert {"command", "commit", "hardware", "torch", "date", "rounds"} < set(made)
-        assert made["rounds"] == section.ROUNDS
+        assert made["rounds"] == number
         assert made["hardware"].endswith("1 thread")
 
 
 def test_start_up_is_of_the_process_that_was_started() -> None:
-    idle = startup.seconds_to_run(("-c", "import time; time.sleep(0.3)"))
-    busy = startup.seconds_to_run(("-c", "import time\nwhile time.process_time() < 0.5: pass"))
+    idle = sections.seconds_to_run(("-c", "import time; time.sleep(0.3)"))
+    busy = sections.seconds_to_run(("-c", "import time\nwhile time.process_time() < 0.5: pass"))
     # A process that computes for half a second is told from one that sleeps. Clocks of
     # children count in hundredths of a second, so half is not asked to the last digit.
     assert idle < 0.3
     assert busy > 0.4
 
 
-@pytest.mark.parametrize("name", [name for name in startup.COMMANDS if name.endswith("help")])
+@pytest.mark.parametrize("name", [name for name in sections.COMMANDS if name.endswith("help")])
 def test_help_does_not_import_torch(name: str) -> None:
-    _, _, *arguments = startup.COMMANDS[name]
+    _, _, *arguments = sections.COMMANDS[name]
     code = (
         "import sys\nfrom experiments.__main__ import main\n"
         f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
@@ -142,19 +138,14 @@ def test_help_does_not_import_torch(name: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def measured(advance: Callable[[str], object]) -> dict[str, Any]:
-    for _ in range(startup.parts()):
-        advance("something")
-    return {"rounds": 7, "commands": {"x": {"seconds": 0.5, "lowest_and_highest": [0.4, 0.6]}}}
-
-
 def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
     checkout: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
     def interrupted(advance: Callable[[str], object]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(startup, "measure", measured)
+    ended = {"seconds": 0.5, "lowest_and_highest": [0.4, 0.6]}
+    monkeypatch.setattr(sections, "start", lambda _: {"rounds": 7, "commands": {"x": ended}})
     monkeypatch.setattr(growth, "measure", interrupted)
     assert main(["bench"]) == 130
     out, err = capsys.readouterr()
@@ -182,21 +173,3 @@ def test_decoding_without_an_engine_is_said(
     assert capsys.readouterr().out == (
         "decoding is not measured: onnx is not installed: install it\n"
     )
-
-
-def test_every_section_can_be_measured() -> None:
-    assert set(SECTIONS) == {*run.MEASURED, "export"}
-    assert record_bench.BENCH[0].name == "bench"
-
-
-@pytest.mark.slow
-def test_without_multi30k_the_batches_are_of_the_embedded_corpus(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    monkeypatch.setattr(workload, "_is_here", lambda corpus: False)
-    found = workload.load("multi30k", 2)
-    assert found.recipe.data.corpus == found.about()["corpus"] == "embedded"
-    assert found.about()["batches"] == len(found.batches) == 2
-    model = found.build()
-    logits = model(found.batches[0].src[:2], found.batches[0].tgt_in[:2])
-    assert logits.shape[-1] == found.tgt_vocab_size

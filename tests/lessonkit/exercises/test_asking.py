@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.exercises.asking import CELL, LETTERS, Choice, Choose, Number, Question, Recall, Say
+from lessonkit.exercises.asking import CELL, LETTERS, Choose, Prediction, Question, Recall, Say
 from lessonkit.exercises.check import MAX_COLUMNS
 from tests.helpers.exercise_walk import (
     LESSONS,
@@ -27,8 +27,8 @@ NONSENSE = (
     *(Odd(), object(), [], [1, 2], {}, b"no", 1j, "nothing like it", "0,7", True, lambda: 3),
     *(float("nan"), float("inf"), 10**400, torch.zeros(2, 3), torch.empty(0)),
 )
-MOVED = Choice("moved", "Where?", options=("encoder", "the decoder", "neither"))
-SHARE = Number("share", "How much?", low=0, high=100, near=5, unit="%", digits=1)
+MOVED = Prediction("moved", "Where?", options=("encoder", "the decoder", "neither"))
+SHARE = Prediction("share", "How much?", low=0, high=100, near=5, unit="%", digits=1)
 
 
 def test_the_blank_cell_names_the_options() -> None:
@@ -42,7 +42,7 @@ def test_a_choice_is_compared_with_what_was_measured() -> None:
     assert repr(MOVED.predict(" The  Decoder ")) == 'moved: you expect "the decoder". Now see.'
     assert repr(MOVED.compare("encoder")) == 'moved: you expected "the decoder"; it is "encoder".'
     assert repr(MOVED.compare("the decoder")) == 'moved: it is "the decoder", as you expected.'
-    shut = Choice("shut", "?", options=("0", "3", "nan"))
+    shut = Prediction("shut", "?", options=("0", "3", "nan"))
     assert "as you expected" in repr((shut.predict(3), shut.compare(f"{3.0:.0f}"))[1])
     assert "as you expected" in repr((shut.predict("NaN"), shut.compare("nan"))[1])
 
@@ -72,9 +72,7 @@ def test_a_new_guess_replaces_the_one_before_and_one_out_of_range_is_not_taken_d
 
 
 def values(prediction: Any) -> tuple[Any, ...]:
-    if isinstance(prediction, Choice):
-        return tuple(prediction.options)
-    return prediction.low, prediction.high
+    return tuple(prediction.options) or (prediction.low, prediction.high)
 
 
 @pytest.mark.parametrize("name", PREDICTIONS)
@@ -106,9 +104,9 @@ def test_a_prediction_is_asked_well(name: str) -> None:
     assert max(map(len, each.blank.splitlines())) <= 80
     assert "\n" not in each.asks
     assert "?" in each.asks
-    if isinstance(each, Choice):
+    if each.options:
         assert len({option.casefold() for option in each.options}) == len(each.options) >= 2
-    elif isinstance(each, Number):  # a guess at random is seldom near
+    else:  # a guess at random is seldom near
         assert 2 * each.near <= 0.25 * (each.high - each.low)
 
 

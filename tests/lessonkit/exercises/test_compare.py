@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lessonkit.exercises.compare import difference, same, show
+from lessonkit.exercises.toys import Script
 from tests.helpers.odd import Odd
 
 WHOLE = "its numbers are torch.float32, not torch.int64"
@@ -68,6 +69,10 @@ def test_show_is_short_and_the_same_everywhere() -> None:
 def test_an_array_is_shown_with_its_numbers() -> None:
     assert show(np.array([[1 / 3, 2.0]])) == "np.array([[0.333333, 2.0]])"
     assert show([np.array([True, False]), np.int64(3)]) == "[np.array([True, False]), 3]"
+
+
+def test_a_toy_is_shown_as_a_lesson_would_make_it() -> None:
+    assert show((Script([4, 3]), 2)) == "(ex.Script([4, 3]), 2)"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,21 @@
 """Every small change of a reference is refused, but for those that are known to be right.
 
 A change that passes shows that an exercise's cases are too poor: add one that it fails. If
-there is none, because the change leaves the answer right, `equivalents.py` names it with
+there is none, because the change leaves the answer right, `equivalents.toml` names it with
 its reason.
 """
 
+import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 
 from lessonkit.exercises.check import Exercise
 from tests.helpers.exercise_walk import ALL
 from tests.helpers.mutants import mutants
-from tests.lessonkit.exercises.equivalents import EQUIVALENT
+
+EQUIVALENT = tomllib.loads((Path(__file__).parent / "equivalents.toml").read_text(encoding="utf-8"))
 
 
 def passing(exercise: Exercise) -> list[str]:

@@ -1,9 +1,11 @@
-"""Lessons 06 to 11: wrong answers without a name that have passed, and right ones that must."""
+"""Wrong answers without a name, most of which have passed once, and right ones that must."""
 
 import math
+import re
 from collections import Counter
 
 import pytest
+import torch
 
 from lessonkit.analysis.leaks import measure_leak
 from lessonkit.exercises.mistakes import edited
@@ -14,8 +16,39 @@ from transformer.data.parallel import group_pairs
 ROUND = "living = longer[:beam_size]"
 KEPT = "keys.append(key)\n        values.append(value)"
 GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
+LIVE, PAIR_KEY = "open_ones = longer", "(-counts[pair], pair)"
+TENSORS = "torch.tensor(tgt_in), torch.tensor(tgt_out)"
+SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
+SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
+NORM = "    if norm > clip_norm:\n        mean = mean * clip_norm / norm"
 ENDS = "said, right = ([p{} for p in side] for side in (said, right))\n    common ="
 RIGHT = {
+    "a low score": ("scaled_attention", "-math.inf", "-1e9"),
+    "a score low enough": ("scaled_attention", "-math.inf", "-1e4"),
+    "attention written out": (
+        *("scaled_attention", "    scores = scores.masked_fill(~mask, -math.inf)\n", ""),
+        "return scores.softmax(dim=-1)",
+        "powers = scores.exp() * mask\n    return powers / powers.sum(dim=-1, keepdim=True)",
+    ),
+    "heads by einsum": (
+        *("multi_head", "queries @ keys.mT", 'torch.einsum("bhqk,bhtk->bhqt", queries, keys)'),
+        *("-math.inf", "-1e9"),
+    ),
+    "blocks with a name for everything": (
+        *("attention_in_blocks", SCORES),
+        'turned = key.transpose(0, 1)\n        raw = torch.einsum("qd,dk->qk", query, turned)\n'
+        "        scores = raw / query.shape[1] ** 0.5",
+        *("weights = (scores - new_best).exp()", "moved = scores - new_best"),
+        *("total = total", "weights = moved.exp()\n        total = total"),
+    ),
+    "blocks by broadcasting": (
+        *("attention_in_blocks", "query @ key.T", "(query[:, None] * key).sum(dim=-1)"),
+        *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
+    ),
+    "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
+    "always a factor": (
+        *("accumulated_gradient", NORM, "    mean = mean * torch.clamp(clip_norm / norm, max=1)"),
+    ),
     "a beam ends where nothing better can come": (
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
@@ -39,6 +72,84 @@ RIGHT = {
     ),
 }
 WRONG = {
+    "padding ends": ("greedy", "best == eos_id", "best in (0, 3)"),
+    "an unknown word ends": ("greedy", "best == eos_id", "best in (1, 3)"),
+    "the beginning ends": ("greedy", "best == eos_id", "best == 2"),
+    "never unknown": ("greedy", "max(scores)", "max(scores[2:])"),
+    **{
+        f"the best {width}": (
+            *("most_probable", LIVE, f"{LIVE}\n        open_ones.sort(key=lambda x: -x[1])"),
+            *("-x[1])", f"-x[1])\n        del open_ones[{width}:]"),
+        )
+        for width in range(1, 7)
+    },
+    "letters": ("kept_types", "Counter(tokens)", 'Counter("".join(tokens))'),
+    "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
+    "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
+    "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
+    "pairs of letters": ("best_pair", "pairwise(pieces)", 'pairwise("".join(pieces))'),
+    "pairs joined": (
+        *("best_pair", "counts[pair] = counts.get(pair, 0)", "pair = ''.join(pair)"),
+        *(" + number", "; counts[pair] = counts.get(pair, 0) + number", "return min", "best = min"),
+        *(f"{PAIR_KEY})", f"{PAIR_KEY})\n    return best[0], best[1:]"),
+    ),
+    "floats": (
+        "pad_and_shift",
+        TENSORS,
+        "torch.tensor(tgt_in).float(), torch.tensor(tgt_out).float()",
+    ),
+    "no target of PyTorch's": (
+        *("pad_and_shift", TENSORS, "torch.tensor(tgt_in).int(), torch.tensor(tgt_out).int()"),
+    ),
+    "each word once": (
+        *("pad_and_shift", SENTENCES, MARKS.format("list(dict.fromkeys(ids))") + SENTENCES),
+    ),
+    "no unknown words": (
+        *("pad_and_shift", SENTENCES, MARKS.format("[i for i in ids if i > 3]") + SENTENCES),
+    ),
+    "as the first batch": ("token_batches", "len(batches[-1]) + 1", "len(batches[0]) + 1"),
+    "a score of minus ten": ("scaled_attention", "-math.inf", "-10.0"),
+    "a score of minus fifty": ("scaled_attention", "-math.inf", "-50.0"),
+    "unknown is padding": ("decoder_mask", "!= pad_id", "> 1"),
+    "a mask of floats": ("decoder_mask", "real & past", "real * past.float()"),
+    "a mean of heads": ("multi_head", "joined @ w_o", "joined @ w_o / num_heads"),
+    "blocks joined": (
+        *("attention_in_blocks", "in blocks:", "in [tuple(map(torch.cat, zip(*blocks)))]:"),
+    ),
+    "the first block's maximum": (
+        *("attention_in_blocks", TOP, " if best.isinf().any() else best"),
+    ),
+    "the least score": ("attention_in_blocks", "amax", "amin"),
+    "log probabilities": (
+        *("tied", "decoded @ table.T", "(decoded @ table.T).log_softmax(dim=-1)"),
+    ),
+    "a norm at the end": (
+        *(
+            "decoder_layer",
+            "return hidden",
+            "return layer.norms[2](hidden) if pre_norm else hidden",
+        ),
+    ),
+    "keys not normalised": (
+        *("decoder_layer", "(x, x, tgt_mask)", "(x, hidden if pre_norm else x, tgt_mask)"),
+    ),
+    "one norm": ("decoder_layer", "layer.norms,", "layer.norms[:1] * 3,"),
+    "no epsilon": ("adam_step", " + 1e-9", ""),
+    "epsilon too large": ("adam_step", "1e-9", "1e-8"),
+    "by its direction": (
+        *("accumulated_gradient", "return mean", "return mean / mean.norm() * mean.norm()"),
+    ),
+    "smoothed": ("train", "ignore_index=0", "ignore_index=0, label_smoothing=0.1"),
+    "sums": ("train", "ignore_index=0", 'ignore_index=0, reduction="sum"'),
+    "a new Adam each step": (
+        *("train", "        adam.zero_grad()"),
+        "        adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)\n"
+        "        adam.zero_grad()",
+    ),
+    "measured after the step": (
+        *("train", "loss.item()"),
+        "F.cross_entropy(model(src, tgt_in).mT, tgt_out, ignore_index=0).item()",
+    ),
     "the first part is all": ("last_state", LAST, "outputs[rows, lengths - 1][:, :1]"),
     "a beam of two": ("beam", "longer[:beam_size]", "longer[:2]"),
     "a beam of three": ("beam", "longer[:beam_size]", "longer[:3]"),
@@ -82,7 +193,61 @@ def test_another_right_answer_passes(name):
 @pytest.mark.parametrize("name", WRONG)
 def test_another_wrong_answer_does_not(name):
     exercise, *edits = WRONG[name]
-    assert not ALL[exercise].accepts(edited(ALL[exercise].reference, *edits))
+    verdict = ALL[exercise].check(edited(ALL[exercise].reference, *edits))
+    assert verdict.status == "wrong"
+    assert not re.search("raises (Name|Attribute|Type)Error", repr(verdict)), "a wrong edit"
+
+
+def parts_joined_at_the_end(query, blocks):
+    parts = []
+    for key, value in blocks:
+        scores = query @ key.T / math.sqrt(query.shape[-1])
+        best = scores.amax(dim=-1, keepdim=True)
+        powers = (scores - best).exp()
+        parts.append((best, powers.sum(dim=-1, keepdim=True), powers @ value))
+    best = torch.stack([part[0] for part in parts]).amax(dim=0)
+    total = sum(total * (own - best).exp() for own, total, _ in parts)
+    return sum(summed * (own - best).exp() for own, _, summed in parts) / total
+
+
+def by_log_sum_exp(query, blocks):
+    size = None
+    for key, value in blocks:
+        scores = query @ key.T / math.sqrt(query.shape[-1])
+        new, out = scores.logsumexp(dim=-1, keepdim=True), scores.softmax(dim=-1) @ value
+        if size is None:
+            size, result = new, out
+        else:
+            both = torch.logaddexp(size, new)
+            result = result * (size - both).exp() + out * (new - both).exp()
+            size = both
+    return result
+
+
+def row_by_row(query, blocks):
+    rows = [(-math.inf, 0.0, torch.zeros(blocks[0][1].shape[1])) for _ in query]
+    for key, value in blocks:
+        for i, (best, total, summed) in enumerate(rows):
+            scores = key @ query[i] / math.sqrt(query.shape[-1])
+            new = max(best, float(scores.max()))
+            powers, shrink = (scores - new).exp(), math.exp(best - new)
+            rows[i] = new, total * shrink + float(powers.sum()), summed * shrink + powers @ value
+    return torch.stack([summed / total for _, total, summed in rows])
+
+
+@pytest.mark.parametrize("answer", [parts_joined_at_the_end, by_log_sum_exp, row_by_row])
+def test_attention_in_blocks_may_be_done_in_many_ways(answer):
+    verdict = ALL["attention_in_blocks"].check(answer)
+    assert verdict.status == "passed", verdict
+
+
+def all_scores_in_a_list(query, blocks):
+    pairs = list(blocks)
+    scores = [query @ key.T / math.sqrt(query.shape[-1]) for key, _ in pairs]
+    best = torch.stack([each.amax(dim=-1, keepdim=True) for each in scores]).amax(dim=0)
+    powers = [(each - best).exp() for each in scores]
+    total = sum(each.sum(dim=-1, keepdim=True) for each in powers)
+    return sum(each @ value for each, (_, value) in zip(powers, pairs, strict=True)) / total
 
 
 def fault_by_loss(trainer):
@@ -130,6 +295,7 @@ def gathered_by_name(tokens):
 @pytest.mark.parametrize(
     ("exercise", "answer"),
     [
+        ("attention_in_blocks", all_scores_in_a_list),
         ("fault", fault_by_loss),
         ("leaked", of_each_text(str.lower)),
         ("leaked", of_each_text(lambda text: text.rstrip(" .!?"))),
@@ -159,6 +325,38 @@ def groups_by_hand(pairs):
 def upside_down(hypotheses, alpha):
     scores = [((5 + length) / 6) ** alpha / log_prob for log_prob, length in hypotheses]
     return scores.index(max(scores))
+
+
+NAMED = {  # what is said of an edit of a reference
+    "as if it were always the eos": (
+        *("greedy", "return written[1:]", "return written[1:-1]"),
+        *("break", "return written[1:]"),
+    ),
+    "its numbers are torch.float32, not torch.bool": (
+        *("window_mask", "(back >= 0) & (back < width)", "((back >= 0) & (back < width)).float()"),
+    ),
+    "its numbers are torch.int64, not torch.bool": (
+        *("window_mask", "(back >= 0) & (back < width)", "((back >= 0) & (back < width)).long()"),
+    ),
+    "it calls `padding_mask` of transformer.masks": (
+        *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
+        *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
+    ),
+    "it calls PyTorch's `scaled_dot_product_attention`": (
+        *(
+            "multi_head",
+            "shares @ values",
+            "F.scaled_dot_product_attention(queries, keys, values, mask)",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("says", NAMED)
+def test_what_is_wrong_is_named(says):
+    exercise, *edits = NAMED[says]
+    verdict = ALL[exercise].check(edited(ALL[exercise].reference, *edits))
+    assert says in " ".join(repr(verdict).split())
 
 
 STOPPED = {

@@ -54,7 +54,7 @@ def test_a_class_is_kept_with_what_it_uses(tmp_path: Path) -> None:
     said = own.keep(names["MyEmbedding"], file=file)
     assert said == f"kept in {file}: MyEmbedding"
     again = own.kept("MyEmbedding", file=file)
-    assert again is not own.MyEmbedding
+    assert again is not own.reference.MyEmbedding
     assert own.embedding.check(again).status == "passed"
 
 
@@ -92,13 +92,13 @@ def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> N
 
 
 def test_nothing_kept_means_the_courses_own(tmp_path: Path) -> None:
-    assert own.kept("MyTransformer", file=tmp_path / "none.py") is own.MyTransformer
+    assert own.kept("MyTransformer", file=tmp_path / "none.py") is own.reference.MyTransformer
 
 
 def test_a_class_that_is_not_in_the_file_is_the_courses_own(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
     own.keep(run_cell(CELL, {})["MyEmbedding"], file=file)
-    assert own.kept("MyTransformer", file=file) is own.MyTransformer
+    assert own.kept("MyTransformer", file=file) is own.reference.MyTransformer
 
 
 def test_a_class_of_no_cell_is_refused(tmp_path: Path) -> None:

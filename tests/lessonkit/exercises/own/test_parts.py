@@ -1,5 +1,7 @@
 """The classes of one's own: right ones pass, each likely mistake is known, nothing raises."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -14,8 +16,10 @@ from lessonkit.exercises.own.reference import (
     MyTransformer,
 )
 
+PARTS = [each for each in vars(own).values() if isinstance(each, Part)]
 
-@pytest.mark.parametrize("part", own.PARTS, ids=repr)
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
 def test_right_and_blank_and_every_mistake_with_its_own_hint(part: Part) -> None:
     assert part.check(part.written).status == "passed"
     assert part.check(None).status == part.check(...).status == "not attempted"
@@ -29,53 +33,43 @@ def test_right_and_blank_and_every_mistake_with_its_own_hint(part: Part) -> None
 
 
 def test_dots_in_one_method_are_a_gap() -> None:
-    class MyEmbedding(own.MyEmbedding):
+    class MyEmbedding(own.reference.MyEmbedding):
         def forward(self, ids): ...
 
     assert own.embedding.check(MyEmbedding).status == "not attempted"
 
 
-def test_other_names_of_weights_are_told() -> None:
-    class MyAttention(own.MyAttention):
-        def __init__(self, d_model, num_heads):
-            super().__init__(d_model, num_heads)
-            self.w_q = self.query_projection
-            del self.query_projection
-
-    said = own.attention.check(MyAttention).text
-    assert "it has no weight called query_projection.weight (it has w_q.weight)" in said
-
-
-def test_a_weight_too_many_is_told() -> None:
-    class MyAttention(own.MyAttention):
-        def __init__(self, d_model, num_heads):
-            super().__init__(d_model, num_heads)
-            self.more = nn.Linear(2, 2)
-
-    assert "it has a weight more.weight" in own.attention.check(MyAttention).text
-
-
-def test_a_weight_of_another_shape_is_told() -> None:
-    class MyEmbedding(own.MyEmbedding):
-        def __init__(self, vocab_size, d_model):
-            super().__init__(vocab_size + 1, d_model)
-
-    assert "the shape of token.weight is (6, 2), not (5, 2)" in (
-        own.embedding.check(MyEmbedding).text
-    )
-
-
-def test_three_matrices_for_one_are_told() -> None:
-    class MyTransformer(own.MyTransformer):
-        def __init__(self, *sizes):
-            super().__init__(*sizes)
-            self.output = nn.Linear(sizes[1], sizes[0], bias=False)
-
-    assert "should be one matrix" in own.transformer.check(MyTransformer).text
+@pytest.mark.parametrize(
+    ("part", "edit", "says"),
+    [
+        (
+            own.attention,
+            ("self.query_projection = ", "self.w_q = ", "self.query_projection(", "self.w_q("),
+            "it has no weight called query_projection.weight (it has w_q.weight)",
+        ),
+        (
+            own.attention,
+            ("= num_heads", "= num_heads; self.more = nn.Linear(2, 2)"),
+            "it has a weight more.weight",
+        ),
+        (
+            own.embedding,
+            ("nn.Embedding(vocab_size,", "nn.Embedding(vocab_size + 1,"),
+            "the shape of token.weight is (6, 2), not (5, 2)",
+        ),
+        (
+            own.transformer,
+            ("self.output.weight = self.tgt_embedding.token.weight", ""),
+            "should be one matrix",
+        ),
+    ],
+)
+def test_weights_that_no_trained_model_fits_are_told(part: Part, edit: Any, says: str) -> None:
+    assert says in part.check(edited(part.written, *edit)).text
 
 
 def test_another_order_of_making_the_modules_changes_nothing() -> None:
-    class MyTransformer(own.MyTransformer):
+    class MyTransformer(own.reference.MyTransformer):
         def __init__(self, *sizes):
             super().__init__(*sizes)
             for name in ("src_embedding", "tgt_embedding", "decoder"):
@@ -86,13 +80,14 @@ def test_another_order_of_making_the_modules_changes_nothing() -> None:
     assert own.transformer.check(MyTransformer).status == "passed"
 
 
-@pytest.mark.parametrize("odd", [3, MyAttention(4, 2), "MyAttention", int, object])
-def test_what_is_no_class_of_a_module_is_refused_without_a_traceback(odd: object) -> None:
-    assert own.attention.check(odd).status == "wrong"
+def test_what_is_no_class_of_a_module_is_refused_without_a_traceback() -> None:
+    for odd in (3, MyAttention(4, 2), "MyAttention", int, object):
+        assert own.attention.check(odd).status == "wrong"
+    assert "no brackets" in own.attention.check(MyAttention(4, 2)).text
 
 
 def test_an_error_shows_its_line() -> None:
-    class MyEmbedding(own.MyEmbedding):
+    class MyEmbedding(own.reference.MyEmbedding):
         def forward(self, ids):
             return self.tokens(ids)
 
@@ -100,10 +95,6 @@ def test_an_error_shows_its_line() -> None:
     assert "AttributeError" in said
     assert "own.embedding.hint() gives a hint." in said
     assert "return self.tokens(ids)" in said
-
-
-def test_an_instance_in_place_of_the_class_is_told() -> None:
-    assert "no brackets" in own.attention.check(MyAttention(4, 2)).text
 
 
 def test_hints_and_solution() -> None:

@@ -1,6 +1,6 @@
 """The learner's lines, as lessons 02 to 04 have them, translate with shipped weights."""
 
-from lessonkit.exercises.own import MyTransformer
+from lessonkit.exercises.own.reference import MyTransformer
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
 from transformer.decoding import greedy_search

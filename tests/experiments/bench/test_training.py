@@ -1,23 +1,27 @@
-"""Contenders do the same work, and their seconds are set beside ours round by round."""
+"""Contenders do the same work; their seconds are set beside ours round by round; what grows."""
 
 import dataclasses
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
-from experiments.bench import contenders, profile, steps
-from experiments.bench.names import MARIAN, OURS, TORCH
-from experiments.bench.workload import Workload
+from experiments.bench import contenders, growth, training
+from experiments.bench.contenders import Workload
+from experiments.bench.tables import MARIAN, OURS, TORCH
 from lessonkit.analysis.step_flops import step_flops
-from transformer.config import ModelConfig, Positions, Recipe, TrainingConfig
+from transformer.config import ModelConfig, Positions, TrainingConfig
+from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
 from transformer.support.clock import one_thread
 
+Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53
 CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)
 SYSTEM_4 = dataclasses.replace(
@@ -35,19 +39,17 @@ SYSTEM_4 = dataclasses.replace(
 
 def workload(config: ModelConfig, count: int = 3) -> Workload:
     """Sentences of 5 and 7 tokens beside 3 and 2, in a recipe of small sizes."""
+    tied = config.tie_source_target
     recipe = dataclasses.replace(
         find_recipe("multi30k"),
         model=config,
-        data=dataclasses.replace(
-            find_recipe("multi30k").data, joint_vocabulary=config.tie_source_target
-        ),
+        data=dataclasses.replace(find_recipe("multi30k").data, joint_vocabulary=tied),
         training=TrainingConfig(label_smoothing=0.1, clip_norm=1.0),
     )
-    src_types = TGT_TYPES if config.tie_source_target else SRC_TYPES
     examples = [Example([5, 6, 7, 8, 9], [4, 5, 6, 7, 8, 9, 10]), Example([11, 12, 13], [14, 15])]
     pipeline = TokenBudgetBatches(examples, 100)
     batches = [next(iter(pipeline.epoch(0))) for _ in range(count)]
-    return Workload(recipe, batches, pipeline, src_types, TGT_TYPES)
+    return Workload(recipe, batches, pipeline, TGT_TYPES if tied else SRC_TYPES, TGT_TYPES)
 
 
 @pytest.fixture(autouse=True)
@@ -62,13 +64,17 @@ def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, conten
     return contenders.make_contenders(workload(config), bf16)
 
 
-@pytest.mark.parametrize("config", [CAPTIONS, SYSTEM_4], ids=["captions", "system 4"])
-def test_multiplications_are_those_of_pytorch_s_counter(config: ModelConfig) -> None:
-    batch = workload(config).batches[0]
-    assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
-    told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
-    for name, contender in contenders.make_contenders(workload(config), False).items():
-        assert contenders.multiply_adds(contender, batch) == told, name
+def test_contenders_do_the_same_work() -> None:
+    """As many multiplications as PyTorch counts; PyTorch's own has as many parameters too."""
+    for config in (CAPTIONS, SYSTEM_4):
+        batch = workload(config).batches[0]
+        assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
+        told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
+        found = contenders.make_contenders(workload(config), False)
+        for name, contender in found.items():
+            assert contenders.multiply_adds(contender, batch) == told, name
+        assert count_parameters(found[OURS].model) == count_parameters(found[TORCH].model)
+        assert found[TORCH].differs == ""
 
 
 def test_multiplications_of_one_layer_by_hand() -> None:
@@ -79,14 +85,6 @@ def test_multiplications_of_one_layer_by_hand() -> None:
     cross = 26 * 6 * 2 * (7 + 3) + 22 * 6 * 2 * (7 + 3) + 26 * 11 * 2 * (7 + 3)
     told = step_flops(config, 17, sentences=2, src_len=11, tgt_len=13) // 2
     assert told == 3 * (feed_forward + encoder + decoder + cross + 26 * 6 * 17)
-
-
-@pytest.mark.parametrize("config", [CAPTIONS, SYSTEM_4], ids=["captions", "system 4"])
-def test_pytorch_s_own_has_our_parameters(config: ModelConfig) -> None:
-    found = made(config, TORCH)
-    counted = {name: count_parameters(found[name].model) for name in (OURS, TORCH)}
-    assert counted[OURS] == counted[TORCH]
-    assert found[TORCH].differs == ""
 
 
 def test_what_marian_has_not_is_said() -> None:
@@ -111,7 +109,7 @@ def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
         logits = contender.model.eval()(batch.src, batch.tgt_in)
         contender.model.train()
         real = batch.tgt_out != 0
-        return torch.nn.functional.cross_entropy(logits[real], batch.tgt_out[real]).item()
+        return nn.functional.cross_entropy(logits[real], batch.tgt_out[real]).item()
 
     before = loss()
     for number in range(1, 31):
@@ -120,36 +118,40 @@ def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
 
 
 @pytest.mark.parametrize("peer", [TORCH, MARIAN])
-def test_a_peer_ignores_padding(peer: str) -> None:
+def test_a_peer_sees_neither_padding_nor_a_later_token(peer: str) -> None:
     model = made(CAPTIONS, peer)[peer].model.eval()
     batch = workload(CAPTIONS).batches[0]
     short = int((batch.src[1] != 0).sum())
+    whole = model(batch.src, batch.tgt_in)
     alone = model(batch.src[1:, :short], batch.tgt_in[1:, :3])
-    torch.testing.assert_close(model(batch.src, batch.tgt_in)[1:, :3], alone)
-
-
-@pytest.mark.parametrize("peer", [TORCH, MARIAN])
-def test_a_peer_sees_no_later_token(peer: str) -> None:
-    model = made(CAPTIONS, peer)[peer].model.eval()
-    batch = workload(CAPTIONS).batches[0]
+    torch.testing.assert_close(whole[1:, :3], alone)
     changed = batch.tgt_in.clone()
     changed[:, 5:] = 20
-    before, after = (model(batch.src, tgt_in) for tgt_in in (batch.tgt_in, changed))
-    torch.testing.assert_close(after[:, :5], before[:, :5])
-    assert not torch.allclose(after[:, 5:], before[:, 5:])
+    after = model(batch.src, changed)
+    torch.testing.assert_close(after[:, :5], whole[:, :5])
+    assert not torch.allclose(after[:, 5:], whole[:, 5:])
 
 
-def test_without_the_extra_there_is_no_marian(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_there_is_no_marian(monkeypatch: Patch) -> None:
     monkeypatch.setattr(contenders.importlib.util, "find_spec", lambda name: None)
     assert list(contenders.make_contenders(workload(CAPTIONS), False)) == [OURS, TORCH]
 
 
-def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.slow
+def test_without_multi30k_the_batches_are_of_the_embedded_corpus(monkeypatch: Patch) -> None:
+    missing = corpora.FileReport("train.de", Path("train.de"), corpora.State.MISSING)
+    monkeypatch.setattr(corpora, "verify", lambda corpus: [missing])
+    found = contenders.load("multi30k", 2)
+    assert found.recipe.data.corpus == found.about()["corpus"] == "embedded"
+    assert found.about()["batches"] == len(found.batches) == 2
+    logits = found.build()(found.batches[0].src[:2], found.batches[0].tgt_in[:2])
+    assert logits.shape[-1] == found.tgt_vocab_size
+
+
+def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: Patch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
-    model = torch.nn.Linear(1, 1)
+    model = nn.Linear(1, 1)
 
     def slow(*seconds: float) -> contenders.Contender:
         def step(number: int, batch: Batch) -> None:
@@ -158,34 +160,30 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(
         return contenders.Contender(model, step, "slow")
 
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
-    monkeypatch.setattr(steps, "make_contenders", lambda *_: found)
-    monkeypatch.setattr(steps, "multiply_adds", lambda *_: 1)
-    monkeypatch.setattr(steps, "where_time_goes", lambda *_: {})
-    done: list[str] = []
-    made = steps.compare(workload(CAPTIONS, 4), False, 1e-6, done.append)["contenders"]
-    assert made[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
-    assert made[TORCH]["lowest_and_highest"] == [0.5, 4.0]
-    assert made[TORCH]["seconds"] == [3.0, 2.0, 8.0]
-    assert made[OURS]["tokens_per_second"] == round(11 / 2)
+    monkeypatch.setattr(training, "make_contenders", lambda *_: found)
+    monkeypatch.setattr(training, "multiply_adds", lambda *_: 1)
+    monkeypatch.setattr(training, "where_time_goes", lambda *_: {})
+    figures = training.compare(workload(CAPTIONS, 4), False, 1e-6, str)["contenders"]
+    assert figures[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
+    assert figures[TORCH]["lowest_and_highest"] == [0.5, 4.0]
+    assert figures[TORCH]["seconds"] == [3.0, 2.0, 8.0]
+    assert figures[OURS]["tokens_per_second"] == round(11 / 2)
     # 2 seconds for the multiplications of the batch, beside a ceiling of 1,000 a second
     told = step_flops(CAPTIONS, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
-    assert made[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
-    assert len(done) == 5
+    assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
 
 
 @pytest.mark.parametrize("bf16", [False, True])
 def test_where_the_time_of_a_step_goes(bf16: bool) -> None:
     given = workload(SYSTEM_4)
     ours = contenders.make_contenders(given, bf16)[OURS]
-    shares = profile.where_time_goes(ours, given.batches, TGT_TYPES)
+    shares = training.where_time_goes(ours, given.batches, TGT_TYPES)
     assert sum(shares.values()) == pytest.approx(1, abs=0.01)
-    assert all(shares[kind] > 0 for kind in profile.KINDS), shares
-    assert all(share >= 0 for share in shares.values())
+    assert all(shares[kind] > 0 for kind in training.KINDS), shares
 
 
-@pytest.mark.parametrize(
-    ("name", "shapes", "wide", "kind"),
-    [
+def test_what_an_operator_works_for() -> None:
+    cases: list[tuple[str, list[Any], bool, str]] = [
         ("mm", [(2, 3), (3, 5), (2, 5)], False, "products"),
         ("mm", [(2, 3), (3, 53), (2, 53)], True, "output product"),
         ("_log_softmax", [(2, 3, 53)], True, "softmax and loss"),
@@ -193,21 +191,39 @@ def test_where_the_time_of_a_step_goes(bf16: bool) -> None:
         ("mul", [(2, 3, 4), (2, 3, 4), (2, 3, 4)], False, "dropout"),
         ("mul", [(2, 3, 4), (2, 3, 4)], False, "rest"),
         ("view", [(2, 3)], False, "rest"),
-    ],
-)
-def test_what_an_operator_works_for(name: str, shapes: Any, wide: bool, kind: str) -> None:
-    assert profile.kind_of(name, [torch.empty(shape) for shape in shapes], wide) == kind
+    ]
+    for name, shapes, wide, kind in cases:
+        assert training.kind_of(name, [torch.empty(each) for each in shapes], wide) == kind
 
 
 def test_the_ceiling_is_a_rate_of_each_precision() -> None:
-    done: list[str] = []
-    found = steps.ceilings(done.append, side=128, rounds=2)
-    assert set(found) == set(steps.PRECISIONS)
+    found = training.ceilings(str, side=128, rounds=2)
+    assert set(found) == set(training.PRECISIONS)
     assert min(found.values()) > 0
-    assert len(done) == 2
 
 
-def test_a_recipe_is_one_of_a_transformer() -> None:
-    recipes: list[Recipe] = [find_recipe(name) for name in steps.RECIPES]
-    assert all(isinstance(recipe.model, ModelConfig) for recipe in recipes)
-    assert all((recipe.data.src_lang, recipe.data.tgt_lang) == ("de", "en") for recipe in recipes)
+def test_bytes_that_are_kept_by_hand() -> None:
+    first, second = nn.Linear(7, 5, bias=False), nn.Linear(5, 3, bias=False)
+    model = nn.Sequential(first, nn.Sigmoid(), second)
+    given = torch.randn(11, 7)
+    # the first product keeps what it is given, the sigmoid what it gives, and so does the second
+    # product, of which it is the same tensor; the weights are there anyway
+    assert growth.bytes_kept(model, lambda: model(given)) == 4 * 11 * (7 + 5)
+
+
+def test_growth_along_an_axis_is_told_as_multiples_of_its_first_point() -> None:
+    points = [
+        (value, {"length": value, "batch": 3, "vocabulary": 53, "depth": 1}) for value in (5, 7, 11)
+    ]
+    first, second, third = growth.along(points, str, "length")
+    assert [row["value"] for row in (first, second, third)] == [5, 7, 11]
+    assert first["times_the_first"] == first["multiplications_times_the_first"] == 1
+    assert 7 / 5 < second["multiplications_times_the_first"] < (7 / 5) ** 2
+    for row in (first, second):
+        assert row["straight_line_bytes"] == row["kept_bytes"] > 0
+    step = (second["kept_bytes"] - first["kept_bytes"]) / 2
+    assert third["straight_line_bytes"] == round(first["kept_bytes"] + 6 * step)
+    low, high = third["lowest_and_highest"]
+    assert 0 < low <= third["seconds"] <= high
+    for axis, values in growth.AXES.items():
+        assert growth.MIDDLE[axis] in values

@@ -1,7 +1,4 @@
-"""The command `diagnose`: which law does a model's code break?
-
-Not in the paper. Only what the command needs is imported, when it runs: help answers at once.
-"""
+"""What the command `diagnose` does: which law does a model's code break? Not in the paper."""
 
 import argparse
 import contextlib
@@ -11,20 +8,25 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from torch import nn
+from tqdm import tqdm
+
+from attention_laws import Adapter, Pipeline, Report, diagnose, diagnose_pipeline
+from attention_laws.adapters import from_module
+from attention_laws.errors import UserError as WrongModel
+from attention_laws.laws import LAWS
+from attention_laws.run_pipeline import PIPELINE_LAWS
+from lessonkit.subjects import from_folder, from_transformer
+from transformer.model import Transformer
 from transformer.support.errors import UserError, unknown_name
-
-if TYPE_CHECKING:
-    from attention_laws import Adapter, Pipeline, Report
 
 HELP = "docs/foreign_models.md shows how"
 
 
 def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws on what is named, and print the report."""
-    from attention_laws.errors import UserError as WrongModel
-
     with contextlib.redirect_stdout(sys.stderr):  # what somebody's code prints is no report
         try:
             report = _report(options)
@@ -39,14 +41,8 @@ def diagnose_target(options: argparse.Namespace) -> int:
     return report.exit_status
 
 
-def _report(options: argparse.Namespace) -> "Report":
+def _report(options: argparse.Namespace) -> Report:
     """Find what is named, and try the laws with a bar that shows how far they are."""
-    from tqdm import tqdm
-
-    from attention_laws import Report, diagnose, diagnose_pipeline
-    from attention_laws.laws import LAWS
-    from attention_laws.run_pipeline import PIPELINE_LAWS
-
     adapter, pipeline = _subject(options)
     number = len(LAWS) * (adapter is not None) + len(PIPELINE_LAWS) * (pipeline is not None)
     reports = []
@@ -65,15 +61,8 @@ def _report(options: argparse.Namespace) -> "Report":
     return Report(lines, first.assumptions, first.tolerance, first.stopped)
 
 
-def _subject(options: argparse.Namespace) -> "tuple[Adapter | None, Pipeline | None]":
+def _subject(options: argparse.Namespace) -> tuple[Adapter | None, Pipeline | None]:
     """Give what to diagnose: a model, how its text is scored, or both."""
-    from torch import nn
-
-    from attention_laws import Adapter, Pipeline
-    from attention_laws.adapters import from_module
-    from lessonkit.subjects import from_folder, from_transformer
-    from transformer.model import Transformer
-
     given = {name: getattr(options, name) for name in ("pad", "bos", "eos")}
     ids = {f"{name}_id": number for name, number in given.items() if number is not None}
     is_code = ":" in options.target and not Path(options.target).is_dir()  # as C:\runs\demo
@@ -102,8 +91,6 @@ def _subject(options: argparse.Namespace) -> "tuple[Adapter | None, Pipeline | N
 
 def _made(target: str) -> Any:
     """Import a module and call its factory; what is no function is taken as it is."""
-    from torch import nn
-
     place, _, name = target.rpartition(":")
     try:
         module = _imported(place)

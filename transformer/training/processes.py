@@ -12,12 +12,11 @@ import random
 import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 
 from transformer.config import PAD_ID
 from transformer.data.batches import Batch
@@ -29,19 +28,17 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 
 
 class Processes:
-    """One process by itself, which has nobody to share with; `Together` is several.
+    """One process by itself, which has nobody to share with; `ProcessGroup` is several."""
 
-    Attributes:
-        rank: Number of this process, from 0.
-        size: How many there are.
-        size_here: How many of them are on this machine.
-        device: Where this one computes; None leaves the choice to whoever asks.
-    """
+    rank = 0  # number of this process, from 0
+    size = 1  # how many there are
+    size_here = 1  # how many of them are on this machine
+    device: torch.device | None = None  # where this one computes; None leaves it to who asks
 
-    rank = 0
-    size = 1
-    size_here = 1
-    device: torch.device | None = None
+    @property
+    def is_first(self) -> bool:
+        """Whether this process is the one that touches files."""
+        return self.rank == 0
 
     def share(self, group: Sequence[Batch]) -> Sequence[Batch]:
         """Give this process's part of a step's batches."""
@@ -51,26 +48,18 @@ class Processes:
         """Draw other random numbers than the other processes do, from this step on."""
 
     def wrap(self, model: nn.Module) -> nn.Module:
-        """Give a model whose backward pass leaves the mean of all processes' gradients."""
+        """Give a model whose backward passes leave the mean of all processes' gradients."""
         return model
-
-    def exchange(self, model: nn.Module, now: bool) -> AbstractContextManager[None]:
-        """Let passes of a wrapped model average the gradients; not now: add up their own."""
-        return contextlib.nullcontext()
 
     def sum(self, numbers: Sequence[float]) -> Sequence[float]:
         """Add each number up over all processes."""
         return numbers
 
-    def divide(self, work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
-        """Do some work on each part of a tensor, along its first dimension; all get the whole."""
-        return work(parts)
-
     def any(self, flag: bool) -> bool:
         """Tell whether it holds in one process or more."""
         return flag
 
-    def once(self, action: Callable[[], Answer]) -> Answer:
+    def from_first(self, action: Callable[[], Answer]) -> Answer:
         """Carry something out in the first process; all get its answer, or its `UserError`."""
         return action()
 
@@ -78,15 +67,12 @@ class Processes:
 ALONE = Processes()
 
 
-class Together(Processes):
+class ProcessGroup(Processes):
     """One of several processes, each of which calls every method, in the same order.
 
     Args:
         store: Where the processes meet.
-        rank: Number of this process.
-        size: How many there are.
-        size_here: How many of them are on this machine.
-        device: Where this one computes.
+        rank, size, size_here, device: As `Processes` has them.
     """
 
     def __init__(
@@ -105,7 +91,7 @@ class Together(Processes):
 
         So the first's, which a checkpoint holds, are enough to resume all.
         """
-        if self.rank > 0:
+        if not self.is_first:
             torch.manual_seed(random.Random(f"{seed} {self.rank} {step}").getrandbits(63))
 
     def wrap(self, model: nn.Module) -> nn.Module:
@@ -115,70 +101,51 @@ class Together(Processes):
         wrapped.broadcast_buffers = False  # tables of positions, the same in every process
         return wrapped
 
-    def exchange(self, model: nn.Module, now: bool) -> AbstractContextManager[None]:
-        """Hold the exchange back by `no_sync`, but for the last of a step's batches."""
-        assert isinstance(model, nn.parallel.DistributedDataParallel)
-        return contextlib.nullcontext() if now else model.no_sync()
-
     def sum(self, numbers: Sequence[float]) -> Sequence[float]:
         """Add up in 64 bits; every process gets the same sums."""
         sums = torch.tensor(numbers, dtype=torch.float64)
         dist.all_reduce(sums)
         return [float(each) for each in sums]
 
-    def divide(self, work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
-        """Work on part `rank`, and on every `size`-th after it; the others' are added to zeros."""
-        own, done = slice(self.rank, None, self.size), torch.zeros_like(parts)
-        done[own] = work(parts[own])
-        dist.all_reduce(done)
-        return done
-
     def any(self, flag: bool) -> bool:
         """Ask all; each waits for the others here."""
         return self.sum([flag])[0] > 0
 
-    def once(self, action: Callable[[], Answer]) -> Answer:
+    def from_first(self, action: Callable[[], Answer]) -> Answer:
         """Let the others wait for the first's answer, which reaches them pickled."""
-        told: list[Answer | UserError | None] = [None]
-        if self.rank == 0:
+        answer: list[Answer | UserError | None] = [None]
+        if self.is_first:
             try:
-                told = [action()]
+                answer = [action()]
             except UserError as error:
-                told = [error]
-        dist.broadcast_object_list(told, device=torch.device("cpu"))
-        if isinstance(told[0], UserError):
-            raise told[0]
-        return told[0]  # type: ignore[return-value]
+                answer = [error]
+        dist.broadcast_object_list(answer, device=torch.device("cpu"))
+        if isinstance(answer[0], UserError):
+            raise answer[0]
+        return answer[0]  # type: ignore[return-value]
 
 
 def share_out(group: Sequence[Batch], rank: int, size: int) -> Sequence[Batch]:
-    """Give one of several processes its part of a step's batches.
+    """Give process `rank` of `size` its part of a step's batches.
 
     Every process gets equally many, for each backward pass of one waits for one of all the
     others. Where the batches do not come out even, each batch is cut: sentence `rank`, and every
     `size`-th after it. Sentences of a batch lie side by side by length, so the parts are alike.
-
-    Args:
-        group: The step's batches.
-        rank: Number of the process, from 0.
-        size: How many there are.
+    Where no sentence is left, one of no weight takes its place.
     """
     if len(group) % size == 0:
         return group[rank::size]
-    return [_rows(batch, rank, size) for batch in group]
-
-
-def _rows(batch: Batch, rank: int, size: int) -> Batch:
-    """Cut a part out of a batch; where none is left, a sentence of no weight takes its place."""
-    rows = slice(rank, None, size)
-    if rank < len(batch.src):
-        return Batch(batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows])
-    nothing = torch.full_like(batch.tgt_out[:1], PAD_ID)  # no real token: loss and gradient are 0
-    return Batch(batch.src[:1], batch.tgt_in[:1], nothing)
+    parts = []
+    for batch in group:
+        rows, tgt_out = slice(rank, None, size), batch.tgt_out
+        if rank >= len(tgt_out):  # padding alone: its loss and gradient are 0
+            rows, tgt_out = slice(0, 1), torch.full_like(tgt_out, PAD_ID)
+        parts.append(Batch(batch.src[rows], batch.tgt_in[rows], tgt_out[rows]))
+    return parts
 
 
 @contextlib.contextmanager
-def together() -> Iterator[Processes]:
+def join_processes() -> Iterator[Processes]:
     """Join the processes that torchrun began; without torchrun, or with one process, be alone.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
@@ -193,7 +160,7 @@ def together() -> Iterator[Processes]:
     number_here, size_here = (int(os.environ[n]) for n in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
     store, rank, size = next(dist.rendezvous("env://"))
     try:
-        processes = Together(store, rank, size, size_here, _device(number_here, size_here))
+        processes = ProcessGroup(store, rank, size, size_here, _device(number_here, size_here))
         yield processes
         processes.any(False)  # no process leaves before the last has done its work
     except BaseException as error:

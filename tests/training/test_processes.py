@@ -16,8 +16,8 @@ import torch
 from tests.helpers import ROOT, TINY
 from tests.helpers.several_processes import CONFIG, DATA, EXAMPLES, network
 from transformer.data.batches import collate
-from transformer.training.distributed import ALONE, launcher, share_out, together
 from transformer.training.loss import batch_loss
+from transformer.training.processes import ALONE, join_processes, launcher, share_out
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
@@ -68,8 +68,7 @@ def test_one_process_does_nothing_that_several_do() -> None:
     assert ALONE.wrap(model) is model
     assert ALONE.share(group) is group
     assert list(ALONE.sum([2.5, 3.5])) == [2.5, 3.5]
-    assert (ALONE.any(True), ALONE.any(False), ALONE.once(lambda: 7)) == (True, False, 7)
-    assert ALONE.divide(torch.neg, torch.ones(3)).tolist() == [-1, -1, -1]
+    assert (ALONE.any(True), ALONE.any(False), ALONE.from_first(lambda: 7)) == (True, False, 7)
     before = torch.get_rng_state()
     ALONE.seed(3, 5)
     assert torch.equal(torch.get_rng_state(), before)
@@ -96,19 +95,17 @@ def test_what_began_the_process_is_named(begun_by_torchrun: Any) -> None:
 
 
 def test_one_process_is_alone_with_torchrun_or_without(begun_by_torchrun: Any) -> None:
-    with together() as processes:
+    with join_processes() as processes:
         assert processes is ALONE
     begun_by_torchrun(1, 1)
-    with together() as processes:
+    with join_processes() as processes:
         assert processes is ALONE
 
 
-@pytest.fixture(scope="module")
-def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What two processes found (about half a minute)."""
-    folder = tmp_path_factory.mktemp("together")
+def answers(folder: Path, *cases: str) -> dict[str, Any]:
+    """What two processes found of some cases, and of all where none is named."""
     run = subprocess.run(
-        [*TORCHRUN, "-m", "tests.helpers.several_processes", str(folder)],
+        [*TORCHRUN, "-m", "tests.helpers.several_processes", str(folder), *cases],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
@@ -117,36 +114,30 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert run.returncode == 0, run.stderr
     found: dict[str, Any] = json.loads((folder / "answer.json").read_text())
     print(json.dumps(found, indent=1))
+    assert found["processes"] == 2
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", ["batches cut", "two whole batches each", "parts of more batches", "Muon"]
-)
-def test_two_processes_equal_one_to_rounding(answer: dict[str, Any], case: str) -> None:
-    assert answer["processes"] == 2
-    assert 0 < answer[case]["weights"] < 1e-4
-    assert answer[case]["losses"] < 1e-4
-    assert answer[f"{case}, 64 bits"]["weights"] < 1e-12
-    assert answer[f"{case}, 64 bits"]["losses"] < 1e-5  # which are added up in 32 bits
+def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
+    found = answers(tmp_path, "batches cut, 64 bits", "exactly resumed")
+    assert found["batches cut, 64 bits"]["weights"] < 1e-12
+    assert found["batches cut, 64 bits"]["losses"] < 1e-5  # which are added up in 32 bits
+    assert found["exactly resumed"] == {"losses": 0, "weights": 0}
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
-def test_resumed_with_two_processes_then_with_one_equals_one(answer: dict[str, Any]) -> None:
-    assert 0 < answer["resumed"]["weights"] < 1e-4
-    assert answer["resumed"]["losses"] < 1e-4
-
-
-@pytest.mark.slow
-def test_two_processes_resume_exactly_dropout_and_all(answer: dict[str, Any]) -> None:
-    assert answer["exactly resumed"] == {"losses": 0, "weights": 0}
-
-
-@pytest.mark.slow
-def test_each_process_drops_its_own_and_all_hear_a_refusal(answer: dict[str, Any]) -> None:
-    assert len(set(answer["masks"]["drawn"])) == 2
-    assert answer["refused"]["heard"] == 2
+def test_two_processes_equal_one_in_every_way(tmp_path: Path) -> None:
+    found = answers(tmp_path)
+    for case in ("batches cut", "two whole batches each", "parts of more batches", "Muon"):
+        assert 0 < found[case]["weights"] < 1e-4
+        assert found[case]["losses"] < 1e-4
+        assert found[f"{case}, 64 bits"]["weights"] < 1e-12
+    assert 0 < found["resumed"]["weights"] < 1e-4
+    assert found["resumed"]["losses"] < 1e-4
+    assert len(set(found["masks"]["drawn"])) == 2  # each drops its own
+    assert found["refused"]["heard"] == 2  # all hear a refusal
 
 
 @pytest.fixture
@@ -186,6 +177,7 @@ def resumed_alone(out: Path) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("rank", [0, 1])
@@ -206,6 +198,7 @@ def test_a_killed_process_ends_all_with_one_line(
     assert lines[-2].startswith("done in")
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_or_a_request_to_end_keeps_everything(

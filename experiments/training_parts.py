@@ -1,0 +1,173 @@
+"""What experiments change about training that no recipe can say, and the fast recipe with it.
+
+Not in the paper: a rate that falls to 0 in a line, Muon beside Adam, and weights that begin
+with counts. Their settings are typed among the recipe's own. No torch in here until it is needed:
+the command line's help lists what is made of them.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.support.settings import convert_fields, parse, require, require_number
+from transformer.training.schedule import learning_rate
+
+if TYPE_CHECKING:
+    from transformer.training.processes import Processes
+
+
+class Decay(StrEnum):
+    """How the learning rate falls after its warm-up."""
+
+    INVERSE_SQRT = "inverse_sqrt"  # §5.3: with the inverse square root of the step
+    LINEAR = "linear"  # in a straight line, to 0 at the last step
+
+
+class Optimizers(StrEnum):
+    """What turns gradients into updates."""
+
+    ADAM = "adam"  # §5.3
+    MUON = "muon"  # on hidden matrices, Adam on all else
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts of training that are not the paper's; the defaults are."""
+
+    decay: Decay = Decay.INVERSE_SQRT
+    optimizer: Optimizers = Optimizers.ADAM
+    muon_rate_factor: float = 1.0  # Muon's learning rate as a multiple of Adam's
+    cooccurrence_start: bool = False  # begin with counts of which types occur together
+
+    def __post_init__(self) -> None:
+        convert_fields(self)
+        require_number(self, "muon_rate_factor")
+        message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
+        require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
+
+    def options(self, recipe: Recipe, processes: "Processes | None" = None) -> dict[str, Any]:
+        """Give what `train_recipe` takes beside the recipe.
+
+        Raises:
+            UserError: a line cannot be drawn for the recipe's steps, or it has a fixed rate.
+        """
+        from experiments.cooccurrence import begin_with_cooccurrence
+        from experiments.muon import MuonAndAdam
+
+        found: dict[str, Any] = {}
+        training, d_model = recipe.training, recipe.model.d_model
+        if self.decay == Decay.LINEAR:
+            message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
+            require(training.learning_rate is None, message)
+            shape = d_model, training.warmup_steps, training.learning_rate_factor
+            linear_decay_rate(1, training.steps, *shape)
+            found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
+        if self.optimizer == Optimizers.MUON:
+            given: dict[str, Any] = {"processes": processes} if processes else {}
+            given |= {"config": training, "rate_factor": self.muon_rate_factor}
+            found["optimizer"] = partial(MuonAndAdam, **given)
+        if self.cooccurrence_start:
+            message = "cooccurrence_start is for Transformers: leave it out"
+            require(isinstance(recipe.model, ModelConfig), message)
+            found["start"] = begin_with_cooccurrence
+        return found
+
+
+def linear_decay_rate(
+    step: int, steps: int, d_model: int, warmup_steps: int, factor: float = 1.0
+) -> float:
+    """Compute the rate of one step of a schedule that ends at 0.
+
+    It rises as the paper's does (§5.3), to the same peak, then falls in a straight line, which
+    reaches 0 at the last step. That asks for the number of steps beforehand.
+
+    Args:
+        step: Number of the update, from 1.
+        steps: Number of the last one, above `warmup_steps`.
+        d_model, warmup_steps, factor: As `learning_rate` has them.
+
+    Raises:
+        UserError: a count is under 1, no step is left to fall in, or the step is past the last.
+    """
+    if steps <= warmup_steps:
+        raise UserError(f"warmup_steps {warmup_steps} leave no step to decay: give under {steps}")
+    if step > steps:
+        raise UserError(f"step is {step}, and the rate falls to 0 at {steps}: give no later one")
+    rising = learning_rate(min(step, warmup_steps), d_model, warmup_steps, factor)
+    return rising * min(1.0, (steps - step) / (steps - warmup_steps))
+
+
+def changed(
+    recipe: Recipe, settings: Mapping[str, Any], parts: Parts | None = None
+) -> tuple[Recipe, Parts]:
+    """Change settings of a recipe and of the parts, as typed: {"steps": "300", "decay": "linear"}.
+
+    Args:
+        recipe: To begin from.
+        settings: Values by name.
+        parts: To begin from; None means the paper's.
+
+    Raises:
+        UserError: a name is unknown, or a value does not fit.
+    """
+    hints = typing.get_type_hints(Parts)
+    own = {name: parse(text, hints[name]) for name, text in settings.items() if name in hints}
+    others = {name: text for name, text in settings.items() if name not in hints}
+    return recipe.override(others), dataclasses.replace(parts or Parts(), **own)
+
+
+# To a published BLEU as soon as may be on two cores: docs/records.md has how it came about.
+FAST = Recipe(
+    name="multi30k-de-en-fast",
+    about="captions of Multi30k, German to English, lower-cased: minutes on 2 cores",
+    data=DataConfig(
+        corpus="multi30k",
+        src_lang="de",
+        tgt_lang="en",
+        vocab_size=2500,
+        src_vocab_size=5000,
+        joint_vocabulary=False,
+        lowercase=True,
+    ),
+    model=ModelConfig(
+        d_model=128,
+        d_ff=256,
+        num_heads=2,
+        num_layers=2,
+        dropout=0.05,
+        pre_norm=True,
+        tie_source_target=False,
+        tie_softmax=False,
+        output_bias=True,
+    ),
+    training=TrainingConfig(
+        steps=750,
+        batch_tokens=2048,
+        warmup_steps=100,
+        learning_rate_factor=1.03,  # 0.009 at the peak
+        bf16=True,
+        validate_every=750,
+        average_last=1,
+    ),
+)
+FAST_PARTS = Parts(
+    decay=Decay.LINEAR,
+    optimizer=Optimizers.MUON,
+    muon_rate_factor=1.15,
+    cooccurrence_start=True,
+)
+
+
+def find(name: str) -> tuple[Recipe, Parts]:
+    """Give a recipe by its name, the fast one too, with the parts that it is trained with.
+
+    Raises:
+        UserError: there is none; the nearest name is given.
+    """
+    return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())

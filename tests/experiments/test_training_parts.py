@@ -1,0 +1,155 @@
+"""What experiments change about training: Muon's parameters, the line to 0, the settings."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from experiments.muon import MuonAndAdam
+from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.data.batches import Example, TokenBudgetBatches
+from transformer.model import Transformer
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.training.loop import train
+from transformer.training.schedule import learning_rate
+
+COUNTS = st.integers(1, 100_000)
+DEMO = find_recipe("demo")
+
+
+def network(**changes: Any) -> Transformer:
+    torch.manual_seed(1)
+    shape = {"d_model": 12, "d_ff": 20, "num_heads": 2, "num_layers": 2, "pre_norm": True}
+    types = 23 if changes.get("tie_source_target", True) else 29
+    config = ModelConfig(**shape | changes)
+    return Transformer(config, src_vocab_size=23, tgt_vocab_size=types)
+
+
+def made(model: nn.Module, factor: float = 1.0) -> MuonAndAdam:
+    return MuonAndAdam(model, TrainingConfig(), rate_factor=factor)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_muon_has_the_hidden_matrices_and_adam_all_else(tied: bool) -> None:
+    model = network(tie_source_target=tied, tie_softmax=tied)
+    name_of = {id(each): name for name, each in model.named_parameters()}
+    adams, muons = (
+        {name_of[id(each)] for each in group["params"]} for group in made(model).param_groups
+    )
+    assert adams | muons == set(name_of.values())
+    assert not adams & muons
+    assert all(name.startswith(("encoder.", "decoder.")) for name in muons)
+    assert len(muons) == 2 * (4 + 2) + 2 * (4 + 4 + 2)  # projections, and two of feed-forward
+    assert ("output.weight" in adams) == (not tied)
+
+
+def test_muons_step_is_nearly_orthogonal_and_has_its_own_rate() -> None:
+    # Of a gradient whose directions differ in size by 100, all are moved about equally far.
+    torch.manual_seed(2)
+    model = nn.Sequential(nn.Linear(13, 7, bias=False), nn.LayerNorm(7))
+    left, _ = torch.linalg.qr(torch.randn(7, 7))
+    right, _ = torch.linalg.qr(torch.randn(13, 7))
+    sizes = torch.logspace(0, -2, 7)
+    before = model[0].weight.detach().clone()
+    model[0].weight.grad = left @ sizes.diag() @ right.T
+    optimizer = made(model, factor=2.0)
+    assert [group.get("rate_factor") for group in optimizer.param_groups] == [None, 2.0]
+    optimizer.param_groups[1]["lr"] = 0.02
+    optimizer.step()
+    moved = torch.linalg.svdvals(before - model[0].weight.detach())
+    assert moved.max() / moved.min() < 2
+    # 0.2 * sqrt(13) times the rate: what makes its size like that of Adam's updates.
+    assert abs(moved.mean().item() / (0.02 * 0.2 * 13**0.5) - 1) < 0.25
+
+
+def test_muon_learns_and_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
+    sentences = [Example([4 + (i + j) % 19 for j in range(5)], [4 + i % 19]) for i in range(40)]
+    batches = TokenBudgetBatches(sentences, 60)
+    config = TrainingConfig(steps=12, learning_rate=0.01, validate_every=4, average_last=1)
+    losses: list[float] = []
+
+    def run(name: str, **options: Any) -> Transformer:
+        model = network()
+        train(
+            model,
+            config,
+            batches,
+            list(batches.epoch(0)),
+            tmp_path / name,
+            d_model=12,
+            optimizer=made,
+            on_report=lambda report: losses.append(report.loss),
+            **options,
+        )
+        return model
+
+    whole = run("whole")
+    assert losses[-1] < losses[0]
+    run("cut", stop_after=7)
+    gone_on = run("cut", resume=True)
+    pairs = zip(whole.parameters(), gone_on.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_model_without_hidden_matrices_has_no_use_for_muon() -> None:
+    with pytest.raises(UserError, match="no matrix between hidden layers: take optimizer=adam"):
+        made(nn.Embedding(3, 5))
+
+
+def test_linear_decay_by_hand() -> None:
+    # d_model 16, warm-up 4: the same peak, 1/8, at step 4; then a fifth of it less each step.
+    rates = [linear_decay_rate(step, 9, 16, 4) for step in range(1, 10)]
+    wanted = [1 / 32, 2 / 32, 3 / 32, 5 / 40, 4 / 40, 3 / 40, 2 / 40, 1 / 40, 0]
+    assert rates == pytest.approx(wanted, abs=1e-15)
+    assert rates[-1] == 0
+    assert linear_decay_rate(6, 9, 16, 4, factor=2) == pytest.approx(6 / 40)
+    with pytest.raises(UserError, match="warmup_steps 5 leave no step to decay: give under 5"):
+        linear_decay_rate(3, 5, 16, 5)
+    with pytest.raises(UserError, match="step is 7, and the rate falls to 0 at 6"):
+        linear_decay_rate(7, 6, 16, 5)
+
+
+@given(warmup_steps=COUNTS, falling=COUNTS, place=st.floats(0, 1))
+def test_linear_decay_rises_as_the_papers(warmup_steps: int, falling: int, place: float) -> None:
+    step = max(1, round(place * warmup_steps))
+    rate = linear_decay_rate(step, warmup_steps + falling, 7, warmup_steps)
+    assert rate == learning_rate(step, 7, warmup_steps)
+
+
+def test_settings_go_to_the_recipe_or_to_the_parts() -> None:
+    recipe, parts = changed(DEMO, {"steps": "300", "decay": "linear", "cooccurrence_start": "true"})
+    assert recipe == DEMO.override({"steps": "300"})
+    assert (parts.decay, parts.optimizer, parts.cooccurrence_start) == ("linear", "adam", True)
+    options = parts.options(recipe)
+    assert sorted(options) == ["rate", "start"]
+    assert options["rate"](300) == 0
+    assert Parts().options(DEMO) == {}
+    assert sorted(FAST_PARTS.options(FAST)) == ["optimizer", "rate", "start"]
+    assert find("multi30k-de-en-fast") == (FAST, FAST_PARTS)
+    assert find("demo") == (DEMO, Parts())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"decay": "lineal"}, "unknown decay 'lineal': did you mean 'linear'?"),
+        ({"muon_rate_factor": "2"}, "muon_rate_factor has no effect on adam: leave it out"),
+        ({"muon_rate_factor": "0"}, "muon_rate_factor is 0.0: give a number above 0"),
+        ({"decay": "linear", "learning_rate": "0.001"}, "learning_rate 0.001: give it or decay="),
+        ({"decay": "linear", "steps": "7", "warmup_steps": "7"}, "warmup_steps 7 leave no step"),
+    ],
+)
+def test_parts_that_cannot_be(settings: dict[str, str], message: str) -> None:
+    def options() -> object:
+        recipe, parts = changed(DEMO, settings)
+        return parts.options(recipe)
+
+    with pytest.raises(UserError) as caught:
+        options()
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,122 @@
+"""A run's state: saved and taken up again, or refused before anything is changed for good."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer.config import TrainingConfig
+from transformer.models.checkpoint import load_tensors, save_tensors
+from transformer.support.errors import UserError
+from transformer.training.checkpoint import Progress, load_state, require_same, restore, save_state
+from transformer.training.updates import adam
+
+SETTINGS = {"steps": 3, "d_model": 5}
+
+
+def parts(seed: int) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """A network, of which no loss depends on one parameter, and its optimizer."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.5), nn.Linear(5, 2))
+    model.idle = nn.Parameter(torch.ones(7))
+    optimizer = adam(model.parameters(), TrainingConfig())
+    optimizer.param_groups[0]["lr"] = 0.1
+    return model, optimizer
+
+
+def learn(model: nn.Module, optimizer: torch.optim.Optimizer) -> Tensor:
+    model.zero_grad()
+    model(torch.rand(7, 3)).square().sum().backward()
+    optimizer.step()
+    return torch.rand(3)
+
+
+def saved(path: Path, steps: int = 1) -> tuple[nn.Module, torch.optim.Optimizer]:
+    model, optimizer = parts(seed=3)
+    for _ in range(steps):
+        learn(model, optimizer)
+    save_state(path, model, optimizer, Progress(step=steps, best_loss=1.5), SETTINGS)
+    return model, optimizer
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_the_whole_state_comes_back(tmp_path: Path, steps: int) -> None:
+    path = tmp_path / "last.safetensors"
+    model, optimizer = saved(path, steps)
+    drawn = learn(model, optimizer)
+    other, other_optimizer = parts(seed=5)
+    state = load_state(path, SETTINGS | {"steps": 7})
+    assert restore(state, other, other_optimizer, path) == Progress(step=steps, best_loss=1.5)
+    assert torch.equal(learn(other, other_optimizer), drawn)
+    for one, two in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+Change = Callable[[dict[str, Tensor], dict[str, Any]], object]
+NAN = float("nan")
+REFUSED: dict[str, tuple[Change, str]] = {
+    "a moment too short": (
+        lambda t, about: t.update({"optimizer/1/exp_avg": t["optimizer/1/exp_avg"][:1].clone()}),
+        "has not this model's moments",
+    ),
+    "a moment of another kind": (
+        lambda t, about: t.update({"optimizer/1/exp_avg": t["optimizer/1/exp_avg"].half()}),
+        "has not this model's moments",
+    ),
+    "a moment of no parameter": (
+        lambda t, about: t.update({"optimizer/17/exp_avg": torch.ones(3)}),
+        "has not this model's moments",
+    ),
+    "no optimizer": (
+        lambda t, about: [t.pop(name) for name in list(t) if name.startswith("optimizer")],
+        "has not this model's moments",
+    ),
+    "no number": (lambda t, about: t["optimizer/2/exp_avg"].fill_(NAN), "not a finite number"),
+    "a weight too many": (lambda t, about: t.update({"model/a": torch.ones(1)}), "a is unknown"),
+    "short random numbers": (
+        lambda t, about: t.update({"random/cpu": t["random/cpu"][:7].clone()}),
+        "random numbers that are not torch's",
+    ),
+    "weights alone": (lambda t, about: t.pop("random/cpu"), "holds weights only"),
+}
+
+
+@pytest.mark.parametrize("damage", REFUSED)
+def test_what_no_run_has_left_is_not_gone_on_from(tmp_path: Path, damage: str) -> None:
+    # A moment that is too short was written past its end: the process died.
+    path, (change, message) = tmp_path / "last.safetensors", REFUSED[damage]
+    saved(path)
+    tensors, about = load_tensors(path)
+    change(tensors, about)
+    save_tensors(path, tensors, **about | {"names": sorted(tensors)})
+    with pytest.raises(UserError, match=rf"last\.safetensors .*{message}"):
+        restore(load_state(path, SETTINGS), *parts(seed=5), path)
+
+
+def test_a_part_that_is_lost_is_missed(tmp_path: Path) -> None:
+    path = tmp_path / "last.safetensors"
+    saved(path)
+    tensors, about = load_tensors(path)
+    del tensors["optimizer/2/exp_avg"]
+    save_tensors(path, tensors, **about)
+    with pytest.raises(UserError, match="has lost a part"):
+        load_state(path, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "b", "model": {"d_model": 8}}, "begun with name=a and cannot go on with name=b"),
+        ({"name": "a", "model": {"d_model": 7}}, "d_model=8 and cannot go on with d_model=7"),
+        ({"name": "a", "model": {"d_model": 8}, "new": 1}, "new=None and cannot go on with new=1"),
+        ({"model": {"d_model": 8}}, "name=a and cannot go on with name=None"),
+    ],
+)
+def test_only_the_steps_may_be_others(given: dict[str, object], message: str) -> None:
+    begun = {"name": "a", "model": {"d_model": 8}}
+    require_same(begun | {"steps": 5}, begun | {"steps": 7})
+    with pytest.raises(UserError, match=message):
+        require_same(begun, given)
