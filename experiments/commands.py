@@ -109,7 +109,7 @@ def corpus(options: argparse.Namespace) -> None:
 def figures(options: argparse.Namespace) -> None:
     """Draw every figure into figures/, with its page."""
     folder = require_checkout() / "figures"
-    from lessonkit.charts.diagrams.figures import write_all
+    from experiments.figures import write_all
 
     write_all(folder)
     print(folder)
