@@ -109,7 +109,7 @@ def corpus(options: argparse.Namespace) -> None:
 def figures(options: argparse.Namespace) -> None:
     """Draw every figure into figures/, with its page."""
     folder = require_checkout() / "figures"
-    from lessonkit.charts.diagrams.figures import write_all
+    from experiments.figures import write_all
 
     write_all(folder)
     print(folder)
@@ -387,6 +387,7 @@ def ship(options: argparse.Namespace) -> None:
 def tables(options: argparse.Namespace) -> None:
     """Print the tables of recorded runs that stand in README.md."""
     from experiments.bench.tables import readme_table
-    from experiments.tables import runs_table, seeds_table, systems_table
+    from experiments.tables import runs_table, seeds_table
+    from lessonkit.records import systems_table
 
     print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")

@@ -4,12 +4,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lessonkit.records import load_runs, markdown, precision, run_cells, systems_table
+from lessonkit.records import load_runs, markdown, precision, run_cells
 from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
-__all__ = ["load_seeds", "runs_table", "seeds_table", "systems_table"]
 FEWEST_SEEDS = 3  # of a mean in one precision
 
 # The columns of each table: a field's name, and its heading.

@@ -44,16 +44,13 @@ class Published(NamedTuple):
 
 PUBLISHED: dict[str, Published] = {
     "annotated": Published(
-        "training loss 2.4 to 2.6; no BLEU",
-        "IWSLT talks, German to English, 6,000 steps",
+        "training loss 2.4 to 2.6; no BLEU", "IWSLT talks, German to English, 6,000 steps"
     ),
     "both-ways-fr-en": Published(
-        "BLEU 0.2290, smoothed, of one sentence",
-        "IWSLT talks, French to English, 3 epochs on a T4",
+        "BLEU 0.2290, smoothed, of one sentence", "IWSLT talks, French to English, 3 epochs on a T4"
     ),
     "both-ways-en-fr": Published(
-        "BLEU 0.0000; its loss never fell",
-        "IWSLT talks, English to French, 3 epochs on a T4",
+        "BLEU 0.0000; its loss never fell", "IWSLT talks, English to French, 3 epochs on a T4"
     ),
     "tatoeba": Published(
         "loss of a sentence 46.2 after round 2; no BLEU",
@@ -89,10 +86,8 @@ SYSTEM_COLUMNS = {
     "hardware": "hardware",
 }
 # Fields of words: they stand at the left of their cells, numbers at the right.
-WORDS = {
-    *("recipe", "test_set", "precision", "hardware", "date"),
-    *("published", "published_on", "ours_on"),
-}
+WORDS = {"recipe", "test_set", "precision", "hardware", "date"}
+WORDS |= {"published", "published_on", "ours_on"}
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -148,11 +143,7 @@ def precision(record: Mapping[str, Any]) -> str:
 
 
 def origin(record: Mapping[str, Any]) -> str:
-    """Say in one line how a recorded run came about.
-
-    Args:
-        record: From `load_result`.
-    """
+    """Say in one line how a recorded run (see `load_result`) came about."""
     run = record["training"]
     commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
     return (
@@ -219,12 +210,7 @@ def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
 
 
 def markdown(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
-    """Give rows of cells as a Markdown table.
-
-    Args:
-        columns: Fields and their headings.
-        rows: For each field what stands in its cell.
-    """
+    """Give rows, for each field its cell, as a Markdown table; columns are fields and headings."""
     rule = ["---" if field in WORDS else "---:" for field in columns]
     cells = [[row[field] for field in columns] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in ([*columns.values()], rule, *cells))
@@ -264,11 +250,7 @@ def _system(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def search(figures: Mapping[str, Any]) -> str:
-    """Give the beam of an evaluation, and the penalty's alpha where it is not the paper's.
-
-    Args:
-        figures: Of a record (see `load_result`).
-    """
+    """Give the beam of a record's figures, and the penalty's alpha where it is not the paper's."""
     alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
     beam = str(figures["beam_size"])
     return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"

@@ -108,11 +108,7 @@ def from_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
 
 
 def from_translator(translator: Translator) -> Pipeline:
-    """Show what stands around a model: its tokenizers, its corpus, and the score.
-
-    Args:
-        translator: The model.
-    """
+    """Show what stands around a model: its tokenizers, its corpus, and the score."""
     data = translator.recipe.data
     languages = data.src_lang, data.tgt_lang
     split = default_split(data.corpus)
@@ -135,7 +131,7 @@ def from_translator(translator: Translator) -> Pipeline:
 
 def _is_here(corpus: str, split: str) -> bool:
     """Tell whether a corpus's training text and a split can be read without a download."""
-    others = [each for each in corpora.CORPORA[corpus].splits if each not in ("train", split)]
+    others = set(corpora.CORPORA[corpus].splits) - {"train", split}
     return all(
         report.state == corpora.State.OK or any(other in report.name for other in others)
         for report in corpora.verify(corpus)

@@ -217,7 +217,7 @@ def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
     """A value of an interactive chart, and the title of a figure."""
     sources = [
         "from lessonkit.charts import renderer\nrenderer.enable()",
-        "from lessonkit.charts.explorers.schedule import schedule_explorer\nschedule_explorer()",
+        "from lessonkit.charts import schedule_explorer\nschedule_explorer()",
         "from matplotlib import pyplot as plt\n_ = plt.figure().add_subplot(title='A')",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])

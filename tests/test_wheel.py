@@ -55,6 +55,11 @@ def test_the_data_travels_inside(name: str, site: Path) -> None:
     assert files(site / "transformer" / "_data" / name) == here
 
 
+def test_the_picture_that_you_are_here_shows_travels_inside(site: Path) -> None:
+    there = site / "lessonkit" / "charts" / "architecture.png"
+    assert there.read_bytes() == (ROOT / "figures" / "architecture.png").read_bytes()
+
+
 def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
     code = (
         "from lessonkit.records import load_result, origin, systems_table\n"

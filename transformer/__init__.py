@@ -1,7 +1,39 @@
 """The companion package of a notebook course on "Attention Is All You Need".
 
-Nothing is imported here, so that `python -m transformer --help` answers at once.
-Import what you need from its module: `from transformer.attention import ...`.
+`from transformer import Transformer, Translator, train` gives what a lesson needs; each name is
+loaded when it is first used, so that `python -m transformer --help` answers at once. docs/tour.md
+says in which order to read the files.
 """
 
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+# The names of this door, by the module that each is in.
+DOOR = {
+    "config": ("BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "ModelConfig", "TrainingConfig"),
+    "masks": ("causal_mask", "padding_mask"),
+    "attention": ("MultiHeadAttention", "scaled_dot_product_attention"),
+    "embeddings": ("Embedding", "sinusoidal_positions"),
+    "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "Residual"),
+    "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
+    "decoding": ("beam_search", "greedy_search", "length_penalty"),
+    "lstm": ("Recurrent",),
+    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs"),
+    "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
+    "training.schedule": ("learning_rate",),
+    "training.loop": ("train",),
+    "training.runner": ("train_recipe",),
+    "models.translator": ("Translator",),
+    "evaluation.scores": ("bleu", "chrf"),
+    "evaluation.compare": ("paired_bootstrap",),
+    "recipes.named": ("find_recipe",),
+}
+_PLACES = {name: module for module, names in DOOR.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'transformer' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"transformer.{_PLACES[name]}"), name)

@@ -57,12 +57,17 @@ def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
             f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
             f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
         )
-    stack = model.encoder if head.stack == "encoder" else model.decoder
-    layer: Any = stack.layers[head.layer - 1]
+    layer = layer_of(model, head)
     attention: MultiHeadAttention = (
         layer.cross_attention if head.stack == "cross" else layer.self_attention
     )
     return attention
+
+
+def layer_of(model: Transformer, head: Head) -> Any:
+    """Give the layer of the encoder or the decoder that a head stands in."""
+    stack: Any = model.encoder if head.stack == "encoder" else model.decoder
+    return stack.layers[head.layer - 1]
 
 
 def entropy(weights: Tensor) -> Tensor:

@@ -30,7 +30,6 @@ from transformer.support.errors import UserError
 
 Edge = tuple[int, int]  # (query, key), places from 0
 Places = Mapping[int, Tensor]  # a vector for each of some places, from 0
-
 _DECODER_CALL, _ATTENTION_CALL = signature(Decoder.forward), signature(MultiHeadAttention.forward)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.heads import Head, attention_of
+from lessonkit.analysis.heads import Head, attention_of, layer_of
 from lessonkit.analysis.interventions import network_of
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID
@@ -62,11 +62,8 @@ class HeadTrace:
     Attributes:
         head: Which one.
         query_tokens, key_tokens: What queries and keys are made of: q_len and k_len pieces.
-        queries: (q_len, d_k)
-        keys: (k_len, d_k)
-        values: (k_len, d_v)
-        scores: Each query times each key, (q_len, k_len).
-        scaled: Scores over sqrt(d_k), (q_len, k_len).
+        queries, keys, values: (q_len, d_k), (k_len, d_k), (k_len, d_v).
+        scores, scaled: Each query times each key, and this over sqrt(d_k), (q_len, k_len).
         mask: True = may attend, (q_len, k_len).
         masked: Scaled scores, -inf where the mask forbids, (q_len, k_len).
         weights: (q_len, k_len), each row summing to 1, 0 where the mask forbids.
@@ -119,16 +116,14 @@ class Trace:
     Attributes:
         source: The source, src_len pieces.
         target: What the decoder reads, tgt_len pieces, "<bos>" first.
-        written: What it writes, tgt_len pieces: row t is written after reading t + 1 pieces.
-        written_ids: (tgt_len,)
+        written, written_ids: What it writes, tgt_len pieces: row t after reading t + 1 pieces.
         pre_norm: Whether the model normalises before its sub-layers.
         attention: The chosen head.
         sub_layers: Of the head's layer, from the bottom up: the encoder's has two, the
             decoder's three.
         inner: The feed-forward network's inner units after the ReLU, (length, d_ff).
         decoded: The decoder's output, (tgt_len, d_model).
-        logits: (tgt_len, tgt_vocab_size)
-        probabilities: Their softmax, (tgt_len, tgt_vocab_size).
+        logits, probabilities: (tgt_len, tgt_vocab_size).
         types: What every type of the target's vocabulary is called.
     """
 
@@ -182,7 +177,7 @@ def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER)
         written_ids=torch.tensor(said_ids),
         pre_norm=model.config.pre_norm,
         attention=_head_trace(head, attention, tokens, heard, weights),
-        sub_layers=_sub_layers(_layer_of(model, head), heard),
+        sub_layers=_sub_layers(layer_of(model, head), heard),
         inner=heard["outer"].given,
         decoded=heard["decoder"].gave,
         logits=heard["output"].gave,
@@ -217,7 +212,7 @@ def _listen(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
 ) -> tuple[dict[str, _Heard], Tensor]:
     """Run the model once; give what its parts were given and gave, and the head's weights."""
-    layer = _layer_of(model, head)
+    layer: EncoderLayer | DecoderLayer = layer_of(model, head)
     parts = {
         "query": attention.query_projection,
         "key": attention.key_projection,
@@ -236,11 +231,6 @@ def _listen(
         maps = model.attention_maps(src, tgt_in)._asdict()
         model.output(heard["decoder"].gave[None])
     return heard, maps[head.stack][head.layer - 1, 0, head.head - 1]
-
-
-def _layer_of(model: Transformer, head: Head) -> EncoderLayer | DecoderLayer:
-    stack = model.encoder if head.stack == "encoder" else model.decoder
-    return stack.layers[head.layer - 1]  # type: ignore[return-value]
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
+import torch
 from torch import Tensor
 
 from transformer.support.errors import UserError
@@ -27,20 +28,16 @@ def view(title: str, queries: Sequence[str], keys: Sequence[str]) -> View:
 
 
 def pack(matrix: Tensor) -> str:
-    """Write a matrix (q_len, k_len) of numbers from 0 to 1 row by row, in hundredths."""
-    hundredths = (matrix.detach().float().cpu() * PARTS).round().int()
-    return ",".join(str(cell) for cell in hundredths.flatten().tolist())
+    """Write a matrix (q_len, k_len) of numbers row by row in hundredths; nothing for NaN."""
+    exact = (
+        matrix.detach().cpu() if matrix.dtype == torch.float64 else matrix.detach().float().cpu()
+    )
+    hundredths = (exact * PARTS).round().flatten().tolist()
+    return ",".join("" if math.isnan(cell) else str(int(cell)) for cell in hundredths)
 
 
 def check_size(shapes: Iterable[tuple[int, ...]]) -> None:
-    """Refuse matrices that would make a chart too large to store.
-
-    Args:
-        shapes: Of every stack of matrices.
-
-    Raises:
-        UserError: more than `MAX_CELLS` cells.
-    """
+    """Refuse, with a UserError, stacks of matrices that make a chart too large to store."""
     total = sum(map(math.prod, shapes))
     if total > MAX_CELLS:
         raise UserError(
@@ -51,7 +48,7 @@ def check_size(shapes: Iterable[tuple[int, ...]]) -> None:
 def cell_chart(
     rows: list[dict[str, object]], views: Mapping[str, View], params: Sequence[alt.Parameter]
 ) -> alt.Chart:
-    """Draw the matrix that the controls choose: queries down, keys across; no colors yet.
+    """Draw the matrix that the controls choose: queries down, keys across; no colours yet.
 
     Args:
         rows: For each matrix a value for each control, under the control's name, and
@@ -80,14 +77,11 @@ def cell_chart(
 
 
 def unpack(chart: alt.Chart, shown: str) -> alt.Chart:
-    """Take matrices apart in the browser: a row for each cell.
+    """Take matrices apart in the browser: a row for each cell, with `value`, `q` and `k` (from 0).
 
     Args:
         chart: Its data have "cells", from `pack`.
         shown: The view that all these matrices belong to, as an expression.
-
-    Returns:
-        The chart with the fields `value`, and `q` and `k`, the cell's query and key from 0.
     """
     return (
         chart.transform_calculate(cell="split(datum.cells, ',')")

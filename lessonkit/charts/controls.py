@@ -1,11 +1,11 @@
-"""What a reader moves in an interactive chart: sliders and lists. Not in the paper."""
+"""What explorers share: sliders and lists, headings that follow them, data that unfold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
 
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, unknown_name
 
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
 # where it must, on the chart's own light ground, and sliders wide enough to aim with.
@@ -22,32 +22,91 @@ STYLE = """
 """
 ABOVE = {"embed_options": {"defaultStyle": STYLE, "actions": False}}
 
+UNFRAMED = alt.ViewBackground(stroke=None)
+WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colours of attention weights
+Rows = list[dict[str, object]]
 
-def slider(name: str, value: float, low: float, high: float, step: float = 1) -> alt.Parameter:
-    """Make a number that a slider of the chart changes.
+
+def slider(
+    name: str, value: float, low: float, high: float, step: float = 1, label: str = ""
+) -> alt.Parameter:
+    """Make a number that a slider of the chart changes. Not in the paper.
 
     Args:
-        name: Of the number in the chart's expressions, and what stands beside the slider.
-        value: To begin with.
-        low, high: The slider's ends.
-        step: How far apart two values are.
+        name: Of the number in the chart's expressions.
+        value, low, high, step: To begin with, the ends, and how far apart two values are.
+        label: What stands beside the slider, where that is not the name.
 
     Raises:
         UserError: the value lies outside the slider.
     """
+    label = label or name
     if not low <= value <= high:
-        raise UserError(f"{name} is {value}: the slider goes from {low} to {high}")
-    bind = alt.binding_range(min=low, max=high, step=step, name=f"{name} ")
+        raise UserError(f"{label} is {value}: the slider goes from {low} to {high}")
+    bind = alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
     return alt.param(name=name, value=value, bind=bind)
 
 
-def choice(name: str, value: Any, options: Sequence[Any]) -> alt.Parameter:
-    """Make a value that a list of the chart changes.
+def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:
+    """Make a value that a list changes; a UserError where it is none of the options."""
+    options = list(options)
+    if value not in options:
+        raise unknown_name(name, str(value), map(str, options))
+    bind = alt.binding_select(options=options, name=f"{label or name} ")
+    return alt.param(name=name, value=value, bind=bind)
+
+
+def radio(name: str, value: str, options: Iterable[str]) -> alt.Parameter:
+    """Make a value that buttons side by side change."""
+    bind = alt.binding_radio(options=list(options), name=f"{name} ")
+    return alt.param(name=name, value=value, bind=bind)
+
+
+def heading(expression: str, **look: Any) -> alt.Title:
+    """Make a title that follows the controls: an expression in the language of Vega."""
+    return alt.Title(text=alt.ExprRef(expression), anchor="start", **look)
+
+
+def layered(
+    name: str,
+    size: tuple[int, int],
+    title: str,
+    controls: Sequence[alt.Parameter],
+    layers: Sequence[alt.Chart],
+    description: str,
+) -> alt.LayerChart:
+    """Put layers on each other as an explorer: its name, size (pixels), title and description."""
+    return (
+        alt.LayerChart(layer=list(layers))
+        .add_params(*controls)
+        .properties(name=name, width=size[0], height=size[1], title=heading(title))
+        .properties(description=description)
+    )
+
+
+def unfold(name: str, numbers: str, rows: Rows | None = None) -> alt.Chart:
+    """Make rows of data in the browser: for each given row one for each number, under a name.
 
     Args:
-        name: Of the value in the chart's expressions, and what stands beside the list.
-        value: To begin with.
-        options: All that can be chosen.
+        name: Of the new field.
+        numbers: What Vega's `sequence` takes: how many, or from where to where.
+        rows: The given ones; without any there is one.
     """
-    bind = alt.binding_select(options=list(options), name=f"{name} ")
-    return alt.param(name=name, value=value, bind=bind)
+    chart = alt.Chart(alt.Data(values=rows or [{name: 0}]))
+    return chart.transform_calculate(**{name: f"sequence({numbers})"}).transform_flatten([name])
+
+
+def one_row(name: str = "place", **fields: str) -> alt.Chart:
+    """Make a single row of data whose fields the browser computes."""
+    return alt.Chart(alt.Data(values=[{name: 0}])).transform_calculate(**fields)
+
+
+def axis(kind: Any, field: str, title: str, scale: dict[str, Any], **look: Any) -> Any:
+    """Make alt.X or alt.Y of a quantity, with its scale and the looks of its axis."""
+    extra = {"axis": alt.Axis(**look)} if look else {}
+    return kind(f"{field}:Q", title=title, scale=alt.Scale(**scale), **extra)
+
+
+def colours(names: Iterable[Any], values: Iterable[Any]) -> alt.Scale:
+    """Give each name a colour (or a dash) of its own."""
+    return alt.Scale(domain=list(names), range=list(values))

@@ -1,4 +1,4 @@
-"""Attention weights as a file: numbers (.json) or a picture (.png)."""
+"""Attention weights as a file: numbers (.json) or a picture (.png). Not in the paper."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -11,11 +11,7 @@ from transformer.support.files import check_file, write_atomically, write_json
 
 
 def check_attention_file(path: Path) -> None:
-    """Refuse a file that `write_attention` could not write.
-
-    Raises:
-        UserError: the name ends in neither .json nor .png, or the file cannot be written.
-    """
+    """Refuse, with a UserError, a file that `write_attention` could not write."""
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
     check_file(path)
@@ -24,21 +20,16 @@ def check_attention_file(path: Path) -> None:
 def write_attention(
     path: Path, translator: Translator, sentences: Sequence[str], beam_size: int
 ) -> None:
-    """Write the attention of translated sentences.
+    """Write the attention of translated sentences, as `translate --attention FILE` does.
 
-    As .json every weight: a list with, for each sentence, translation, src_tokens,
-    tgt_tokens, and encoder, decoder and cross as nested lists (layer, head, query, key).
-    As .png the cross-attention of the last layer, of the first sentence that is not empty.
-
-    Args:
-        path: The file.
-        translator: The model.
-        sentences: Plain text; empty ones are left out.
-        beam_size: Of the search.
+    As .json every weight: a list with, for each sentence that is not empty, translation,
+    src_tokens, tgt_tokens, and encoder, decoder and cross as nested lists (layer, head, query,
+    key).
+    As .png the cross-attention of the last layer, of the first such sentence.
 
     Raises:
-        UserError: the name ends in neither .json nor .png, or nothing is there to show; a
-            picture of a model without attention.
+        UserError: as `check_attention_file`; nothing is there to show; a picture of a model
+            without attention.
     """
     check_attention_file(path)
     shown = [sentence for sentence in sentences if sentence.strip()]
@@ -47,30 +38,18 @@ def write_attention(
     if path.suffix == ".json":
         write_json(path, [_numbers(translator.attention(text, beam_size)) for text in shown])
     else:
-        _draw(path, translator.attention(shown[0], beam_size))
-
-
-def require_attention(attention: Attention) -> None:
-    """Refuse to draw the attention of a model that has none.
-
-    Raises:
-        UserError: the model has no layer with attention.
-    """
-    if not len(attention.maps.cross):
-        raise UserError(
-            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
-        )
+        write_atomically(path, _picture(translator.attention(shown[0], beam_size)))
 
 
 def _numbers(attention: Attention) -> dict[str, object]:
     """Give plain values, weights to four decimals."""
-    texts = {
+    maps = attention.maps._asdict().items()
+    return {
         "translation": attention.translation,
         "src_tokens": attention.src_tokens,
         "tgt_tokens": attention.tgt_tokens,
+        **{name: _rounded(weights[:, 0].tolist()) for name, weights in maps},
     }
-    maps = attention.maps._asdict().items()
-    return texts | {name: _rounded(weights[:, 0].tolist()) for name, weights in maps}
 
 
 def _rounded(values: Any) -> Any:
@@ -78,19 +57,17 @@ def _rounded(values: Any) -> Any:
     return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 4)
 
 
-def _draw(path: Path, attention: Attention) -> None:
-    require_attention(attention)
+def _picture(attention: Attention) -> bytes:
     try:
         from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-    from lessonkit.charts.plots.attention import draw_heads
 
-    title = "Cross-attention of the last layer"
-    figure = draw_heads(
-        attention.maps.cross[-1, 0], attention.tgt_tokens, attention.src_tokens, title
-    )
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=150)
+        from lessonkit.charts.attention import draw_heads, require_attention
+    except ImportError as error:
+        raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
+    require_attention(attention)
+    title, drawn = "Cross-attention of the last layer", BytesIO()
+    weights = attention.maps.cross[-1, 0]
+    figure = draw_heads(weights, attention.tgt_tokens, attention.src_tokens, title)
+    figure.savefig(drawn, format="png", dpi=150)
     plt.close(figure)
-    write_atomically(path, picture.getvalue())
+    return drawn.getvalue()

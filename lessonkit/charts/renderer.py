@@ -1,17 +1,29 @@
-"""How a notebook shows and stores an interactive chart.
+"""How a notebook shows and stores a chart that moves, and a figure of matplotlib.
 
 Altair's own renderers fetch scripts from the network, or write a version of Vega-Lite that
 JupyterLab cannot draw. The one here stores three forms of a chart side by side, and each
 place takes the one it knows: JupyterLab the chart that moves, GitHub the picture, a screen
-reader the line of text. What matplotlib draws is stored likewise, by `charts.pictures`.
+reader the line of text. Figures of matplotlib get a smaller picture and a line of text.
 """
 
 import base64
+import hashlib
+import html
+import json
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import altair as alt
+import matplotlib
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
 
-from lessonkit.charts import colab, pictures
 from lessonkit.charts.controls import ABOVE
 from lessonkit.charts.style import ON_WHITE
 from lessonkit.colab import on_colab
@@ -25,15 +37,25 @@ HTML = "text/html"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 PICTURE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
+COLORS = 256  # of a stored picture's palette
+
+# Of Vega-Lite 5, as the specification is. Colab has a network: these come from there.
+SCRIPTS = tuple(
+    f"https://cdn.jsdelivr.net/npm/{name}"
+    for name in ("vega@5.30.0", "vega-lite@5.20.1", "vega-embed@6.26.0")
+)
+# Where scripts do not run, in GitHub's viewer say, the picture stays. Colab's pages may know
+# RequireJS; a script that finds its `define` would not say what it holds.
+PAGE = Template((Path(__file__).parent / "colab.html").read_text(encoding="utf-8"))
 
 Bundle = dict[str, Any]
 
 
 def enable() -> None:
-    """Show and store every chart of this notebook in a form that needs no network.
+    """Show and store every chart and figure of this notebook in a form that needs no network.
 
-    Colab knows no such form: there HTML takes the place of Vega-Lite, and fetches its scripts.
-    Figures of matplotlib get a line of text and a smaller picture.
+    Not in the paper. Colab knows no such form: there HTML takes the place of Vega-Lite, and
+    fetches its scripts. Outside a notebook figures of matplotlib stay as they are.
 
     Raises:
         UserError: vl-convert, which makes the pictures, is missing.
@@ -44,14 +66,18 @@ def enable() -> None:
         raise UserError("a chart needs vl-convert: pip install vl-convert-python") from error
     alt.renderers.register(NAME, _render)
     alt.renderers.enable(NAME)
-    pictures.enable()
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return
+    plt.switch_backend(matplotlib.get_backend())  # load it now: loading resets the formatters
+    formatters = shell.display_formatter.formatters
+    formatters[PICTURE].for_type(Figure, _picture)
+    formatters[TEXT].for_type(Figure, lambda figure, printer, _: printer.text(describe(figure)))
 
 
 def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
-    """Give a chart in every form that is stored.
-
-    Args:
-        spec: A Vega-Lite specification, from `chart.to_dict()`.
+    """Give a chart (`chart.to_dict()`) in every form that is stored.
 
     Returns:
         The forms by MIME type: Vega-Lite 5, a PNG picture (base64) and a line of text; and
@@ -62,32 +88,75 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
     spec = spec | {"$schema": SCHEMA, "config": ON_WHITE | spec.get("config", {})}
     drawn = vl_convert.vegalite_to_png(spec, vl_version=PICTURE_VERSION, scale=PICTURE_SCALE)
-    picture, (width, height) = pictures.shrink(drawn)
-    forms = {
-        VEGALITE: spec,
-        PICTURE: base64.b64encode(picture).decode("ascii"),
-        TEXT: summary(spec),
-    }
+    picture, (width, height) = shrink(drawn)
+    text = " ".join(str(spec.get("description", "A chart without description.")).split())
+    forms = {VEGALITE: spec, PICTURE: base64.b64encode(picture).decode("ascii"), TEXT: text}
     size = {"width": round(width / PICTURE_SCALE), "height": round(height / PICTURE_SCALE)}
-    return forms, {VEGALITE: ABOVE, PICTURE: size | {"alt": summary(spec)}}
+    return forms, {VEGALITE: ABOVE, PICTURE: size | {"alt": text}}
 
 
 def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
-    """Give a chart's forms with HTML in the place of Vega-Lite.
+    """Give a chart's forms, as `bundle` gives them, with HTML in the place of Vega-Lite.
 
-    Args:
-        forms, metadata: As `bundle` gives them.
+    The page shows the picture with its description, and a script puts the chart in its place.
     """
-    shown = {PICTURE: forms[PICTURE], TEXT: forms[TEXT]}
-    size = {side: metadata[PICTURE][side] for side in ("width", "height")}
-    return {HTML: colab.page(forms[VEGALITE], forms[PICTURE], **size, text=forms[TEXT])} | shown
+    spec = json.dumps(forms[VEGALITE], sort_keys=True)
+    spec = spec.replace("</", "<\\/")  # or a text in it could end the script
+    page = PAGE.substitute(
+        name="chart-" + hashlib.sha256(spec.encode()).hexdigest()[:12],
+        picture=forms[PICTURE],
+        width=metadata[PICTURE]["width"],
+        height=metadata[PICTURE]["height"],
+        text=html.escape(forms[TEXT]),
+        scripts=json.dumps(SCRIPTS),
+        spec=spec,
+    )
+    return {HTML: page, PICTURE: forms[PICTURE], TEXT: forms[TEXT]}
 
 
-def summary(spec: dict[str, Any]) -> str:
-    """Give a chart's description on one line."""
-    return " ".join(str(spec.get("description", "A chart without description.")).split())
+def describe(figure: Figure) -> str:
+    """Say on one line what a figure shows: its title, and the axes of each panel."""
+    shared = ", ".join(_axes(figure.get_supxlabel(), figure.get_supylabel()))
+    panels = (_describe_panel(ax) for ax in figure.axes)
+    parts = dict.fromkeys(part for part in (figure.get_suptitle(), shared, *panels) if part)
+    return " ".join(f"Picture: {'; '.join(parts)}.".split())
+
+
+def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
+    """Write a PNG anew with a palette, much smaller; give its width and height (pixels) too."""
+    image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLORS)
+    small = BytesIO()
+    image.save(small, format="png", optimize=True)
+    return small.getvalue(), image.size
 
 
 def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
     forms, metadata = bundle(spec)
     return (for_colab(forms, metadata) if on_colab() else forms), metadata
+
+
+def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
+    """Give a figure's picture, and the metadata in which nbconvert looks for alt text."""
+    if not figure.axes:
+        return None
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", bbox_inches="tight")
+    return shrink(drawn.getvalue())[0], {"alt": describe(figure)}
+
+
+def _describe_panel(ax: Axes) -> str:
+    """Give a panel's title and what its axes measure; nothing where it names nothing."""
+    title = ax.get_title() or ax.get_title("left")
+    names = ""
+    if ax.get_label() == "<colorbar>":
+        names = f"colour: {ax.get_ylabel() or ax.get_xlabel()}"
+    elif ax.axison:
+        names = ", ".join(_axes(ax.get_xlabel(), ax.get_ylabel()))
+    return f"{title} ({names})" if names and title else names or title
+
+
+def _axes(horizontal: str, vertical: str) -> Iterator[str]:
+    if horizontal:
+        yield f"horizontal: {horizontal}"
+    if vertical:
+        yield f"vertical: {vertical}"

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import attributions, commands, contrasts, heads, run, speedrun, texts
+from experiments import attributions, commands, contrasts, figures, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.bench.tables import readme_table
 from experiments.commands import COMMANDS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
 from experiments.tables import runs_table, seeds_table
-from lessonkit.charts.diagrams import figures
 from lessonkit.records import systems_table
 from tests.helpers import ROOT
 from transformer.data import corpora

@@ -23,13 +23,14 @@ SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
 TGT_IN = ["<bos>", "▁le", "<pad>"]
 SAID = ["▁le", "▁chat", "<eos>"]
 NUM_LAYERS, NUM_HEADS = 2, 3
+KINDS = ("layer", "vconcat", "hconcat")  # of charts that hold others
 Spec = dict[str, Any]
 Cells = list[list[float]]
 
 
-def softmaxed(*shape: int, seed: int = 0, peak: float = 3.0) -> Tensor:
+def softmaxed(*shape: int, seed: int = 0) -> Tensor:
     torch.manual_seed(seed)
-    return (peak * torch.randn(*shape)).softmax(-1)
+    return (3 * torch.randn(*shape)).softmax(-1)
 
 
 def some_attention() -> Attention:
@@ -56,31 +57,58 @@ def with_controls(spec: Spec, **values: object) -> Spec:
     return spec
 
 
+def part(spec: Spec, *path: int) -> Spec:
+    """One picture of a chart, or one layer of it, as a chart of its own."""
+    made, inner = dict(spec), spec
+    for index in path:
+        inner = next(inner[kind] for kind in ("layer", "vconcat", "hconcat") if kind in inner)[
+            index
+        ]
+        made |= inner
+    for kind in ("layer", "vconcat", "hconcat"):
+        if kind not in inner:
+            made.pop(kind, None)
+    made.pop("resolve", None)
+    made = copy.deepcopy(made)
+    for chosen in [param for param in made["params"] if "select" in param]:
+        made["params"].remove(chosen)  # a click and its values: they become plain ones
+        for param in made["params"]:
+            if param["name"] in chosen["value"][0]:
+                del param["expr"]
+                param["value"] = chosen["value"][0][param["name"]]
+    return made
+
+
+def values(spec: Spec, path: tuple[int, ...], *fields: str) -> list[list[str]]:
+    """What the browser computes for one layer: expressions over the data of each of its marks."""
+    layer = part(spec, *path)
+    for channel in ("x2", "y2"):
+        layer["encoding"].pop(channel, None)
+    as_text(layer, " + '|' + ".join(f"({field})" for field in fields))
+    return [text.split("|") for text, *_ in texts(layer, "role-mark") if text]
+
+
 def as_text(layer: Spec, label: str) -> None:
     """Exchange a layer's mark for the text of a Vega expression over its data."""
     layer["mark"] = {"type": "text"}
-    layer["transform"].append({"calculate": label, "as": "label"})
+    layer.setdefault("transform", []).append({"calculate": label, "as": "label"})
     layer["encoding"]["text"] = {"field": "label", "type": "nominal"}
     layer["encoding"].pop("color", None)
     layer["encoding"].pop("tooltip", None)
 
 
-def describe(layer: Spec, label: str) -> None:
-    """Have each mark of a layer described by a Vega expression over its data."""
+def descriptions(layer: Spec, label: str) -> list[str]:
+    """The text of a Vega expression over its data for each mark of a layer, as its description."""
     layer["mark"]["aria"] = True
     layer["transform"].append({"calculate": label, "as": "label"})
     layer["encoding"]["description"] = {"field": "label", "type": "nominal"}
+    marks = drawing(layer).iter("{http://www.w3.org/2000/svg}path")
+    return [mark.attrib["aria-label"] for mark in marks if "aria-label" in mark.attrib]
 
 
 def drawing(spec: Spec) -> ElementTree.Element:
     """The chart as SVG."""
     return ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION))
-
-
-def descriptions(spec: Spec) -> list[str]:
-    """The description of every mark in the drawing."""
-    marks = drawing(spec).iter("{http://www.w3.org/2000/svg}path")
-    return [mark.attrib["aria-label"] for mark in marks if "aria-label" in mark.attrib]
 
 
 def texts(spec: Spec, role: str) -> list[tuple[str, float, float]]:
@@ -101,10 +129,8 @@ def title(spec: Spec) -> str:
 
 def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, float]]:
     """What the browser computes for one layer of a chart of curves."""
-    spec = copy.deepcopy(spec)
-    as_text(spec["layer"][layer], f"datum.{x} + ' ' + datum.{y}")
-    pairs = [text.split() for text, *_ in texts(spec, "role-mark") if text]
-    return [(float(a), float(b)) for a, b in pairs]
+    found = values(spec, (layer,), f"datum.{x}", f"datum.{y}")
+    return [(float(a), float(b)) for a, b in found]
 
 
 def drawn_cells(spec: Spec) -> tuple[list[str], list[str], Cells]:

@@ -10,6 +10,8 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from transformer.models.translator import Translator
+
 
 @pytest.fixture(autouse=True)
 def _no_figure_stays() -> Iterator[None]:
@@ -22,3 +24,9 @@ def _no_figure_stays() -> Iterator[None]:
 def ax() -> Axes:
     """Axes of a new figure."""
     return plt.figure().add_subplot()
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Translator:
+    """The demo that the lessons look into."""
+    return Translator.load("demo-en-fr")

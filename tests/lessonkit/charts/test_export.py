@@ -1,6 +1,5 @@
 """Attention as a file: every weight as a number, one picture, and what cannot be written."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -9,8 +8,6 @@ import torch
 from matplotlib import pyplot as plt
 
 from lessonkit.charts.export import check_attention_file, write_attention
-from transformer.config import RecurrentConfig
-from transformer.models.folder import read_description
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -43,16 +40,6 @@ def test_a_picture_file(translator: Translator, tmp_path: Path) -> None:
     assert not plt.get_fignums()
 
 
-def test_a_model_without_attention_has_no_picture(tiny_folder: Path, tmp_path: Path) -> None:
-    described = read_description(tiny_folder)
-    network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=False)
-    described = described._replace(recipe=dataclasses.replace(described.recipe, model=network))
-    lstm = Translator(described, described.build())
-    with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
-        write_attention(tmp_path / "attention.png", lstm, ["A man sleeps."], beam_size=1)
-    assert not list(tmp_path.iterdir())
-
-
 def test_attention_files_that_cannot_be_written(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.json or \.png"):
         check_attention_file(tmp_path / "attention.svg")
@@ -61,14 +48,3 @@ def test_attention_files_that_cannot_be_written(translator: Translator, tmp_path
     with pytest.raises(UserError, match="every sentence is empty"):
         write_attention(tmp_path / "attention.json", translator, ["", "  "], beam_size=1)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("name", ["attention.json", "attention.png"])
-def test_attention_files_are_written_from_a_gpu(
-    tiny_folder: Path, tmp_path: Path, name: str
-) -> None:
-    there = Translator.load(tiny_folder, "cuda")
-    write_attention(tmp_path / name, there, ["A man sleeps."], beam_size=1)
-    assert (tmp_path / name).stat().st_size > 0

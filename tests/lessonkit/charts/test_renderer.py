@@ -1,4 +1,4 @@
-"""The renderer: every form of a chart, the version that JupyterLab draws, twice the same."""
+"""The renderer: every form of a chart and of a figure, twice the same, said in words."""
 
 import base64
 import json
@@ -10,13 +10,22 @@ from types import ModuleType
 from typing import Any
 
 import altair as alt
+import nbclient
+import nbformat
 import pytest
+from matplotlib import pyplot as plt
 from PIL import Image
 
-from lessonkit.charts import renderer
-from lessonkit.charts.explorers.masks import mask_explorer
-from lessonkit.charts.explorers.schedule import schedule_explorer
+from lessonkit.charts import renderer, schedule_explorer
 from transformer.support.errors import UserError
+
+DRAW = """
+from matplotlib import pyplot as plt
+from lessonkit.charts import renderer
+{}
+ax = plt.figure(figsize=(5, 3)).add_subplot(title="A step")
+_ = ax.plot([0, 1, 1, 2])
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -31,65 +40,46 @@ def shown(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Any]]:
     return chart._repr_mimebundle_(None, None)  # type: ignore[no-any-return]
 
 
+def image(forms: dict[str, Any]) -> Image.Image:
+    return Image.open(BytesIO(base64.b64decode(forms["image/png"], validate=True))).convert("RGB")
+
+
 def test_a_chart_is_stored_in_three_forms() -> None:
+    assert alt.renderers.active != renderer.NAME
+    backend = plt.get_backend()
     renderer.enable()
+    assert plt.get_backend() == backend  # nothing changes outside a notebook
     forms, metadata = shown(schedule_explorer())
     assert set(forms) == {"application/vnd.vegalite.v5+json", "image/png", "text/plain"}
     spec = forms["application/vnd.vegalite.v5+json"]
     assert spec["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
-    picture = base64.b64decode(forms["image/png"], validate=True)
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-    image = Image.open(BytesIO(picture))
-    assert len(set(image.convert("L").tobytes())) > 5  # drawn, not blank
+    picture = image(forms)
+    assert len(set(picture.convert("L").tobytes())) > 5  # drawn, not blank
     on_page = metadata["image/png"]
-    assert image.width == pytest.approx(renderer.PICTURE_SCALE * on_page["width"], abs=1)
-    assert image.height == pytest.approx(renderer.PICTURE_SCALE * on_page["height"], abs=1)
+    for side, length in zip(("width", "height"), picture.size, strict=True):
+        assert length == pytest.approx(renderer.PICTURE_SCALE * on_page[side], abs=1)
     assert on_page["alt"] == forms["text/plain"] == spec["description"]
-    assert len(forms["image/png"]) < 50_000
-    json.dumps(forms)  # nothing in it that a notebook could not store
-
-
-def test_a_chart_has_its_own_light_ground_and_dark_text_in_any_theme() -> None:
-    forms, _ = renderer.bundle(schedule_explorer().to_dict())
-    config = forms[renderer.VEGALITE]["config"]
-    assert config["background"] == "#ffffff"
-    for text in (config["title"]["color"], config["style"]["guide-label"]["fill"]):
-        assert max(bytes.fromhex(text[1:])) < 64
-    corner = Image.open(BytesIO(base64.b64decode(forms["image/png"]))).convert("RGB")
-    assert corner.getpixel((0, 0)) == (255, 255, 255)
-
-
-def test_what_a_chart_says_of_its_ground_stands() -> None:
-    spec = schedule_explorer().to_dict() | {"config": {"background": "#eeeeee"}}
-    assert renderer.bundle(spec)[0][renderer.VEGALITE]["config"]["background"] == "#eeeeee"
-
-
-def test_controls_stand_above_the_picture_and_no_menu_beside_it() -> None:
-    """JupyterLab hands this to the library that draws; tests/browser looks at the page."""
-    _, metadata = renderer.bundle(schedule_explorer().to_dict())
-    layout = metadata[renderer.VEGALITE]["embed_options"]
+    assert len(json.dumps(forms)) < 70_000
+    layout = metadata[renderer.VEGALITE]["embed_options"]  # tests/browser looks at the page
     assert layout["actions"] is False
     assert ".vega-bindings { order: -1;" in layout["defaultStyle"]
 
 
-def test_the_text_is_the_description_on_one_line() -> None:
-    assert renderer.summary({"description": "Masks of\n  two sentences."}) == (
-        "Masks of two sentences."
-    )
-    assert renderer.summary({}) == "A chart without description."
-
-
-def test_showing_twice_gives_the_same_and_leaves_the_specification_alone() -> None:
-    spec = mask_explorer(["a", "<pad>"], ["<bos>", "b", "c"]).to_dict()
+def test_a_chart_has_its_own_light_ground_and_dark_text_in_any_theme() -> None:
+    spec = schedule_explorer().to_dict()
     before = json.dumps(spec)
-    assert renderer.bundle(spec) == renderer.bundle(spec)
+    forms, _ = renderer.bundle(spec)
+    config = forms[renderer.VEGALITE]["config"]
+    assert config["background"] == "#ffffff"
+    for text in (config["title"]["color"], config["style"]["guide-label"]["fill"]):
+        assert max(bytes.fromhex(text[1:])) < 64
+    assert image(forms).getpixel((0, 0)) == (255, 255, 255)
+    assert renderer.bundle(spec)[0] == forms
     assert json.dumps(spec) == before
-
-
-def test_nothing_changes_until_asked() -> None:
-    assert alt.renderers.active != renderer.NAME
-    renderer.enable()
-    assert alt.renderers.active == renderer.NAME
+    spec |= {"config": {"background": "#eeeeee"}, "description": "Masks of\n  two sentences."}
+    forms, _ = renderer.bundle(spec)
+    assert forms[renderer.VEGALITE]["config"]["background"] == "#eeeeee"  # what it says stands
+    assert forms["text/plain"] == "Masks of two sentences."
 
 
 def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +96,76 @@ def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPa
     assert json.loads(drawn[1]) == here[renderer.VEGALITE]
 
 
+def test_texts_end_neither_the_script_nor_the_tag_on_colab() -> None:
+    spec = {"mark": "bar", "title": "</script><b>"}
+    metadata = {"image/png": {"width": 211, "height": 97}}
+
+    def page(spec: dict[str, Any]) -> str:
+        forms = {renderer.VEGALITE: spec, "image/png": "UE5H", "text/plain": 'Says "<b>" & more'}
+        return str(renderer.for_colab(forms, metadata)["text/html"])
+
+    said = page(spec)
+    assert said.count("</script>") == said.count("<b>") == 1
+    assert 'width="211" height="97" alt="Says &quot;&lt;b&gt;&quot; &amp; more"' in said
+    assert '"<\\/script><b>"' in said
+    assert said == page(dict(reversed(spec.items())))  # each has its place, always the same
+    assert said.splitlines()[0] != page(spec | {"mark": "line"}).splitlines()[0]
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UserError, match="pip install vl-convert-python"):
         renderer.enable()
     assert alt.renderers.active != renderer.NAME
+
+
+def test_a_figure_is_described_by_its_titles_and_axes_and_shrunk() -> None:
+    figure, axes = plt.subplots(1, 3)
+    figure.suptitle("Two maps\nof one sentence")
+    for ax, title in zip(axes, ("encoder", "decoder", ""), strict=True):
+        drawn = ax.imshow([[0.0, 1.0], [0.5, 0.5]])
+        ax.set(title=title, xlabel="key")
+    axes[0].set_ylabel("query")
+    axes[2].set_axis_off()
+    figure.colorbar(drawn, ax=axes, label="weight")
+    assert renderer.describe(figure) == (
+        "Picture: Two maps of one sentence; encoder (horizontal: key, vertical: query); "
+        "decoder (horizontal: key); colour: weight."
+    )
+    stored = BytesIO()
+    figure.savefig(stored, format="png")
+    small, size = renderer.shrink(stored.getvalue())
+    assert len(small) < len(stored.getvalue())
+    before, after = (Image.open(BytesIO(p)).convert("RGB") for p in (stored.getvalue(), small))
+    assert before.size == after.size == size
+    differences = [abs(a - b) for a, b in zip(before.tobytes(), after.tobytes(), strict=True)]
+    assert max(differences) < 64  # of 255
+    assert sum(differences) / len(differences) < 0.5
+
+
+def test_what_panels_share_is_said_once() -> None:
+    figure, axes = plt.subplots(1, 2)
+    figure.supxlabel("attended to")
+    figure.supylabel("attends")
+    for ax in axes:
+        ax.set_xlabel("step")
+        ax.set_title("tgt_in", loc="left")
+    assert renderer.describe(figure) == (
+        "Picture: horizontal: attended to, vertical: attends; tgt_in (horizontal: step)."
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_notebook_stores_picture_and_text(enabled: bool) -> None:
+    cell = nbformat.v4.new_code_cell(DRAW.format("renderer.enable()" if enabled else ""))
+    notebook = nbclient.execute(nbformat.v4.new_notebook(cells=[cell]))
+    (output,) = notebook.cells[0].outputs
+    text = output.data["text/plain"]
+    alt_text = output.metadata.get("image/png", {}).get("alt")
+    assert "image/png" in output.data
+    if enabled:
+        assert text == alt_text == "Picture: A step."
+    else:
+        assert text.startswith("<Figure")
+        assert alt_text is None

@@ -1,0 +1,157 @@
+"""Attention weights: a row for each query, a column for each key (§3.2.2, §3.2.3)."""
+
+from collections.abc import Sequence
+
+import altair as alt
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
+from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
+from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.models.translator import Attention
+from transformer.support.errors import UserError
+
+LABEL_POINTS = 8
+SMALLEST_CELL = 0.16  # inches: a label's line
+SMALLEST_HEAD = 1.7  # inches
+PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
+
+
+def draw_attention(
+    weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
+) -> Axes:
+    """Draw one matrix of attention weights, dark 0 to bright 1 (§3.2.1).
+
+    Args:
+        weights: (q_len, k_len), each row summing to 1.
+        queries, keys: The tokens that attend, drawn downwards, and those attended to, to the right.
+
+    Raises:
+        UserError: the tokens do not fit the matrix.
+    """
+    label_cells("weights", weights, queries, keys, ax, title)
+    ax.imshow(weights.detach().float().cpu().numpy(), cmap="viridis", vmin=0, vmax=1)
+    return ax
+
+
+def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str) -> Figure:
+    """Draw every head of one layer side by side, with one scale from 0 to 1 (§3.2.2).
+
+    Args:
+        weights: (num_heads, q_len, k_len)
+        queries, keys: As for `draw_attention`, which raises where they do not fit.
+    """
+    if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
+        raise UserError(
+            f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
+            f"{len(keys)} keys: give (num_heads, q_len, k_len)"
+        )
+    cell = max(SMALLEST_CELL, SMALLEST_HEAD / max(len(queries), len(keys)))
+    width, height = cell * len(keys), cell * len(queries)
+    most = max(1, min(PER_ROW, int(PAGE_WIDTH / width)))
+    rows = -(-len(weights) // most)
+    columns = -(-len(weights) // rows)  # as many in each row as can be
+    left, below = _label_room(queries), _label_room(keys)
+    size = (1.5 + left + columns * (width + 0.2), 0.8 + rows * (height + below + 0.4))
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="compressed")
+    for index, ax in enumerate(axes.flat):
+        if index >= len(weights):
+            ax.set_axis_off()
+            continue
+        draw_attention(weights[index], queries, keys, ax, f"head {index + 1}")
+        ax.set(xlabel="", ylabel="")
+        if index % columns:
+            ax.set_yticklabels([])
+    figure.suptitle(title)
+    figure.supxlabel("attended to (key)", fontsize=9)
+    figure.supylabel("attends (query)", fontsize=9)
+    scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01, aspect=20 * rows)
+    scale.set_label("attention weight", fontsize=9)
+    scale.ax.tick_params(labelsize=LABEL_POINTS)
+    return figure
+
+
+def label_cells(
+    what: str, matrix: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str
+) -> None:
+    """Name the rows and columns of a matrix, (q_len, k_len); a UserError if they do not fit it."""
+    if tuple(matrix.shape) != (len(queries), len(keys)):
+        raise UserError(
+            f"{what} of shape {tuple(matrix.shape)}, {len(queries)} queries and {len(keys)} keys "
+            "do not fit: give (q_len, k_len)"
+        )
+    ax.set_xticks(range(len(keys)), keys, rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(queries)), queries)
+    ax.tick_params(length=0, labelsize=LABEL_POINTS)
+    ax.set_xlabel("attended to (key)", fontsize=9)
+    ax.set_ylabel("attends (query)", fontsize=9)
+    ax.set_title(title, fontsize=10)
+
+
+def require_attention(attention: Attention) -> None:
+    """Refuse, with a UserError, to draw the attention of a model that has none."""
+    if not len(attention.maps.cross):
+        raise UserError(
+            "this model has no attention to draw: give a Transformer, or an LSTM with attention"
+        )
+
+
+def attention_explorer(attention: Attention) -> alt.Chart:
+    """Draw one head's weights, with controls for the stack, the layer and the head (§3.2.3).
+
+    Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
+    says, to those it has read, "<bos>" first) and cross-attention (to the source).
+
+    Raises:
+        UserError: the model has no attention, or the sentence is too long for a chart.
+    """
+    require_attention(attention)
+    maps = attention.maps._asdict()
+    check_size(tuple(weights.shape) for weights in maps.values())
+    num_layers, _, num_heads = attention.maps.cross.shape[:3]
+    rows: list[dict[str, object]] = [
+        {"stack": name, "layer": layer, "head": head, "cells": pack(matrix)}
+        for name, weights in maps.items()
+        for layer, heads in enumerate(weights[:, 0], start=1)
+        for head, matrix in enumerate(heads, start=1)
+    ]
+    controls = [
+        radio("stack", "cross", list(maps)),
+        slider("layer", num_layers, 1, num_layers),
+        slider("head", 1, 1, num_heads),
+    ]
+    legend = alt.Legend(title="attention weight", gradientLength=120)
+    return (
+        cell_chart(rows, _views(attention), controls)
+        .encode(
+            color=alt.Color("value:Q", scale=WEIGHTS, legend=legend),
+            tooltip=["query:N", "key:N", alt.Tooltip("value:Q", title="weight", format=".2f")],
+        )
+        .properties(
+            name="attention",
+            title=heading("views[stack].title + ', layer ' + layer + ', head ' + head"),
+            description="Grid of attention weights from 0 to 1, a row for each token that attends, "
+            "a column for each attended to; each row sums to 1. Controls choose the stack "
+            f"(encoder, decoder, cross), the layer (1 to {num_layers}) and the head (1 to "
+            f"{num_heads}). Source: {' '.join(attention.src_tokens)} Translation: "
+            f"{' '.join(attention.tgt_tokens)}",
+        )
+    )
+
+
+def _views(attention: Attention) -> dict[str, View]:
+    src, said = attention.src_tokens, attention.tgt_tokens
+    read = [SPECIAL_TOKENS[BOS_ID], *said[:-1]]
+    return {
+        "encoder": view("Encoder self-attention", src, src),
+        "decoder": view("Decoder self-attention", said, read),
+        "cross": view("Cross-attention", said, src),
+    }
+
+
+def _label_room(tokens: Sequence[str]) -> float:
+    """Estimate the inches that the longest label takes."""
+    return 0.6 * LABEL_POINTS / 72 * max(map(len, tokens), default=0)

@@ -1,0 +1,130 @@
+"""Batches: their tokens in a grid, and as areas what is token and what is padding (§5.1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import altair as alt
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from lessonkit.charts.controls import choice, colours, heading, slider
+from lessonkit.charts.style import DARK, OURS, PAPER, mix
+from transformer.config import PAD_ID, SPECIAL_TOKENS
+from transformer.support.errors import UserError
+
+PADDING = "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
+MAX_ROWS = 5000  # sentences in all batches together: about 40 kB
+Batch = Sequence[int]  # the length of each sentence, in tokens
+
+
+class TokenGrid(NamedTuple):
+    """One tensor of a batch as tokens, a row for each sentence, with its title and colour."""
+
+    title: str
+    rows: list[list[str]]
+    colour: str
+
+
+def draw_tokens(grid: TokenGrid, ax: Axes) -> Axes:
+    """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1)."""
+    for y, row in enumerate(grid.rows):
+        for x, token in enumerate(row):
+            face = mix(PAPER, 0.3) if token in SPECIAL_TOKENS else mix(grid.colour, 0.25)
+            ink = DARK
+            if token == SPECIAL_TOKENS[PAD_ID]:
+                face, ink = mix(DARK, 0.85), "white"
+            cell = Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=1.5)
+            ax.add_patch(cell)
+            ax.text(x + 0.5, y + 0.53, token, color=ink, fontsize=9, ha="center", va="center")
+    count, length = len(grid.rows), len(grid.rows[0])
+    ax.set(xlim=(0, length), ylim=(count, 0), xticks=[])
+    ax.set_yticks([y + 0.5 for y in range(count)], [f"sentence {y + 1}" for y in range(count)])
+    ax.tick_params(length=0, labelsize=8.5)
+    ax.spines[:].set_visible(False)
+    ax.set_title(grid.title, fontsize=10, loc="left", weight="bold", pad=5)
+    return ax
+
+
+def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
+    """Draw one batch at a time: a row for each sentence, filled up to the longest (§5.1).
+
+    Two controls choose the rule and the batch. The axes stay, so that areas can be compared.
+
+    Args:
+        batches: For each rule some batches, as many for every rule; a batch is the list of
+            its sentences' lengths in tokens.
+
+    Raises:
+        UserError: there are more sentences than a stored chart should hold.
+    """
+    every = [batch for cut in batches.values() for batch in cut]
+    sentences = sum(map(len, every))
+    if sentences > MAX_ROWS:
+        raise UserError(
+            f"{sentences:,} sentences, and a chart holds {MAX_ROWS:,}: give fewer batches"
+        )
+    rules = list(batches)
+    number = len(batches[rules[0]])
+    controls = [choice("rule", rules[0], rules), slider("batch", 1, 1, number)]
+    titles = {rule: [_title(batch) for batch in cut] for rule, cut in batches.items()}
+    rows = [
+        {"of_rule": rule, "number": place, "lengths": ",".join(map(str, batch))}
+        for rule, cut in batches.items()
+        for place, batch in enumerate(cut, start=1)
+    ]
+    shares = ", ".join(f"{rule} {_padding(cut):.0%}" for rule, cut in batches.items())
+    return (
+        _bars(rows, longest=max(map(max, every)), most=max(map(len, every)))
+        .add_params(alt.param(name="titles", value=titles), *controls)
+        .properties(
+            name="batches",
+            width=460,
+            height=280,
+            title=heading(
+                f"rule + ', batch ' + batch + ' of {number}: ' + titles[rule][batch - 1]"
+            ),
+            description="Bar chart of one batch: each row is a sentence, its tokens in green and "
+            f"in grey the padding up to the longest. Shown: {rules[0]}, batch 1, "
+            f"{titles[rules[0]][0]}. Padding of the {number} batches to choose from, by rule: "
+            f"{shares}. Controls change rule and batch.",
+        )
+    )
+
+
+def _padding(batches: Sequence[Batch]) -> float:
+    return 1 - sum(map(sum, batches)) / sum(len(batch) * max(batch) for batch in batches)
+
+
+def _title(batch: Batch) -> str:
+    size = f"{len(batch)} x {max(batch)} = {len(batch) * max(batch):,} positions"
+    return f"{size}, {_padding([batch]):.0%} padding"
+
+
+def _bars(rows: list[dict[str, object]], longest: int, most: int) -> alt.Chart:
+    """Unfold the chosen batch into two rectangles for each sentence, tokens and padding."""
+    scale = colours(["token", "padding"], [OURS, PADDING])
+    across = alt.Scale(domain=[0, longest], nice=False)
+    down = alt.Scale(domain=[most, 0], nice=False)
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_filter("datum.of_rule == rule && datum.number == batch")
+        .transform_calculate(tokens="split(datum.lengths, ',')")
+        .transform_calculate(row="sequence(length(datum.tokens))")
+        .transform_flatten(["tokens", "row"])
+        .transform_calculate(tokens="toNumber(datum.tokens)", below="datum.row + 1")
+        .transform_joinaggregate(longest="max(tokens)")
+        .transform_calculate(part="['token', 'padding']")
+        .transform_flatten(["part"])
+        .transform_calculate(
+            start="datum.part == 'token' ? 0 : datum.tokens",
+            end="datum.part == 'token' ? datum.tokens : datum.longest",
+        )
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("start:Q", title="position (tokens)", scale=across),
+            x2="end:Q",
+            y=alt.Y("row:Q", title="sentence of the batch", scale=down),
+            y2="below:Q",
+            color=alt.Color("part:N", scale=scale, legend=alt.Legend(title="position is")),
+        )
+    )

@@ -1,0 +1,127 @@
+"""A beam search as a tree that grows step by step (§6.1)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import altair as alt
+
+from lessonkit.analysis.beam_tree import BeamTree, Candidate, Fate
+from lessonkit.charts.controls import axis, colours, layered, slider
+from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
+from transformer.config import BOS_ID, EOS_ID
+from transformer.decoding import length_penalty
+from transformer.support.errors import UserError
+
+MAX_NODES = 600  # more would be neither readable nor quick
+STEP_WIDTH, RANK_HEIGHT = 92, 46  # pixels between two columns, two rows
+COLORS = {Fate.KEPT: SOURCE, Fate.FINISHED: OURS, Fate.DROPPED: PAPER}
+TITLE = "'Beam search, step ' + step"
+
+Row = dict[str, object]
+
+
+def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart:
+    """Draw every candidate of a search, a column for each step, with a slider for the step (§6.1).
+
+    The best total stands on top. Blue is followed further, green is a finished translation,
+    grey was looked at and dropped. At the last step the best translation's path is orange.
+
+    Args:
+        tree: From `lessonkit.analysis.beam_tree.grow_beam_tree`.
+        token: Gives the text of a target id.
+
+    Raises:
+        UserError: the tree is too large to be read.
+    """
+    nodes = _nodes(tree, token)
+    if len(nodes) > MAX_NODES:
+        raise UserError(
+            f"a tree of {len(nodes)} candidates is too large to draw, {MAX_NODES} can be: give a "
+            "shorter sentence or a smaller beam"
+        )
+    last, most = len(tree.steps), max(map(len, tree.steps))
+    wide = {"domain": [-0.5, last + 0.5], "nice": False}
+    high = {"domain": [most + 0.5, 0.5], "nice": False}
+    steps, ranks = (
+        {"values": list(range(first, end + 1)), "format": "d", "grid": False}
+        for first, end in ((0, last), (1, most))
+    )
+    x = axis(alt.X, "step", "step (target tokens written)", wide, **steps)
+    y = axis(alt.Y, "rank", "rank of the total log probability", high, **ranks)
+    found = [row for row in nodes if row["winner"]][-1]
+    finished = sum(row["fate"] == Fate.FINISHED for row in nodes)
+    description = (
+        f"Tree of a beam search with {last} steps: {len(nodes) - 1} candidates, "
+        f"{finished} of them finished translations. A column for each step, the most probable "
+        "prefix on top, a line from each to the prefix that it continues. A slider chooses the "
+        f"step. The best translation: {found['text']}, total {found['total']} nats."
+    )
+    layers = [layer.encode(x, y) for layer in _layers(nodes, last)]
+    size, title = (STEP_WIDTH * (last + 1), RANK_HEIGHT * most), f"{TITLE} + ' of {last}'"
+    return layered("beam", size, title, [slider("step", last, 1, last)], layers, description)
+
+
+def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
+    """Give the lines to the parents, the candidates, their tokens and their totals.
+
+    Each text stands on a white copy of itself with a rim, so that no line crosses it.
+    """
+    shown = alt.Chart(alt.Data(values=nodes)).transform_filter("datum.step <= step")
+    path = f"datum.winner && step == {last} ? '{TARGET}' : '#dddddd'"
+    legend = alt.Legend(title="candidate", orient="top")
+    color = alt.Color("fate:N", scale=colours(COLORS, COLORS.values()), legend=legend)
+    tooltip = [
+        alt.Tooltip("text:N", title="so far"),
+        alt.Tooltip("log_prob:Q", title="log probability of the token (nats)", format=".2f"),
+        alt.Tooltip("total:Q", title="total (nats)", format=".2f"),
+        alt.Tooltip("score:Q", title="total / length penalty", format=".2f"),
+        alt.Tooltip("fate:N", title="what becomes of it"),
+    ]
+    edges = shown.mark_rule(aria=False, strokeWidth=2).encode(
+        x2="parent_step:Q", y2="parent_rank:Q", color=alt.value(alt.expr(path))
+    )
+    texts: list[alt.Chart] = []
+    for rim in (3, 0):
+        look: dict[str, Any] = {"aria": False, "stroke": "white", "strokeWidth": rim}
+        above = shown.mark_text(dy=-13, fontSize=12, **look)
+        below = shown.mark_text(dy=15, fontSize=10, color=PAPER, **look)
+        texts.append(above.encode(text="token:N"))
+        texts.append(below.encode(text=alt.Text("total:Q", format=".2f")))
+    points = shown.mark_circle(aria=False, size=90, opacity=1).encode(color=color, tooltip=tooltip)
+    return [edges, *texts, points]
+
+
+def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
+    """Give a row for each candidate, with its own place and its parent's."""
+    best = tree.hypotheses[0]
+    winner = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
+    middle = (1 + max(map(len, tree.steps))) / 2
+    root = Candidate((BOS_ID,), 0.0, 0.0, Fate.KEPT)
+    places: dict[tuple[int, ...], tuple[int, float]] = {(): (0, middle)}
+    rows: list[Row] = [
+        _facts(root, tree.alpha, [token(BOS_ID)])
+        | {"step": 0, "rank": middle, "parent_step": 0, "parent_rank": middle, "winner": True}
+    ]
+    for step, candidates in enumerate(tree.steps, start=1):
+        for rank, candidate in enumerate(candidates, start=1):
+            parent_step, parent_rank = places[candidate.ids[:-1]]
+            rows.append(
+                _facts(candidate, tree.alpha, [token(number) for number in candidate.ids])
+                | {"step": step, "rank": rank}
+                | {"parent_step": parent_step, "parent_rank": parent_rank}
+                | {"winner": candidate.ids == winner[:step]}
+            )
+        places = {c.ids: (step, rank) for rank, c in enumerate(candidates, start=1)}
+    return rows
+
+
+def _facts(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> Row:
+    """Give what a reader may want to know of a candidate."""
+    return {
+        "token": tokens[-1],
+        "text": " ".join(tokens),
+        "log_prob": round(candidate.log_prob, 3),
+        "total": round(candidate.total, 3),
+        "score": round(candidate.total / length_penalty(len(tokens), alpha), 3),
+        "fate": candidate.fate.value,
+    }

@@ -1,0 +1,129 @@
+"""A line to type in, and below it what a model does with the sentence (a kernel is needed).
+
+Not in the paper. Press Enter to translate. A sentence that cannot be shown gets a line that says
+why, and the last picture stays.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import ipywidgets as widgets
+from torch import Tensor
+
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.knife import translations_without
+from lessonkit.analysis.tracing import FINDER, trace
+from lessonkit.charts.heads import heads_explorer
+from lessonkit.charts.renderer import HTML
+from lessonkit.charts.trace import trace_explorer
+from lessonkit.colab import on_colab
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+Answer = Callable[..., tuple[str, alt.TopLevelMixin]]
+
+
+def sentence_box(
+    translator: Translator, sentence: str, means: Mapping[Head, Tensor] | None = None
+) -> widgets.VBox:
+    """Show a sentence's translation and attention, anew whenever the reader types another.
+
+    Args:
+        translator, sentence: The model, and what stands in the line at first.
+        means: From `mean_outputs`; with them the chosen head can be removed.
+    """
+
+    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
+        attention = translator.attention(text)
+        without = None if means is None else translations_without(translator, text, means)
+        return attention.translation, heads_explorer(attention, without=without)
+
+    return _box(translator, sentence, answer)
+
+
+def trace_box(
+    translator: Translator, sentence: str, part: str | None = None, head: Head = FINDER
+) -> widgets.VBox:
+    """Trace whatever sentence the reader types through a model.
+
+    Args:
+        translator, sentence: A Transformer, and what stands in the line at first.
+        part, head: Of the trace, as `trace_explorer` and `trace` have them.
+    """
+
+    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
+        made = trace(translator, text, head)
+        return made.target.text, trace_explorer(made, part)
+
+    return _box(translator, sentence, answer)
+
+
+def play_box(
+    translator: Translator, sentence: str, answer: Answer, **sliders: tuple[float, float, float]
+) -> widgets.VBox:
+    """Run a function of the lesson on whatever sentence the reader types.
+
+    It runs anew when a slider is let go, too.
+
+    Args:
+        translator, sentence: The model, and what stands in the line at first.
+        answer: Takes the sentence, and each slider's value by the slider's name. Gives a text, of
+            one line or several, and a chart that is shown below it.
+        sliders: By name: the lowest value, the highest, and the one to begin with. They go in
+            whole numbers if all three are whole, in tenths otherwise.
+    """
+    return _box(translator, sentence, answer, [_slider(*each) for each in sliders.items()])
+
+
+def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
+    low, high, value = ends
+    common: dict[str, Any] = {"min": low, "max": high, "value": value, "continuous_update": False}
+    common |= {"description": name, "style": {"description_width": "initial"}}
+    if all(isinstance(each, int) for each in ends):
+        return widgets.IntSlider(**common)
+    return widgets.FloatSlider(step=0.1, readout_format=".1f", **common)
+
+
+def _box(
+    translator: Translator,
+    sentence: str,
+    answer: Answer,
+    sliders: Sequence[widgets.ValueWidget] = (),
+) -> widgets.VBox:
+    """Put a line, sliders, what the model says and a picture below each other."""
+    line = widgets.Text(
+        value=sentence,
+        description=f"{translator.recipe.data.src_lang} to {translator.recipe.data.tgt_lang}",
+        continuous_update=False,
+        layout=widgets.Layout(width="95%"),
+    )
+    said = widgets.Label()
+    picture = widgets.Output()
+
+    def show(_: object = None) -> None:
+        try:
+            text, chart = answer(line.value, **{each.description: each.value for each in sliders})
+        except UserError as error:
+            said.value = str(error)
+            return
+        said.value, _, others = text.partition("\n")
+        printed = {"output_type": "stream", "name": "stdout", "text": f"{others}\n"}
+        picture.outputs = (printed, _display(chart)) if others else (_display(chart),)
+
+    for control in (line, *sliders):
+        control.observe(show, names="value")
+    show()
+    return widgets.VBox([line, *sliders, said, picture])
+
+
+def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
+    """Give a chart as the notebook's renderer shows it, in the form that an output has.
+
+    On Colab without HTML: whether scripts run in this place is not known.
+    """
+    shown = chart._repr_mimebundle_() or {}
+    data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+    if on_colab():
+        data = {kind: form for kind, form in data.items() if kind != HTML}
+    return {"output_type": "display_data", "data": data, "metadata": metadata}

@@ -1,0 +1,117 @@
+"""What a layer costs: two ways to read a sentence, and Table 1 over its length (§4)."""
+
+from collections.abc import Sequence
+
+import altair as alt
+from matplotlib.axes import Axes
+
+from lessonkit.analysis.costs import Cost
+from lessonkit.charts.controls import axis, choice, colours, layered, one_row, slider, unfold
+from lessonkit.charts.style import CROSS, INK, OURS, PAPER, SOURCE, TARGET
+from transformer.support.errors import UserError
+
+LONGEST = 12  # of the lengths, as a power of 2
+WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
+
+# Table 1 in the language of Vega; `lessonkit.analysis.layer_costs.table_1` in Python.
+COSTS = {
+    "self-attention": ("datum.n * datum.n * d", "1", "1"),
+    "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),
+    "convolution": ("kernel * datum.n * d * d", "1", "log(datum.n) / log(kernel)"),
+    "restricted self-attention": (
+        "min(neighbours, datum.n) * datum.n * d",
+        "1",
+        "datum.n / neighbours",
+    ),
+}
+CHOSEN = "quantity == 'operations' ? {} : quantity == 'sequential' ? {} : {}"
+TITLE = CHOSEN.format(
+    "'Self-attention takes fewer operations than the recurrent layer while n is under ' + d",
+    "'Only the recurrent layer has to wait'",
+    "'Only self-attention reaches everything in one step'",
+)
+
+
+def draw_recurrent(tokens: Sequence[str], ax: Axes) -> Axes:
+    """Draw what a recurrent layer computes from what, and the path from first word to last (§4).
+
+    One word alone has no path: a UserError.
+    """
+    _nodes(tokens, ax)
+    last = len(tokens) - 1
+    for place in range(len(tokens)):
+        _arrow(ax, (place, 0), (place, 1), TARGET if place == 0 else PAPER)
+        if place < last:
+            _arrow(ax, (place, 1), (place + 1, 1), TARGET)
+    ax.set_title(f"recurrent: {len(tokens)} steps, one after another", fontsize=10)
+    return ax
+
+
+def draw_attentive(tokens: Sequence[str], ax: Axes) -> Axes:
+    """Draw what a self-attention layer computes from what, and the same path in it (§4)."""
+    _nodes(tokens, ax)
+    path = (0, len(tokens) - 1)
+    pairs = [(src, out) for src in range(len(tokens)) for out in range(len(tokens))]
+    for src, out in sorted(pairs, key=lambda pair: pair == path):  # the path lies on top
+        _arrow(ax, (src, 0), (out, 1), OURS if (src, out) == path else PAPER)
+    ax.set_title("self-attention: one step, all outputs at once", fontsize=10)
+    return ax
+
+
+def _nodes(tokens: Sequence[str], ax: Axes) -> None:
+    """Draw the words below and a dot for each output above them."""
+    if len(tokens) < 2:
+        raise UserError(f"{len(tokens)} words have no path between them: give two or more")
+    for place, token in enumerate(tokens):
+        ax.text(place, -0.04, token, ha="center", va="top", color=INK, fontsize=10)
+        ax.plot([place, place], [0, 1], "o", color=INK, markersize=5, zorder=3)
+    ax.text(-0.35, 1, "outputs", ha="right", va="center", color=INK, fontsize=9)
+    ax.text(-0.35, 0, "words", ha="right", va="center", color=INK, fontsize=9)
+    ax.set(xlim=(-1.3, len(tokens) - 0.4), ylim=(-0.22, 1.12))
+    ax.set_axis_off()
+
+
+def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
+    """Draw an arrow from node to node that leaves both in sight."""
+    look = {"arrowstyle": "-|>", "color": color, "shrinkA": 5, "shrinkB": 5}
+    look["linewidth"] = 0.7 if color == PAPER else 2.0
+    ax.annotate("", end, start, arrowprops=look)
+
+
+def costs_explorer(d: int = 512) -> alt.LayerChart:
+    """Draw what each layer of Table 1 costs over the length n, with a control for the rest (§4).
+
+    Both axes are logarithmic: a straight line is a power of n. Where a cost is below 1 (a
+    path in a sequence shorter than the layer's reach) it is drawn as 1. The width of the vectors
+    is d to begin with, one of `WIDTHS`.
+    """
+    controls = [
+        choice("d", d, WIDTHS),
+        slider("kernel", 3, 2, 9),
+        slider("neighbours", 16, 4, 64, 4),
+        choice("quantity", "operations", Cost._fields),
+    ]
+    cases = " : ".join(
+        f"datum.layer == '{row}' ? ({CHOSEN.format(*costs)})" for row, costs in COSTS.items()
+    )
+    scale = colours(COSTS, (OURS, TARGET, SOURCE, CROSS))
+    x = axis(alt.X, "n", "length n (tokens)", {"type": "log", "base": 2})
+    cost = "operations, steps, or path length"
+    y = axis(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
+    lines = (
+        unfold("power", str(LONGEST + 1), [{"layer": row} for row in COSTS])
+        .transform_calculate(n="pow(2, datum.power)", cost=f"max(1, {cases} : 0)")
+        .mark_line(strokeWidth=2.5, aria=False)
+        .encode(x, y, alt.Color("layer:N", scale=scale, sort=list(COSTS)).legend(title=""))
+    )
+    # Where self-attention and the recurrent layer take as many operations.
+    shown = alt.value(alt.ExprRef("quantity == 'operations' ? 1 : 0"))
+    crossing = one_row(n="d").mark_rule(color=PAPER, strokeDash=[4, 3])
+    description = (
+        "Line chart of what a layer costs over the length n of the sequence, 1 to "
+        f"{2**LONGEST:,}, both axes logarithmic: {', '.join(COSTS)}. A list chooses between "
+        "operations, sequential steps and path length, another the width d; sliders change the "
+        "kernel of the convolution and the neighbours of restricted self-attention."
+    )
+    layers = [lines, crossing.encode(x="n:Q", opacity=shown)]
+    return layered("costs", (520, 320), TITLE, controls, layers, description)

@@ -1,0 +1,184 @@
+"""Something taken away from a model, and what it says then beside what it said before.
+
+Not in the paper. Stored data: every cut on offer is made beforehand, no kernel is needed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+
+import altair as alt
+from torch import Tensor
+
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import run_of
+from lessonkit.analysis.knife import (
+    EDGES,
+    MEAN,
+    PLACE_AFTER,
+    PLACE_BEFORE,
+    SWAP,
+    ZERO,
+    Cut,
+    Knife,
+    NamedCut,
+    Outcome,
+    edges_each,
+    heads_each,
+    places_hidden,
+)
+from lessonkit.charts.controls import choice, slider
+from lessonkit.charts.knife_pictures import bars, lines
+from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+NOTHING = "nothing"
+MAX_CUTS = 1_000  # more would make a chart too large to store, and its reader wait
+MAX_LETTERS = 100  # of a line; what follows in a translation that runs on is left out
+BARS, LEAST = 5, 0.01  # tokens shown at most, and the probability from which one is
+TOP = 3  # of the old tokens and of the new ones
+
+
+def knife_explorer(
+    translator: Translator,
+    sentence: str,
+    *,
+    edges: bool = False,
+    means: Mapping[Head, Tensor] | None = None,
+    other: str | None = None,
+    cut: str = PLACE_AFTER,
+    key: int = 0,
+    query: int = 0,
+    token: int = 0,
+) -> alt.VConcatChart:
+    """Draw a translation with and without something, and the next token's probabilities.
+
+    Controls above the picture choose what is taken away (`cut`), which place, key, query or
+    head, and after which token of the translation the next one is asked for.
+
+    Args:
+        translator, sentence: A Transformer with its tokenizers, and plain text; it translates
+            greedily.
+        edges: Whether edges can be cut, each in all heads of all layers of its stack.
+        means: From `mean_outputs`; with them heads can be removed.
+        other: A sentence whose heads can be swapped in; needs `means`.
+        cut: What is taken away at first: "nothing", or a name of `analysis.knife`.
+        key, query, token: The places, and which next token, to begin with; from 0.
+
+    Raises:
+        UserError: the sentence is blank or too long, the network is no Transformer, or there
+            is no such cut or place.
+    """
+    knife = Knife(translator, sentence)
+    kinds = [NOTHING, PLACE_BEFORE, PLACE_AFTER, *(EDGES.values() if edges else ())]
+    if means is not None:
+        kinds += [ZERO, MEAN, *([SWAP] if other else [])]
+    controls = [choice("cut", cut, kinds, "take away")]
+    src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
+    _check_size(src_len, tgt_len, edges)
+    most = max(src_len, tgt_len) if edges else src_len
+    controls.append(slider("key", key, 0, most - 1, label="place or key" if edges else "place"))
+    if edges:
+        controls.append(slider("query", query, 0, most - 1))
+    if means is not None:
+        names = [str(head) for head in all_heads(knife.model)]
+        controls.append(choice("head", names[0], names))
+    controls.append(slider("next", token, 0, tgt_len - 1, label="next token"))
+    rows = list(_rows(knife, _cuts(knife, edges, means, other)))
+    tokens = [SPECIAL_TOKENS[BOS_ID], *knife.tgt_tokens[:-1]]
+    views: dict[str, object] = {"src": knife.src_tokens, "said": knife.tgt_tokens, "read": tokens}
+    views |= {"vocab": _vocabulary(knife, rows), "other": other or ""}
+    shown = edges, means is not None
+    chart = alt.vconcat(lines(*shown), bars(*shown, BARS), data=alt.Data(values=rows))
+    chart = chart.add_params(alt.param(name="views", value=views), *controls)
+    return chart.resolve_scale(color="independent").properties(
+        name="knife",
+        spacing=8,
+        description="Two pictures of a translation with something taken away. Above, the source, "
+        "the whole model's translation and the one after the cut, new tokens in orange. Below, the "
+        "next token's probabilities, before and after. What can be taken away: "
+        f"{', '.join(kinds)}. Source: {' '.join(knife.src_tokens)} Translation: "
+        f"{' '.join(knife.tgt_tokens)}",
+    )
+
+
+def _check_size(src_len: int, tgt_len: int, edges: bool) -> None:
+    """Refuse a sentence with too many edges before any of them is cut."""
+    count = 2 * src_len + edges * (src_len**2 + src_len * tgt_len + tgt_len**2 // 2)
+    if count > MAX_CUTS:
+        raise UserError(
+            f"{count:,} cuts to make, and a chart holds {MAX_CUTS:,}: give a shorter sentence"
+        )
+
+
+def _cuts(
+    knife: Knife, edges: bool, means: Mapping[Head, Tensor] | None, other: str | None
+) -> Iterator[NamedCut]:
+    """Give every cut that can be chosen; nothing at all first."""
+    yield NOTHING, "", Cut()
+    yield from places_hidden(knife)
+    if edges:
+        yield from edges_each(knife)
+    if means is not None:
+        run = run_of(knife.translator, other) if other else None
+        yield from heads_each(knife, means, run)
+
+
+def _rows(knife: Knife, cuts: Iterable[NamedCut]) -> Iterator[dict[str, object]]:
+    """Give the lines of tokens that always stand, and a row for each cut's outcome."""
+    yield {"line": 0, "label": "source", "tokens": knife.src_tokens}
+    yield {"line": 1, "label": "whole model", "tokens": knife.tgt_tokens}
+    for cut, which, made in cuts:
+        outcome = knife.cut(made)
+        tokens = _shortened(knife.translator.tgt_tokenizer.pieces(outcome.said))
+        same = outcome.said == knife.whole.said
+        yield {
+            "line": 2,
+            "label": "the same, cut" if same else "cut",
+            "cut": cut,
+            "which": which,
+            "tokens": tokens,
+            "new": _new(knife.tgt_tokens, tokens),
+            "chances": _chances(knife.whole, outcome),
+        }
+
+
+def _shortened(tokens: Sequence[str]) -> list[str]:
+    """Keep as many tokens as a line holds."""
+    kept: list[str] = []
+    letters = 0
+    for token in tokens:
+        letters += len(token) + 1
+        if letters > MAX_LETTERS:
+            return [*kept, "..."]
+        kept.append(token)
+    return kept
+
+
+def _new(before: Sequence[str], after: Sequence[str]) -> list[int]:
+    """Mark the tokens that were not there before: 1, else 0."""
+    new = [1] * len(after)
+    alike = SequenceMatcher(None, list(before), list(after), autojunk=False)
+    for block in alike.get_matching_blocks():
+        new[block.b : block.b + block.size] = [0] * block.size
+    return new
+
+
+def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
+    """For each next token write the likeliest old and new ones: "id old new" in hundredths."""
+    steps = []
+    for old, new in zip(whole.chances, outcome.chances, strict=True):
+        ids = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
+        likely = [i for i in ids if max(old[i], new[i]) >= LEAST or i == int(old.argmax())]
+        # The likeliest old token first, among equal ones the likeliest new one.
+        ranked = sorted((-round(float(old[i]), 2), -float(new[i]), i) for i in likely)
+        shown = [i for *_, i in ranked[:BARS]]
+        steps.append(",".join(f"{i} {100 * old[i]:.0f} {100 * new[i]:.0f}" for i in shown))
+    return steps
+
+
+def _vocabulary(knife: Knife, rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+    """Give the tokens of the ids that bars stand for."""
+    steps = [step for row in rows for step in row.get("chances", [])]  # type: ignore[attr-defined]
+    ids = sorted({int(bar.split()[0]) for step in steps for bar in step.split(",")})
+    return dict(zip(map(str, ids), knife.translator.tgt_tokenizer.pieces(ids), strict=True))

@@ -1,0 +1,235 @@
+"""Position encodings: waves, table, turning pairs, how alike two are; and all to move (§3.5)."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
+from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET, check_count, frame
+from transformer.support.errors import UserError
+
+LENGTH = 100  # positions drawn
+WIDTHS = (4, 8, 16, 32, 64, 128)  # of the encoding; each divides HEIGHT, so cells fill pixels
+BASES = (10, 100, 1000, 10_000, 100_000)
+LAST = 50  # position that the slider reaches; with the largest offset it stays in the table
+OFFSETS = 49
+WIDTH, HEIGHT, LOWER = 600, 256, 150  # pixels
+
+# The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
+# `transformer.embeddings.sinusoidal_positions` in Python.
+ANGLE = "{pos} / pow(base, 2 * datum.i / d_model)"
+MARKED = "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
+TITLE = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED}"
+MARKS = (("position", [1, 0]), ("position + offset", [5, 4]))  # and how their lines are dashed
+
+
+def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = "") -> Axes:
+    """Draw some columns of the table, (length, d_model), as curves over the positions (§3.5)."""
+    for rank, dimension in enumerate(dimensions):
+        _check("dimension", dimension, table.shape[1])
+        colour = colormaps["viridis"](0.85 * rank / max(1, len(dimensions) - 1))
+        values = table[:, dimension].detach().cpu().numpy()
+        ax.plot(values, color=colour, label=f"dimension {dimension}")
+    frame(ax, title, "position (tokens)", "value (no unit)", size=12)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def draw_table(table: Tensor, ax: Axes, title: str = "") -> Axes:
+    """Draw a whole table of positions, (length, d_model): blue below 0, red above (§3.5).
+
+    The first position is drawn on top.
+    """
+    values = table.detach().float().cpu().numpy()
+    limit = float(abs(values).max()) or 1.0
+    image = ax.imshow(
+        values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
+    )
+    ax.set(xlabel="dimension", ylabel="position (tokens)", title=title)
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.colorbar(image, ax=ax, label="value (no unit)", pad=0.02)
+    return ax
+
+
+def draw_turn(
+    table: Tensor, pair: int, starts: Sequence[int], k: int, ax: Axes, title: str = ""
+) -> Axes:
+    """Draw a sine and its cosine as the hand of a clock, before and after a move by k (§3.5).
+
+    The cosine points to the right, the sine upwards. A dotted hand is where a move begins, a full
+    one where it ends, and the arc between them runs over the positions on the way.
+
+    Args:
+        table: (length, d_model), with the paper's waves.
+        pair: Which one, i of the paper, from 0.
+        starts: Positions where a move begins, one or two.
+        k: By how many positions (tokens), 0 or more.
+
+    Raises:
+        UserError: the table has no such pair, a move leaves it, or there are three moves.
+    """
+    length, d_model = table.shape
+    _check("pair", pair, d_model // 2)
+    check_count("moves", starts, 2)
+    speed = 10_000 ** (-2 * pair / d_model)  # radians per token
+    for start, colour, radius in zip(starts, (SOURCE, TARGET), (0.6, 0.4), strict=False):
+        _check("position", start, length)
+        _check("position", start + k, length)
+        for position, style in ((start, ":"), (start + k, "-")):
+            sine, cosine = table[position, 2 * pair : 2 * pair + 2].tolist()
+            ax.plot([0, cosine], [0, sine], style, color=colour, linewidth=2)
+        angle = speed * np.linspace(start, start + k, max(2, math.ceil(10 * speed * k)))
+        ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=colour)
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    ax.set_title(title, fontsize=10)
+    ax.set_xlabel("cosine (no unit)", fontsize=9)
+    ax.set_ylabel("sine (no unit)", fontsize=9)
+    return ax
+
+
+def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> Axes:
+    """Draw the dot product of one position's vector with every other's, over the distance (§3.5).
+
+    Curves of several positions of a table, (length, d_model), may share the axes.
+    """
+    length = len(table)
+    _check("position", position, length)
+    products = (table @ table[position]).detach().cpu().numpy()
+    distances = [other - position for other in range(length)]
+    colour = (SOURCE, TARGET, OURS, CROSS)[len(ax.lines) % 4]
+    ax.plot(distances, products, color=colour, label=f"from position {position}")
+    frame(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_accuracy_by_length(
+    accuracies: dict[str, Sequence[Sequence[float]]],
+    lengths: Sequence[int],
+    trained_to: int,
+    ax: Axes,
+    title: str = "",
+) -> Axes:
+    """Draw how often models are right on sequences of each length, one line a model (§3.5).
+
+    Args:
+        accuracies: For each kind of model, three at the most, the runs of it, each with a share
+            from 0 to 1 for every length.
+        lengths: In tokens, rising.
+        trained_to: The longest length in training, marked.
+    """
+    ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
+    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))
+    check_count("kinds", accuracies, len(styles))
+    for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=False):
+        for index, run in enumerate(runs):
+            label = "_" if index else kind
+            ax.plot(lengths, run, style, color=colour, label=label, markersize=4)
+    ax.set_ylim(-0.02, 1.04)
+    frame(ax, title, "length (symbols)", "right symbols (share)", size=12)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def _check(name: str, number: int, count: int) -> None:
+    if not 0 <= number < count:
+        raise UserError(f"{name} {number} is not in the table: give 0 to {count - 1}")
+
+
+def position_explorer() -> alt.VConcatChart:
+    """Draw the table of positions, and how alike one position is to every other (§3.5).
+
+    The browser computes both, so they move without a kernel. Two positions are marked, the
+    chosen one and the one `offset` further on, k in the paper. Below, the dot products of the
+    chosen position are shares of the largest, which is d_model / 2; the marked one is written out.
+    """
+    controls = [
+        slider("position", 20, 0, LAST),
+        slider("offset", 5, 0, OFFSETS),
+        choice("d_model", 64, WIDTHS),
+        choice("base", 10_000, BASES),
+    ]
+    marks = [
+        one_row(pos=place).mark_rule(color="black", strokeDash=dash, aria=False).encode(x=_x("pos"))
+        for place, dash in MARKS
+    ]
+    curve = _similarities().mark_line(color=OURS, strokeWidth=2.5, aria=False)
+    second = _similarities().transform_filter("datum.pos == position + offset")
+    dot = second.mark_point(color=OURS, filled=True, size=90, opacity=1, aria=False)
+    # The marked dot product stands above the lower chart, as its heading.
+    two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
+    words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
+    number = (
+        second.transform_calculate(words=words)
+        .mark_text(align="left", fontSize=12, aria=False)
+        .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
+    )
+    table = alt.LayerChart(layer=[_cells().add_params(*controls), *marks])
+    below = alt.LayerChart(layer=[curve, *marks, dot, number])
+    return alt.VConcatChart(
+        vconcat=[
+            table.properties(name="table", width=WIDTH, height=HEIGHT),
+            below.properties(name="similarity", width=WIDTH, height=LOWER),
+        ]
+    ).properties(
+        name="positions",
+        title=heading(TITLE),
+        description=f"Two charts over the positions 0 to {LENGTH - 1}. Above, the table of "
+        "sinusoidal positions of width 64 and base 10,000: each dimension is a wave from -1 (blue) "
+        "to 1 (red), fast ones on top. Below, the dot product of position 20 with each position, "
+        "as a share of the largest: 1 at 20 itself, and marked at 25. Controls change position, "
+        "offset, d_model and base.",
+    )
+
+
+def _x(field: str) -> alt.X:
+    return axis(alt.X, field, "position (tokens)", {"domain": [-0.5, LENGTH - 0.5], "nice": False})
+
+
+def _unfolded(across: str, count: str) -> alt.Chart:
+    """Make a row for each position and each of `count` numbers, called by `across`."""
+    return (
+        unfold("place", f"{LENGTH} * {count}")
+        .transform_calculate(pos=f"datum.place % {LENGTH}")
+        .transform_calculate(**{across: f"floor(datum.place / {LENGTH})"})
+    )
+
+
+def _cells() -> alt.Chart:
+    angle = ANGLE.format(pos="datum.pos")
+    colors = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
+    reach = {"reverse": True, "nice": False}
+    return (
+        _unfolded("dimension", "d_model")
+        .transform_calculate(i="floor(datum.dimension / 2)")
+        .transform_calculate(value=f"datum.dimension % 2 ? cos({angle}) : sin({angle})")
+        .transform_calculate(left="datum.pos - 0.5", right="datum.pos + 0.5")
+        .transform_calculate(top="datum.dimension - 0.5", bottom="datum.dimension + 0.5")
+        .mark_rect(aria=False)
+        .encode(
+            x=_x("left"),
+            x2="right:Q",
+            y=axis(alt.Y, "top", "dimension", reach, tickMinStep=1, format="d"),
+            y2="bottom:Q",
+            color=alt.Color("value:Q", scale=colors, legend=alt.Legend(title="value (no unit)")),
+        )
+    )
+
+
+def _similarities() -> alt.Chart:
+    """Give the dot product of the chosen position's encoding with that of each position."""
+    other, chosen = ANGLE.format(pos="datum.pos"), ANGLE.format(pos="position")
+    reach = {"domain": [-1.05, 1.1], "nice": False}
+    return (
+        _unfolded("i", "d_model / 2")
+        .transform_calculate(term=f"sin({chosen}) * sin({other}) + cos({chosen}) * cos({other})")
+        .transform_aggregate(product="sum(term)", groupby=["pos"])
+        .transform_calculate(share="2 * datum.product / d_model")
+        .encode(_x("pos"), axis(alt.Y, "share", "dot product (share of largest)", reach))
+    )

@@ -1,0 +1,193 @@
+"""How much is the change and how much is chance: several runs of each variant.
+
+Not in the paper, whose Table 3 has one run a row.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist, mean
+
+import altair as alt
+from matplotlib.axes import Axes
+
+from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
+from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET, frame
+from transformer.evaluation.compare import difference_interval, verdict
+from transformer.support.errors import UserError
+
+WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
+ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
+# Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
+# Of a few runs it is not, and `transformer.evaluation.compare.margin` goes further.
+SHOWN = (
+    f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
+    f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"
+)
+VERDICTS = {"higher": OURS, "lower": TARGET, "no difference": SOURCE, "not shown": PAPER}
+Scores = Mapping[str, Sequence[float]]
+
+
+def draw_seeds(scores: Scores, ax: Axes, xlabel: str, title: str = "", margin: float = 0.0) -> Axes:
+    """Draw a dot for each run and a bar at the mean, a row for each variant.
+
+    A dashed line marks the first variant's mean, which the others are held against.
+
+    Args:
+        scores: The figures of each variant's runs, as `experiments.run.scores` gives.
+        xlabel: What the figures are, with the unit.
+        margin: Shade so much to both sides of the line: means in there may be equal to the
+            first (see `transformer.evaluation.compare.margin`).
+    """
+    for row, runs in enumerate(scores.values()):
+        ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
+        ax.plot([mean(runs)] * 2, [row - 0.3, row + 0.3], color=OURS, linewidth=2)
+        number, place = f"{mean(runs):.1f}", (max(runs), row)
+        ax.annotate(number, place, (8, 0), textcoords="offset points", va="center", fontsize=9)
+    first = mean(next(iter(scores.values())))
+    ax.axvline(first, color=PAPER, linestyle="--", linewidth=1, zorder=0)
+    if margin:
+        ax.axvspan(first - margin, first + margin, color=PAPER, alpha=0.15, zorder=0)
+    ax.set_yticks(range(len(scores)), list(scores))
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    return frame(ax, title, xlabel, "variant")
+
+
+def chance_explorer(
+    difference: float = 1.0, deviation: float = 1.0, runs: int = 3
+) -> alt.LayerChart:
+    """Draw where the difference of two means falls, if one variant is better in truth.
+
+    Each mean is of some runs, and a single run has a known deviation (BLEU, as the difference). The
+    dashed curve is of two variants that are equal. Between the grey lines, two standard errors to
+    either side, a difference is called noise; the title says how often the true one lies outside.
+    The arguments are what the sliders begin with.
+    """
+    controls = [
+        slider("difference", difference, 0, 5, 0.25),
+        slider("deviation", deviation, 0.25, 3, 0.25),
+        slider("runs", runs, 1, 20),
+    ]
+    margins = (
+        alt.Chart(alt.Data(values=[{"side": -1}, {"side": 1}]))
+        .transform_calculate(measured=f"2 * datum.side * {ERROR}")
+        .mark_rule(color=PAPER, strokeWidth=2, opacity=0.5, aria=False)
+        .encode(x="measured:Q")
+    )
+    layers = [
+        margins,
+        _density("0").mark_line(color=PAPER, strokeWidth=1, strokeDash=[4, 3], aria=False),
+        _density("difference").mark_line(color=OURS, strokeWidth=3, aria=False),
+    ]
+    error = deviation * math.sqrt(2 / runs)
+    measured = NormalDist(difference, error)
+    found = 100 * (measured.cdf(-2 * error) + 1 - measured.cdf(2 * error))
+    title = f"'The difference shows in ' + format(100 * {SHOWN}, '.0f') + ' of 100 tables'"
+    description = (
+        "Two bell curves: the difference between the means of two variants, in BLEU, if they are "
+        f"equal (dashed) and if one is better by {difference:g}. A single run deviates by "
+        f"{deviation:g}; {runs} of each. In {found:.0f} of 100 tables the difference lies "
+        "beyond two standard errors. Sliders change difference, deviation and runs."
+    )
+    return layered("chance", (480, 260), title, controls, layers, description)
+
+
+def _density(centre: str) -> alt.Chart:
+    return (
+        unfold("point", str(STEPS + 1))
+        .transform_calculate(
+            measured=f"-{WIDEST} + {2 * WIDEST} * datum.point / {STEPS}",
+            density=f"densityNormal(datum.measured, {centre}, {ERROR})",
+        )
+        .encode(
+            x=alt.X("measured:Q", title="difference of the two means (BLEU)"),
+            y=alt.Y("density:Q", title="how often (density)"),
+        )
+    )
+
+
+def readings_explorer(
+    readings: Mapping[str, Scores], worth: float, domain: tuple[float, float]
+) -> alt.LayerChart:
+    """Draw every variant's difference from the first, with its 95% interval, by one reading.
+
+    A list of the chart changes the reading; colours and shapes say the verdict.
+
+    Args:
+        readings: For each reading the figures (BLEU) of each variant's runs, the same variants in
+            the same order, two runs or more of each; the first variant is the base.
+        worth: The smallest difference worth having (see `compare.verdict`).
+        domain: Lowest and highest difference that the axis shows; intervals may go beyond.
+
+    Raises:
+        UserError: the readings have not the same variants, or a variant has one run.
+    """
+    variants = list(next(iter(readings.values())))
+    for name, scores in readings.items():
+        if list(scores) != variants:
+            raise UserError(f"reading {name!r} has other variants: give every reading the same")
+    rows = [row for name, scores in readings.items() for row in _rows(name, scores, worth)]
+    found = Counter((row["of"], row["verdict"]) for row in rows)
+    counts = {
+        name: ", ".join(f"{found[name, said]} {said}" for said in VERDICTS) for name in readings
+    }
+    controls = [
+        alt.param("counts", value=counts),
+        choice("reading", next(iter(readings)), readings),
+    ]
+    description = (
+        f"For each of {len(variants) - 1} variants the difference of its mean from that of "
+        f"{variants[0]}, with a 95% interval and a tick for each run. A list changes the reading. "
+        + " ".join(f"{name}: {said}." for name, said in counts.items())
+    )
+    layers = _differences(rows, variants, domain)
+    size, title = (420, 20 * (len(variants) - 1)), "reading + ': ' + counts[reading]"
+    return layered("readings", size, title, controls, layers, description)
+
+
+def _differences(
+    rows: Rows, variants: Sequence[str], domain: tuple[float, float]
+) -> list[alt.Chart]:
+    """Draw a line at no difference, and of each variant the interval, the runs and the mean."""
+    scale = alt.Scale(domain=list(domain), nice=False)
+    legend = alt.Legend(title=f"against {variants[0]}")
+    color = alt.Color("verdict:N", scale=colours(VERDICTS, VERDICTS.values()), legend=legend)
+    across = alt.X("difference:Q", title=f"difference from {variants[0]} (BLEU)", scale=scale)
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS)), legend=None)
+    wide = alt.Axis(labelLimit=300)
+    shown = (
+        alt.Chart(alt.Data(values=rows))
+        .transform_filter("datum.of == reading")
+        .encode(y=alt.Y("variant:N", sort=list(variants[1:]), title="variant", axis=wide))
+    )
+    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).encode(x="zero:Q")
+    interval = shown.encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=color)
+    runs = shown.transform_flatten(["runs"]).encode(x="runs:Q")
+    centre = shown.encode(x=across, color=color, shape=shape)
+    return [
+        zero.mark_rule(color=PAPER, strokeDash=[4, 3], aria=False),
+        interval.mark_rule(strokeWidth=2, clip=True, aria=False),
+        runs.mark_tick(color="black", opacity=0.5, height=10, clip=True, aria=False),
+        centre.mark_point(filled=True, size=70, opacity=1, clip=True, aria=False),
+    ]
+
+
+def _rows(reading: str, scores: Scores, worth: float) -> Rows:
+    """Give a row for each variant but the base."""
+    (_, base), *others = scores.items()
+    rows: Rows = []
+    for variant, runs in others:
+        interval = difference_interval(base, runs)
+        rows.append(
+            {
+                "of": reading,
+                "variant": variant,
+                "difference": round(mean(runs) - mean(base), 2),
+                "low": round(interval.low, 2),
+                "high": round(interval.high, 2),
+                "runs": [round(run - mean(base), 2) for run in runs],
+                "verdict": verdict(interval, worth),
+            }
+        )
+    return rows

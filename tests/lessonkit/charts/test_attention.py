@@ -1,0 +1,189 @@
+"""Attention weights and masks: queries down, keys across, every number in its place."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from lessonkit.charts import (
+    attention_explorer,
+    draw_attention,
+    draw_heads,
+    draw_mask,
+    mask_explorer,
+)
+from lessonkit.charts.cells import pack
+from lessonkit.charts.masks import ALLOWED, BLOCKED
+from tests.helpers.vega import (
+    SAID,
+    SRC,
+    TGT_IN,
+    drawn_cells,
+    rounded,
+    softmaxed,
+    some_attention,
+    title,
+    with_controls,
+)
+from transformer.masks import causal_mask, decoder_mask
+from transformer.model import AttentionMaps
+from transformer.models.translator import Attention
+from transformer.support.errors import UserError
+
+QUERIES = ["▁le", "▁chat", "<eos>"]
+KEYS = ["▁the", "▁black", "▁cat", ".", "<eos>"]
+# The second query looks at the fifth key: on swapped axes it would not.
+WEIGHTS = torch.tensor(
+    [[0.9, 0.1, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.2, 0.8], [0.2, 0.2, 0.2, 0.2, 0.2]]
+)
+MASK = WEIGHTS > 0.15
+
+
+def labels(ax: Axes) -> tuple[list[str], list[str]]:
+    across, down = ax.get_xticklabels(), ax.get_yticklabels()
+    return [label.get_text() for label in across], [label.get_text() for label in down]
+
+
+def test_weights_stand_with_queries_down_keys_across_and_one_scale(ax: Axes) -> None:
+    given = (WEIGHTS / 2).bfloat16().requires_grad_()  # as a model may have them
+    assert draw_attention(given, QUERIES, KEYS, ax, "head 1") is ax
+    (image,) = ax.images
+    np.testing.assert_allclose(np.asarray(image.get_array()), WEIGHTS.numpy() / 2, atol=0.005)
+    left, right, bottom, top = image.get_extent()
+    assert (left, right, bottom > top) == (-0.5, 4.5, True)  # the first query on top
+    assert labels(ax) == (KEYS, QUERIES)
+    names = (ax.get_xlabel(), ax.get_ylabel(), ax.get_title())
+    assert names == ("attended to (key)", "attends (query)", "head 1")
+    assert image.get_clim() == (0, 1)
+    assert image.get_cmap().name == "viridis"
+
+
+def test_heads_stand_in_even_rows() -> None:
+    for num_heads, grid in ((1, (1, 1)), (4, (1, 4)), (6, (2, 3)), (7, (2, 4)), (8, (2, 4))):
+        weights = torch.rand(num_heads, 3, 5).softmax(-1)
+        figure = draw_heads(weights, QUERIES, KEYS, "a title")
+        *heads, scale = figure.axes
+        assert heads[0].get_gridspec().get_geometry() == grid
+        shown = [ax for ax in heads if ax.images]
+        assert [ax.get_title() for ax in shown] == [f"head {i + 1}" for i in range(num_heads)]
+        for ax, head in zip(shown, weights, strict=True):
+            np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), head.numpy())
+        assert (figure.get_suptitle(), scale.get_ylabel()) == ("a title", "attention weight")
+        plt.close(figure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("q_len", "k_len"), [(3, 3), (13, 17), (41, 37), (2, 31)])
+def test_labels_of_heads_are_whole_and_apart(q_len: int, k_len: int) -> None:
+    """Nothing is cut at the picture's edge, lines of labels do not touch, a page is wide enough."""
+    queries, keys = ["▁question"] * q_len, ["▁extraordinary"] * k_len
+    figure = draw_heads(torch.rand(4, q_len, k_len), queries, keys, "Cross-attention")
+    figure.canvas.draw()
+    assert figure.get_figwidth() <= 13
+    for ax in figure.axes[:-1]:
+        cell = ax.get_window_extent().height / q_len / figure.dpi
+        assert cell >= 8 / 72  # inches: the height of a label
+        for label in ax.get_xticklabels() + ax.get_yticklabels():
+            box = label.get_window_extent()
+            assert 0 <= box.x0 <= box.x1 <= figure.bbox.width
+            assert 0 <= box.y0 <= box.y1 <= figure.bbox.height
+
+
+def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
+    assert draw_mask(MASK, QUERIES, KEYS, ax, "padding") is ax
+    (image,) = ax.images
+    shown = image.to_rgba(np.asarray(image.get_array()))
+    expected = [[ALLOWED if cell else BLOCKED for cell in row] for row in MASK.tolist()]
+    assert [[to_hex(cell).upper() for cell in row] for row in shown] == expected
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-0.5, 4.5), (2.5, -0.5))  # the first query on top
+    assert labels(ax) == (KEYS, QUERIES)
+    handles, names = ax.get_legend_handles_labels()
+    drawn = [to_hex(handle.get_facecolor()[0]).upper() for handle in handles]
+    assert dict(zip(names, drawn, strict=True)) == {"may attend": ALLOWED, "may not": BLOCKED}
+
+
+def test_what_does_not_fit_is_refused(ax: Axes) -> None:
+    with pytest.raises(UserError, match=r"shape \(5, 3\), 3 queries and 5 keys do not fit"):
+        draw_attention(WEIGHTS.T, QUERIES, KEYS, ax)
+    for mask in (MASK.T, MASK[None], MASK[:1]):
+        with pytest.raises(UserError, match=r"a mask of shape .* do not fit: give \(q_len"):
+            draw_mask(mask, QUERIES, KEYS, ax)
+    with pytest.raises(UserError, match=r"torch.float32: give a boolean one, True = may attend"):
+        draw_mask(MASK.float(), QUERIES, KEYS, ax)
+    assert not ax.images
+    plt.close("all")
+    for weights in (WEIGHTS, WEIGHTS.T[None]):
+        with pytest.raises(UserError, match=r"give \(num_heads, q_len, k_len\)"):
+            draw_heads(weights, QUERIES, KEYS, "a title")
+    assert not plt.get_fignums()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_attention_is_drawn_from_a_gpu(ax: Axes) -> None:
+    draw_attention(WEIGHTS.cuda(), QUERIES, KEYS, ax)
+    np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), WEIGHTS.numpy())
+
+
+def test_cells_are_packed_row_by_row() -> None:
+    matrix = torch.tensor([[0.0, 1.0, 0.126], [0.5, torch.nan, -0.25]])
+    assert pack(matrix) == "0,100,13,50,,-25"
+
+
+@pytest.mark.slow
+def test_the_explorer_shows_the_chosen_head_of_each_stack() -> None:
+    attention = some_attention()
+    spec = attention_explorer(attention).to_dict()
+    tokens = {
+        "encoder": (SRC[:-1], SRC[:-1]),
+        "decoder": (SAID, ["<bos>", *SAID[:2]]),  # it has read what it said before
+        "cross": (SAID, SRC[:-1]),
+    }
+    for (stack, weights), layer, head in zip(
+        attention.maps._asdict().items(), (1, 2, 1), (3, 1, 2), strict=True
+    ):
+        moved = with_controls(spec, stack=stack, layer=layer, head=head)
+        down, across, cells = drawn_cells(moved)
+        assert (down, across) == tokens[stack]
+        assert cells == rounded((100 * weights[layer - 1, 0, head - 1]).round() / 100)
+    assert title(moved) == "Cross-attention, layer 1, head 2"
+    assert spec["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [0, 1]}
+
+
+def test_attention_of_a_base_model_is_small_and_more_is_refused() -> None:
+    tokens = [f"▁word{i}" for i in range(60)]
+    maps = AttentionMaps(*(softmaxed(6, 1, 8, 30, 30, seed=seed) for seed in range(3)))
+    spec = attention_explorer(Attention("words", tokens[:30], tokens[:30], maps)).to_dict()
+    assert len(json.dumps(spec).encode()) < 300_000
+    assert len(spec["data"]["values"]) == 3 * 6 * 8
+    maps = AttentionMaps(*(torch.full((6, 1, 8, 60, 60), 1 / 60) for _ in range(3)))
+    with pytest.raises(UserError, match=r"518,400 cells, and a chart holds 150,000"):
+        attention_explorer(Attention("words", tokens, tokens, maps))
+
+
+def test_a_model_without_attention_is_refused() -> None:
+    maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
+    with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
+        attention_explorer(some_attention()._replace(maps=maps))
+
+
+def test_masks_to_choose_from_are_the_package_s() -> None:
+    spec = mask_explorer(SRC, TGT_IN).to_dict()
+    real = torch.tensor([[True, True, True, True, False]])
+    combined = decoder_mask(torch.tensor([[2, 7, 0]]))[0, 0]
+    expected = {
+        "padding": (SRC, SRC, real.expand(5, 5)),
+        "causal": (TGT_IN, TGT_IN, causal_mask(3)[0, 0]),
+        "combined": (TGT_IN, TGT_IN, combined),
+        "cross": (TGT_IN, SRC, real.expand(3, 5)),
+    }
+    for name, (queries, keys, mask) in expected.items():
+        moved = with_controls(spec, mask=name)
+        assert drawn_cells(moved) == (queries, keys, mask.double().tolist()), name
+    assert combined.tolist() == [[True, False, False], [True, True, False], [True, True, False]]
+    assert "Combined: 5 of 9 may." in spec["description"]
+    assert title(with_controls(spec, mask="combined")) == "Both: the decoder's self-attention"

@@ -1,0 +1,160 @@
+"""Costs: of layers (Table 1), of a model in parameters, of a step on machines."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+from lessonkit.analysis.costs import table_1
+from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
+from lessonkit.analysis.table_3 import expected_parameters
+from lessonkit.charts import (
+    Shared,
+    costs_explorer,
+    draw_attentive,
+    draw_recurrent,
+    exchange_explorer,
+    parameters_explorer,
+    roofline_explorer,
+)
+from lessonkit.charts.costs import COSTS
+from lessonkit.charts.machines import TOKENS_A_STEP
+from lessonkit.charts.parameters import PARTS, TIED, UNTIED
+from lessonkit.charts.style import PAPER
+from tests.helpers.vega import points, title, values, with_controls
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+
+WORDS = ["the", "black", "cat", "is", "sleeping"]
+MODELS = {"small": Shared(7_000_000, 11 * 10**11), "large": Shared(300_000_000, 50 * 10**12)}
+Place = tuple[float, ...]
+Edges = dict[tuple[Place, Place], bool]
+
+
+def edges(draw: Callable[..., Axes], words: list[str]) -> Edges:
+    """Every arrow, from where to where, and whether it stands out."""
+    ax = draw(words, Figure().add_subplot())
+    assert set(words) <= {each.get_text() for each in ax.texts}
+    found: Edges = {}
+    for each in ax.texts:
+        if isinstance(each, Annotation):
+            assert each.arrow_patch is not None
+            bright = to_hex(each.arrow_patch.get_edgecolor()) != PAPER
+            found[tuple(each.xyann), tuple(each.xy)] = bright
+    return found
+
+
+def test_a_recurrent_path_goes_through_every_state_and_attention_s_is_one_edge() -> None:
+    recurrent, attentive = edges(draw_recurrent, WORDS), edges(draw_attentive, WORDS)
+    assert (len(recurrent), len(attentive)) == (5 + 4, 5 * 5)
+    bright = dict(edge for edge, shown in recurrent.items() if shown)
+    place: Place = (0, 0)
+    for _ in range(int(table_1(n=5, d=8)["recurrent"].path)):
+        place = bright.pop(place)
+    assert (place, bright) == ((4, 1), {})
+    assert [edge for edge, shown in attentive.items() if shown] == [((0, 0), (4, 1))]
+    with pytest.raises(UserError, match="1 words have no path"):
+        draw_attentive(["alone"], Figure().add_subplot())
+
+
+@pytest.mark.parametrize("quantity", ["operations", "sequential", "path"])
+def test_costs_are_the_package_s(quantity: str) -> None:
+    spec = costs_explorer().to_dict()
+    moved = with_controls(spec, quantity=quantity, d=64, kernel=5, neighbours=4)
+    drawn = points(moved, 0, "n", "cost")
+    lengths = [2**power for power in range(13)]
+    wanted = [
+        (n, max(1, getattr(table_1(n, 64, 5, 4)[layer], quantity)))
+        for layer in COSTS
+        for n in lengths
+    ]
+    assert [n for n, _ in drawn] == [n for n, _ in wanted]
+    assert [cost for _, cost in drawn] == pytest.approx([cost for _, cost in wanted], rel=1e-9)
+    assert title(with_controls(spec, d=1024)).endswith("while n is under 1024")
+    assert title(with_controls(spec, quantity="sequential")).startswith("Only the recurrent")
+
+
+def counted(model: Transformer) -> dict[str, float]:
+    """The same, counted in a module by the names of its parameters."""
+    found = dict.fromkeys(PARTS, 0.0)
+    names = {
+        "norm": "layer norms",
+        "embedding": "embeddings and softmax",
+        "output.": "embeddings and softmax",
+        "cross_attention": "cross-attention",
+        "self_attention": "self-attention",
+        "": "feed-forward",
+    }
+    for name, parameter in model.named_parameters():
+        found[next(part for key, part in names.items() if key in name)] += parameter.numel()
+    return found
+
+
+@pytest.mark.parametrize("choice", [TIED, UNTIED])
+@pytest.mark.parametrize("sizes", [(512, 2048, 6, 37_000), (64, 768, 5, 11_000)])
+def test_the_browser_adds_up_what_a_module_has(sizes: tuple[int, ...], choice: str) -> None:
+    d_model, d_ff, num_layers, types = sizes
+    shape = {"d_model": d_model, "d_ff": d_ff, "num_layers": num_layers}
+    spec = parameters_explorer().to_dict()
+    spec = with_controls(spec, embeddings=choice, vocab_size=types, **shape)
+    tied = choice == TIED
+    config = ModelConfig(**shape, tie_source_target=tied, tie_softmax=tied)
+    with torch.device("meta"):
+        model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
+    drawn = values(spec, (1,), "datum.part", "1e6 * datum.millions")
+    assert {part: float(number) for part, number in drawn} == pytest.approx(counted(model))
+    total = expected_parameters(config, types, types)
+    assert title(spec) == f"Parameters: {total / 1e6:.1f} million"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("power", "width", "place"), [(0, 128, 0), (5, 4096, 1), (13, 512, 2)])
+def test_roof_and_product_are_computed_as_in_python(power: int, width: int, place: int) -> None:
+    machine = MACHINES[place]
+    spec = with_controls(
+        roofline_explorer().to_dict(), log2_tokens=power, matrix_width=width, machine=machine.name
+    )
+    for x, y in points(spec, 0, "intensity", "rate"):
+        assert y == pytest.approx(attainable(machine, x), rel=1e-6)
+    ((x, y),) = points(spec, 1, "intensity", "rate")
+    assert x == pytest.approx(intensity(2**power, width, machine.number_bytes))
+    assert y == pytest.approx(attainable(machine, x))
+    share = 100 * attainable(machine, x) / machine.flops
+    assert title(spec).endswith(f"at most {share:.0f}% of its peak")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "place", "power", "reached", "tokens"),
+    [("small", 0, 3, 40, TOKENS_A_STEP[0]), ("large", 2, 5, 100, TOKENS_A_STEP[2])],
+)
+def test_a_shared_step_is_computed_as_in_python(
+    model: str, place: int, power: int, reached: int, tokens: int
+) -> None:
+    machine, shared = MACHINES[place], MODELS[model]
+    moved = {"log2_gpus": power, "reached": reached, "machine": machine.name}
+    spec = with_controls(exchange_explorer(MODELS).to_dict(), **moved, model=model, tokens=tokens)
+
+    def computing(gpus: float) -> float:
+        work = shared.flops * tokens / TOKENS_A_STEP[0]
+        return 1000 * work / (gpus * machine.flops * reached / 100)
+
+    def exchanging(gpus: float) -> float:
+        return 1000 * exchange_seconds(shared.parameters, int(gpus), machine.link)
+
+    drawn = points(spec, 0, "n", "milliseconds")
+    assert len(drawn) == 16
+    for part, (gpus, milliseconds) in zip([computing] * 8 + [exchanging] * 8, drawn, strict=True):
+        assert milliseconds == pytest.approx(part(gpus), rel=1e-6)
+    gpus = 2**power
+    expected = [(gpus, computing(gpus)), (gpus, exchanging(gpus))]
+    chosen = points(spec, 1, "n", "milliseconds")
+    assert chosen == [pytest.approx(each, rel=1e-6) for each in expected]
+    step = computing(gpus) + exchanging(gpus)
+    said = f"{gpus} GPUs: a step of {step:.1f} ms, {100 * exchanging(gpus) / step:.0f}% of it"
+    assert title(spec) == f"{said} exchange"

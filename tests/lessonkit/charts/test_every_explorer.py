@@ -1,0 +1,135 @@
+"""The door, and what every explorer keeps to: the same when built again, and said in words."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import vl_convert
+
+from lessonkit import charts
+from lessonkit.analysis.beam_tree import grow_beam_tree
+from lessonkit.analysis.tracing import trace
+from lessonkit.charts.renderer import PICTURE_VERSION
+from tests.helpers.scripted import Scripted
+from tests.helpers.vega import SRC, TGT_IN, some_attention
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+READINGS = {
+    "beam": {"base": [10.0, 11.0], "a": [20.0, 21.0]},
+    "greedy": {"base": [10.0, 11.0], "a": [1.0, 2.0]},
+}
+CHARTS: dict[str, Callable[[Translator], Any]] = {
+    "schedule": lambda _: charts.schedule_explorer(),
+    "chance": lambda _: charts.chance_explorer(),
+    "smoothing": lambda _: charts.label_smoothing_explorer(),
+    "targets": lambda _: charts.smoothed_targets_explorer(["<pad>", "le", "chat"], "chat"),
+    "masks": lambda _: charts.mask_explorer(SRC, TGT_IN),
+    "attention": lambda _: charts.attention_explorer(some_attention()),
+    "heads": lambda _: charts.heads_explorer(some_attention()),
+    "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
+    "roofline": lambda _: charts.roofline_explorer(),
+    "exchange": lambda _: charts.exchange_explorer({"base": charts.Shared(63 * 10**6, 10**13)}),
+    "batches": lambda _: charts.batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
+    "costs": lambda _: charts.costs_explorer(),
+    "parameters": lambda _: charts.parameters_explorer(),
+    "positions": lambda _: charts.position_explorer(),
+    "readings": lambda _: charts.readings_explorer(READINGS, worth=1, domain=(-10, 10)),
+    "beam": lambda _: charts.beam_explorer(
+        grow_beam_tree(Scripted(), torch.tensor([[4, 3]]), beam_size=2, alpha=0.0), str
+    ),
+    "trace": lambda shipped: charts.trace_explorer(trace(shipped)),
+    "knife": lambda shipped: charts.knife_explorer(shipped, "The saleswoman is reading."),
+}
+MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
+LARGEST = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
+REFUSED = {
+    "targets": (lambda: charts.smoothed_targets_explorer(["<pad>", "le"], "le"), "give 3 or more"),
+    "true type": (
+        lambda: charts.smoothed_targets_explorer(["<pad>", "le", "la"], "chien"),
+        "unknown true_type 'chien'",
+    ),
+    "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
+    "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
+    "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
+    "tokens": (lambda: charts.roofline_explorer(log2_tokens=16), "the slider goes from 0 to 15"),
+    "models": (lambda: charts.exchange_explorer({}), "no model to share: give one or more"),
+    "masks": (lambda: charts.mask_explorer(["a"] * 300, ["<bos>"] * 300), "a shorter sentence"),
+    "batches": (lambda: charts.batch_explorer({"a": [[2] * 5001]}), "5,001 sentences"),
+    "texts": (lambda: charts.sampling_explorer([-1.0, -2.0], ["le"]), "1 texts for 2 bars: give 2"),
+    "variants": (
+        lambda: charts.readings_explorer(READINGS | {"c": {"base": [1.0]}}, 5, (-1, 1)),
+        "'c' has other variants",
+    ),
+    "one run": (
+        lambda: charts.readings_explorer({"beam": {"base": [1.0, 2.0], "a": [1.0]}}, 5, (-1, 1)),
+        "add seeds",
+    ),
+}
+
+
+def test_every_name_of_the_door_is_there_and_no_other() -> None:
+    for name in dir(charts):
+        assert getattr(charts, name)
+    with pytest.raises(AttributeError, match="has no attribute 'pie_chart'"):
+        _ = charts.pie_chart
+
+
+@pytest.mark.slow
+def test_the_door_opens_what_is_used_and_changes_no_setting_of_matplotlib() -> None:
+    code = (
+        "import sys\n"
+        "from lessonkit import charts\n"
+        "assert not {'altair', 'matplotlib', 'torch'} & set(sys.modules)\n"
+        "import matplotlib\n"
+        "show = lambda: repr({k: matplotlib.rcParams._get(k) for k in matplotlib.rcParams})\n"
+        "before = show()\n"
+        "for name in dir(charts):\n"
+        "    getattr(charts, name)\n"
+        "    assert show() == before, name\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def marks(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    parts = [part for key in ("layer", "hconcat", "vconcat") for part in spec.get(key, [])]
+    for part in parts:
+        yield from marks(part)
+    if "mark" in spec:
+        yield spec["mark"]
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_it_is_the_same_twice_and_says_what_it_shows(kind: str, shipped: Translator) -> None:
+    spec = CHARTS[kind](shipped).to_dict()
+    written = json.dumps(spec)
+    charts.schedule_explorer().to_dict()  # another chart in between moves Altair's own counters
+    assert json.dumps(CHARTS[kind](shipped).to_dict()) == written
+    assert not MADE_UP.search(written)
+    assert len(written.encode()) < LARGEST.get(kind, 20_000)
+    assert re.search(r"(\.|<eos>)$", spec["description"])
+    for part in [spec] if "title" in spec else spec["vconcat"][1:]:
+        assert part["title"]["anchor"] == "start"
+        assert "expr" in part["title"]["text"]  # the title follows the controls
+    assert kind == "heads" or spec["name"]
+    assert all(mark.get("aria") is False for mark in marks(spec) if mark["type"] != "rule")
+    for param in spec["params"] if kind != "knife" else []:
+        if "input" in param.get("bind", {}):
+            assert param["bind"]["name"].strip() == param["name"]
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION)
+    titles = len(re.findall(r'class="mark-text role-axis-title"', svg))
+    assert titles == {"positions": 4, "heads": 4, "parameters": 1, "knife": 1, "trace": 0}.get(
+        kind, 2
+    )
+    assert not re.search("undefined|NaN", svg)
+
+
+def test_values_that_no_control_holds_and_charts_too_large() -> None:
+    for build, message in REFUSED.values():
+        with pytest.raises(UserError, match=message):
+            build()

@@ -1,0 +1,181 @@
+"""Heads: tables of their figures, and the explorer with each head in its place."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+import vl_convert
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.roles import Answer
+from lessonkit.charts import draw_head_grid, draw_head_shares, draw_removals, heads_explorer
+from lessonkit.charts.heads import FILLED, THUMB
+from lessonkit.charts.renderer import PICTURE_VERSION
+from lessonkit.charts.style import TARGET
+from tests.helpers.vega import (
+    NUM_HEADS,
+    NUM_LAYERS,
+    SAID,
+    SRC,
+    as_text,
+    part,
+    softmaxed,
+    some_attention,
+    texts,
+    title,
+    values,
+    with_controls,
+)
+from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.model import AttentionMaps
+from transformer.support.files import read_json
+from transformer.support.paths import results_folder
+
+Spec = dict[str, Any]
+OVERVIEW, LARGE, SENTENCE, TRANSLATION = (0, 0), (0, 1), 1, 2  # where they stand
+ROWS = {"encoder": 4, "decoder": 3, "cross": 3}
+
+
+def test_a_grid_has_layers_down_heads_across_and_frames(ax: Axes) -> None:
+    values = torch.tensor([[0.1, 0.25, -0.004], [2.0, 0.04, 3.96]])
+    framed = torch.tensor([[False, True, False], [False, False, True]])
+    assert draw_head_grid(values, ax, "nats", highest=4.0, decimals=2, framed=framed) is ax
+    written = {t.get_position(): (t.get_text(), t.get_color()) for t in ax.texts}
+    assert len(written) == 6
+    assert written[2, 0] == ("0.00", "white")  # a loss of nothing has no sign
+    assert (written[1, 1], written[2, 1]) == (("0.04", "white"), ("3.96", "black"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("head", "layer")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3"]
+    assert ax.images[0].get_clim() == (0, 4.0)
+    middles = [(p.get_x() + p.get_width() / 2, p.get_y() + p.get_height() / 2) for p in ax.patches]
+    assert [(round(x), round(y)) for x, y in middles] == [(1, 0), (2, 1)]
+
+
+def test_each_share_stands_in_its_column(ax: Axes) -> None:
+    first = Answer("encoder", "not: the next word", 7, 0.25, torch.tensor([[0.5, 0.1], [0.7, 0.2]]))
+    second = first._replace(question="itself", cases=31, even=0.125, shares=torch.zeros(2, 2))
+    assert draw_head_shares([first, second], ax, "encoder") is ax
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert [written[column, 0] for column in range(5)] == ["0.25", "0.50", "0.10", "0.70", "0.20"]
+    assert written[0, 1] == "0.12"
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["even", "1.1", "1.2", "2.1", "2.2"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["not: the next word (7)", "itself (31)"]
+
+
+def test_the_records_of_removed_heads_can_be_drawn() -> None:
+    record = read_json(results_folder() / "heads" / "de-en.json")
+    _, axes = plt.subplots(2, 3)
+    draw_removals(record, axes, highest=5)
+    figures = record["figures"]
+    for way, row in zip(("zero", "mean"), axes, strict=True):
+        ax = row[2]
+        assert ax.get_title() == f"cross, by {way}"
+        cross = {name: each for name, each in figures[way]["heads"].items() if "cross" in name}
+        written = {t.get_position(): t.get_text() for t in ax.texts}
+        for name, each in cross.items():
+            layer, head = map(int, name.split()[1].split("."))
+            lost = figures["whole"]["beam"] - each["beam"]
+            assert float(written[head - 1, layer - 1]) == pytest.approx(lost, abs=0.0501)
+        assert len(ax.patches) == sum(each["p"] < 0.01 for each in cross.values())
+
+
+@pytest.fixture
+def spec() -> Spec:
+    return heads_explorer(some_attention()).to_dict()
+
+
+@pytest.mark.parametrize("stack", ROWS)
+def test_the_overview_has_every_head_in_its_place(spec: Spec, stack: str) -> None:
+    overview = part(with_controls(spec, stack=stack), *OVERVIEW, 0)
+    as_text(overview, "format(datum.value, '.2f')")
+    for side in ("x2", "y2"):
+        del overview["encoding"][side]
+    weights = getattr(some_attention().maps, stack)[:, 0]
+    q_len, k_len = weights.shape[2:]
+    marks = texts(overview, "role-mark")
+    assert len(marks) == weights.numel()
+    for text, x, y in marks:
+        head, column = int(x // THUMB), (x % THUMB) / (THUMB * FILLED) * k_len
+        layer, row = int(y // THUMB), (y % THUMB) / (THUMB * FILLED) * q_len
+        expected = weights[layer, head, round(row), round(column)].item()
+        assert float(text) == pytest.approx(expected, abs=0.0051)
+
+
+def test_frame_and_large_picture_follow_the_chosen_head(spec: Spec) -> None:
+    moved = with_controls(spec, stack="encoder", layer=1, head=3)
+    assert title(part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
+    (corner,) = values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
+    assert [float(n) for n in corner] == [2, 2 + FILLED, 0]
+
+
+@pytest.mark.parametrize(
+    ("stack", "query", "said", "keys"),
+    [
+        ("encoder", 2, SRC[1], SRC[:-1]),
+        ("decoder", 3, SAID[2], [SPECIAL_TOKENS[BOS_ID], *SAID[:2]]),
+        ("cross", 4, SAID[2], SRC[:-1]),  # past the last row: the last
+    ],
+)
+def test_the_sentence_shows_the_query_s_row(
+    spec: Spec, stack: str, query: int, said: str, keys: list[str]
+) -> None:
+    spec = with_controls(spec, stack=stack, layer=2, head=3, query=query)
+    row = min(query, ROWS[stack])
+    assert title(part(spec, SENTENCE)) == f"query {row}, {said}, attends to"
+    shown = values(spec, (SENTENCE, 0), "datum.key", "format(datum.value, '.2f')")
+    weights = getattr(some_attention().maps, stack)[1, 0, 2, row - 1]
+    assert [key for key, _ in shown] == keys
+    drawn = torch.tensor([float(value) for _, value in shown])
+    torch.testing.assert_close(drawn, weights, atol=0.0051, rtol=0)
+
+
+def test_the_weights_are_stored_once(spec: Spec) -> None:
+    assert json.dumps(spec).count('"cells"') == 3 * NUM_LAYERS * NUM_HEADS
+
+
+def test_a_removed_head_s_translation_is_written_in_another_colour() -> None:
+    heads = [
+        Head(stack, layer + 1, head + 1)
+        for stack in ROWS
+        for layer in range(NUM_LAYERS)
+        for head in range(NUM_HEADS)
+    ]
+    said = {head: f"sans {head}" for head in heads}
+    without = {"by zero": said, "by its mean": dict.fromkeys(heads, "le chat")}
+    spec = heads_explorer(some_attention(), 1, without).to_dict()
+    assert "a control removes the chosen head" in spec["description"]
+    for way, text, colour in (
+        ("not", "le chat", "black"),
+        ("by zero", "sans encoder 2.3", TARGET),
+        ("by its mean", "le chat", "black"),
+    ):
+        moved = with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
+        shown = part(moved, TRANSLATION)
+        assert [said for said, *_ in texts(shown, "role-mark")] == [text]
+        assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(shown, vl_version=PICTURE_VERSION)
+        with_it = "Translation with encoder 2.3"
+        assert title(shown) == (with_it if way == "not" else f"{with_it}, {way}").replace(
+            "with ", "with " if way == "not" else "without "
+        )
+
+
+def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
+    """Every rectangle knows its head: a click on one sets the values that the sliders move."""
+    compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VERSION)
+    signals = {signal["name"]: signal for signal in compiled["signals"]}
+    for part_of in ("layer", "head"):
+        signal = signals[f"chosen_{part_of}"]
+        (event,) = signal["on"][0]["events"]
+        assert (event["type"], event["marktype"]) == ("click", "rect")
+        assert f'datum["{part_of}"]' in signal["on"][0]["update"]
+        assert signal["bind"]["input"] == "range"
+        assert signals[part_of]["update"] == f"chosen_{part_of}"
+
+
+def test_many_heads_stand_above_the_large_picture() -> None:
+    weights = [softmaxed(2, 1, 8, *shape) for shape in ((4, 4), (3, 3), (3, 4))]
+    many = some_attention()._replace(maps=AttentionMaps(*weights))
+    assert len(heads_explorer(many).to_dict()["vconcat"]) == 3

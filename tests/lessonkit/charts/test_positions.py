@@ -1,0 +1,148 @@
+"""Positions: the curves and colours are the numbers given, the browser's are the package's."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from lessonkit.charts import position_explorer, positions, style
+from lessonkit.charts.positions import HEIGHT, LAST, LENGTH, OFFSETS, WIDTHS
+from tests.helpers.vega import Spec, part, texts, title, values, with_controls
+from transformer.embeddings import sinusoidal_positions
+from transformer.support.errors import UserError
+
+TABLE = sinusoidal_positions(13, 6)
+UPPER, LOWER = 0, 1  # the two charts
+CELLS, POINTS, NUMBER = 0, 0, -1  # layers of them
+
+
+def test_waves_are_the_columns_asked_for(ax: Axes) -> None:
+    assert positions.draw_waves(TABLE, [5, 2, 0], ax, "a title") is ax
+    for line, dimension in zip(ax.lines, (5, 2, 0), strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), TABLE[:, dimension].numpy())
+        assert line.get_label() == f"dimension {dimension}"
+    assert len({to_hex(line.get_color()) for line in ax.lines}) == 3
+    names = (ax.get_xlabel(), ax.get_ylabel(), ax.get_title())
+    assert names == ("position (tokens)", "value (no unit)", "a title")
+
+
+def test_table_has_the_first_position_on_top_and_zero_in_the_middle(ax: Axes) -> None:
+    table = torch.tensor([[0.5, -3.0, 0.0], [1.0, 0.0, 2.0]])
+    assert positions.draw_table(table, ax, "a title") is ax
+    (image,) = ax.images
+    np.testing.assert_array_equal(np.asarray(image.get_array()), table.numpy())
+    assert image.get_clim() == (-3, 3)
+    _, _, bottom, top = image.get_extent()
+    assert bottom > top
+    low, middle, high = image.get_cmap()([0.0, 0.5, 1.0])
+    assert low[2] > low[0]  # blue
+    assert high[0] > high[2]  # red
+    assert min(middle[:3]) > 0.95  # white
+
+
+def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
+    assert positions.draw_turn(TABLE, 1, (2, 7), 5, ax, "a title") is ax
+    hands = [line for line in ax.lines if len(line.get_xydata()) == 2]
+    ends = [line.get_xydata()[1] for line in hands]
+    np.testing.assert_allclose(ends, TABLE[[2, 7, 7, 12]][:, [3, 2]].numpy())  # cosine, sine
+    assert [line.get_linestyle() for line in hands] == [":", "-", ":", "-"]
+    blue, orange = (line.get_xydata() for line in ax.lines if len(line.get_xydata()) > 2)
+    for arc, (first, last) in ((blue, ends[:2]), (orange, ends[2:])):
+        radius = np.linalg.norm(arc[0])
+        np.testing.assert_allclose(arc[[0, -1]] / radius, [first, last], atol=1e-6)
+    colours = [to_hex(line.get_color()).upper() for line in ax.lines]
+    assert colours == [style.SOURCE] * 3 + [style.TARGET] * 3
+
+
+def test_similarity_is_the_dot_product_at_each_distance(ax: Axes) -> None:
+    table = torch.nn.Parameter(torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]]))  # learned
+    assert positions.draw_similarity(table, 1, ax, "a title") is ax
+    positions.draw_similarity(table, 2, ax)
+    line, other = ax.lines
+    np.testing.assert_array_equal(line.get_xdata(), [-1, 0, 1])
+    np.testing.assert_array_equal(line.get_ydata(), [2, 5, 3])
+    assert line.get_label() == "from position 1"
+    assert line.get_color() != other.get_color()
+
+
+def test_accuracy_has_a_line_for_each_run_and_a_name_for_each_kind(ax: Axes) -> None:
+    runs = {"one": [[1.0, 0.5, 0.0], [0.9, 0.4, 0.1]], "two": [[0.8, 0.3, 0.2]]}
+    assert positions.draw_accuracy_by_length(runs, [2, 5, 7], 5, ax, "a title") is ax
+    assert [line.get_ydata().tolist() for line in ax.lines] == [*runs["one"], *runs["two"]]
+    colours = [to_hex(line.get_color()).upper() for line in ax.lines]
+    assert colours == [style.OURS, style.OURS, style.TARGET]
+    (band,) = ax.patches
+    ends = band.get_extents().transformed(ax.transData.inverted()).intervalx
+    np.testing.assert_allclose(ends, [2, 5])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["lengths in training", "one", "two"]
+
+
+def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:
+    for draw, message in (
+        (lambda: positions.draw_waves(TABLE, [6], ax), "dimension 6 .* 0 to 5"),
+        (lambda: positions.draw_waves(TABLE, [-1], ax), "dimension -1 "),
+        (lambda: positions.draw_turn(TABLE, 3, (2,), 5, ax), "pair 3 .* 0 to 2"),
+        (lambda: positions.draw_turn(TABLE, 1, (2, 3, 5), 2, ax), "3 moves, .* 2 colours"),
+        (lambda: positions.draw_turn(TABLE, 1, (2, 11), 2, ax), "position 13 .* 0 to 12"),
+        (lambda: positions.draw_similarity(TABLE, 13, ax), "position 13 .* 0 to 12"),
+    ):
+        with pytest.raises(UserError, match=message):
+            draw()
+
+
+@pytest.fixture(scope="module")
+def spec() -> Spec:
+    return position_explorer().to_dict()
+
+
+def computed(spec: Spec, chart: int, layer: int, *fields: str) -> list[list[float]]:
+    """What the browser computes for one layer: the fields of each of its marks."""
+    found = values(spec, (chart, layer), *(f"datum.{field}" for field in fields))
+    return [[float(number) for number in row] for row in found]
+
+
+@pytest.mark.slow
+def test_the_browser_s_table_is_the_package_s(spec: Spec) -> None:
+    moved = with_controls(spec, d_model=16)
+    drawn = computed(moved, UPPER, CELLS, "pos", "dimension", "value")
+    table = torch.full((LENGTH, 16), math.nan)
+    for pos, dimension, value in drawn:
+        table[int(pos), int(dimension)] = value
+    assert len(drawn) == table.numel()
+    torch.testing.assert_close(table, sinusoidal_positions(LENGTH, 16))
+    moved = with_controls(spec, d_model=4, base=100)
+    for pos, dimension, value in computed(moved, UPPER, CELLS, "pos", "dimension", "value"):
+        wave = math.cos if dimension % 2 else math.sin
+        assert value == pytest.approx(wave(pos / 10 ** (dimension // 2)), abs=1e-12)
+
+
+@pytest.mark.parametrize(("position", "d_model"), [(0, 4), (LAST, 64)])
+def test_the_browser_s_products_are_the_package_s(spec: Spec, position: int, d_model: int) -> None:
+    moved = with_controls(spec, position=position, d_model=d_model)
+    table = sinusoidal_positions(LENGTH, d_model).double()
+    expected = table @ table[position]
+    drawn = computed(moved, LOWER, POINTS, "pos", "product", "share")
+    assert sorted(pos for pos, *_ in drawn) == list(range(LENGTH))
+    for pos, product, share in drawn:
+        assert product == pytest.approx(float(expected[int(pos)]), abs=1e-5 * d_model)
+        assert share == pytest.approx(product / (d_model / 2), abs=1e-12)
+
+
+def test_both_positions_are_marked_and_their_product_is_written(spec: Spec) -> None:
+    """Two pairs: cos(3) of the first, cos(3/100) of the second; the position is no part of it."""
+    moved = with_controls(spec, d_model=4, position=41, offset=3)
+    for chart in (UPPER, LOWER):
+        assert [computed(moved, chart, mark, "pos") for mark in (1, 2)] == [[[41]], [[44]]]
+    assert title(moved).endswith("d_model 4: position 41 (solid), position 44 (dashed)")
+    number = math.cos(3) + math.cos(3 / 100)
+    written = texts(part(moved, LOWER, NUMBER), "role-mark")[0][0]
+    assert written == f"PE(41) · PE(44) = {number:.2f}, of 2 at most"
+
+
+def test_sizes_fit_one_another() -> None:
+    assert LAST + OFFSETS == LENGTH - 1  # the second position stays in the table
+    assert all(HEIGHT % width == 0 == width % 2 for width in WIDTHS)
