@@ -117,23 +117,22 @@ def figures(options: argparse.Namespace) -> None:
 @command()
 def text(options: argparse.Namespace) -> None:
     """Measure Multi30k's vocabularies and padding for data/results/text."""
-    from lessonkit.analysis import text_figures
+    from experiments import texts
 
-    file = record_file(text_figures.RECORD)
-    figures = text_figures.multi30k_figures()
-    write_figures(file, {"seed": text_figures.SEED, "figures": figures})
+    file = record_file(texts.TEXT)
+    write_figures(file, {"seed": texts.SEED, "figures": texts.multi30k_figures()})
 
 
 @command()
 def leaks(options: argparse.Namespace) -> None:
     """Measure what of Tatoeba's test pairs stands in training for data/results/leaks."""
-    from lessonkit.analysis import leaks
+    from experiments import texts
     from transformer.data import corpora
 
-    file = record_file(leaks.RECORD)
+    file = record_file(texts.LEAKS)
     pairs = corpora.all_tatoeba_pairs()
-    figures = leaks.measure_splits(pairs)
-    write_figures(file, {"seed": leaks.SEED, "pairs": len(pairs), "figures": figures})
+    figures = texts.measure_splits(pairs)
+    write_figures(file, {"seed": texts.SEED, "pairs": len(pairs), "figures": figures})
     for name, split in figures.items():
         print(
             f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
@@ -144,55 +143,55 @@ def leaks(options: argparse.Namespace) -> None:
 @command("de-en de-en", add_model, NAME)
 def heads(options: argparse.Namespace) -> None:
     """Remove every head of a model in turn, by zero and by its mean, and record the BLEU."""
-    from lessonkit.analysis import removals
+    from experiments import heads
 
     file = record_file(f"heads/{options.name}.json")
-    removals.record_removals(options.model, file)
+    heads.record_removals(options.model, file)
     print(file)
 
 
 @command("demo-en-fr demo-en-fr", add_model, NAME)
 def roles(options: argparse.Namespace) -> None:
     """Name every head of a model by what it does, and record how often it does it."""
-    from lessonkit.analysis import head_table
+    from experiments import heads
 
     file = record_file(f"roles/{options.name}.json")
-    head_table.record_roles(options.model, file)
+    heads.record_roles(options.model, file)
     print(file)
 
 
 @command("demo-en-fr demo-en-fr", add_model, NAME)
 def attributions(options: argparse.Namespace) -> None:
     """Judge attention, value zeroing, gradients and hiding by the gold alignments."""
-    from lessonkit.analysis import attribution_scores
+    from experiments import attributions
 
     file = record_file(f"attributions/{options.name}.json")
-    for name, figures in attribution_scores.record_attributions(options.model, file).items():
+    for name, figures in attributions.record_attributions(options.model, file).items():
         print(f"{name}: alignment error {figures['error']:.3f}")
 
 
 @command("de-en --record five_ways.json", add_model, RECORD, add_beam)
 def bleu(options: argparse.Namespace) -> None:
     """Score one model's output on its test set in five ways."""
-    from lessonkit.analysis import ways_of_counting
+    from experiments import texts
 
-    record = ways_of_counting.record_five_ways(options.model, options.record, options.beam)
+    record = texts.record_five_ways(options.model, options.record, options.beam)
     print(json.dumps(record["points"], indent=2))
 
 
 @command("de-en --record two_ways.json", add_model, RECORD)
 def loss(options: argparse.Namespace) -> None:
     """Average one model's loss on its validation text in two ways."""
-    from lessonkit.analysis import ways_of_counting
+    from experiments import texts
 
-    record = ways_of_counting.record_two_ways(options.model, options.record)
+    record = texts.record_two_ways(options.model, options.record)
     print(json.dumps({name: record[name] for name in ("loss", "perplexity")}, indent=2))
 
 
 @command("de-en --record contrasts.json", add_model, RECORD)
 def contrasts(options: argparse.Namespace) -> None:
     """Ask one model about sentences that differ in a negation, gender, number or roles."""
-    from lessonkit.analysis import contrasts
+    from experiments import contrasts
 
     record = contrasts.record_contrasts(options.model, options.record)
     for name, figures in record["phenomena"].items():
@@ -377,6 +376,6 @@ def ship(options: argparse.Namespace) -> None:
 def tables(options: argparse.Namespace) -> None:
     """Print the tables of recorded runs that stand in README.md."""
     from experiments.bench.tables import readme_table
-    from lessonkit.records import seeds_table, systems_table, table
+    from experiments.tables import runs_table, seeds_table, systems_table
 
-    print(table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
+    print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")

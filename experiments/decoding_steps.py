@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 from engines.fast.network import FastTransformer, place_rows
 from engines.fast.search import best_continuations, fast_beam_search
+from lessonkit.analysis.machines import one_thread, seconds_of
 from transformer.config import BEAM_SIZE, FIRST_ID, LENGTH_PENALTY, PAD_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
@@ -25,7 +26,6 @@ from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.support.clock import one_thread, seconds_of
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 
 from engines.folder import ENGINES, export_model
+from lessonkit.analysis.machines import one_thread, seconds_of
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.data.corpora import default_split
 from transformer.models.translator import Translator
-from transformer.support.clock import one_thread, seconds_of
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 

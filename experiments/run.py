@@ -5,7 +5,7 @@ after each run. Stopped at any point, the same command goes on. What a change do
 the *validation* text; the test text is for the recipe that is chosen in the end.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,6 @@ from transformer.training.runner import train_recipe
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
 SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
-
-# What a run can be judged by, the paper's search first, and its name in a record (see `measure`).
-READINGS = {
-    "beam 4, mean of checkpoints": "beam",
-    "greedy, mean of checkpoints": "greedy",
-    "greedy, last checkpoint": "last",
-}
 
 
 def run_experiment(
@@ -205,16 +198,3 @@ def _about(experiment: Experiment) -> dict[str, Any]:
         "recipe": experiment.recipe,
         "budget": dict(experiment.budget),
     }
-
-
-def scores(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
-    """Give the BLEU of each variant's runs, in the order of their seeds.
-
-    Args:
-        record: Of an experiment.
-        reading: One of `READINGS`' values; the default is the paper's search.
-    """
-    found: dict[str, list[float]] = {}
-    for run in record["runs"]:
-        found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
-    return found

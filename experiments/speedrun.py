@@ -11,15 +11,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
 
 from experiments.training_parts import FAST, Parts, changed, find
+from lessonkit.records import load_speed_runs, machine_of, standing
 from transformer.config import Recipe
 from transformer.data import corpora
-from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
@@ -29,8 +28,7 @@ from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
-GOAL = 35.53  # a public notebook's, as its own cell prints it: recipes.reported, `multi30k`
-LEVEL = 0.05  # largest probability of a mean this far above the goal by chance
+GOAL = 35.53  # a public notebook's, as its own cell prints it: lessonkit.records, `multi30k`
 SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
 PAGE = "records.md"  # in docs
@@ -119,7 +117,7 @@ def record_runs(
     recipe, parts = find(RECIPE)
     _, parts = changed(recipe, dict(each.split("=", 1) for each in settings), parts)
     folder = results_folder() / FOLDER
-    file = folder / f"{len(load_records()) + 1:02}.json"
+    file = folder / f"{len(load_speed_runs()) + 1:02}.json"
     check_file(file)
     origin = provenance(torch.device("cpu"))
     runs = []
@@ -150,31 +148,6 @@ def _about(
     }
 
 
-def load_records() -> list[dict[str, Any]]:
-    """Read every record, the first first."""
-    return [read_json(path) for path in sorted((results_folder() / FOLDER).glob("*.json"))]
-
-
-def standing(runs: Sequence[Run]) -> tuple[float, float, float, bool]:
-    """Sum up a record's runs.
-
-    Returns:
-        The mean of the seconds; the mean BLEU; the probability of a mean so far above the goal if
-        the recipe's own were the goal; whether the goal counts as reached.
-    """
-    scores = [run["bleu"] for run in runs]
-    chance = chance_of(scores, GOAL)
-    return mean(run["seconds"] for run in runs), mean(scores), chance, chance < LEVEL
-
-
-def machine_of(record: dict[str, Any]) -> str:
-    """Say what a record was made on: the processor, its threads or processes, the precision."""
-    on = record["hardware"]
-    if record["processes"] > 1:  # torchrun gives each of them one thread
-        on = f"{on.partition(', ')[0]}, {record['processes']} processes"
-    return f"{on}, {'bfloat16' if record['recipe']['training']['bf16'] else 'float32'}"
-
-
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
     lines = [
@@ -182,7 +155,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
         "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |",
     ]
     for number, record in enumerate(records, start=1):
-        seconds, score, chance, reached = standing(record["runs"])
+        seconds, score, chance, reached = standing(record)
         each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
         row = (
             str(number),
@@ -201,6 +174,6 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
 def write_table(page: Path) -> None:
     """Put the table of today's records in its place on the page."""
     text = page.read_text(encoding="utf-8")
-    table = f"<!-- {MARK} -->\n{records_table(load_records())}\n<!-- /{MARK} -->"
+    table = f"<!-- {MARK} -->\n{records_table(load_speed_runs())}\n<!-- /{MARK} -->"
     pattern = rf"<!-- {MARK} -->\n.*?<!-- /{MARK} -->"
     page.write_text(re.sub(pattern, lambda _: table, text, flags=re.DOTALL), encoding="utf-8")

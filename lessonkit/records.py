@@ -1,51 +1,78 @@
-"""Recorded runs: what `data/results/*.json` holds, as a table and as lines of origin.
+"""Recorded runs: what `data/results/` holds, read for the lessons. Not in the paper.
 
-Not in the paper. `python -m experiments tables` prints the tables that stand in README.md.
-A run of an earlier system's recipe is recorded as data/results/systems/NAME.json, of any other
-as data/results/NAME.json; a run with another seed as data/results/seeds/NAME-SEED.json.
+A run of an earlier system's recipe is recorded as systems/NAME.json there, of any other as
+NAME.json, a run with another seed as seeds/NAME-SEED.json; other measures have folders of their
+own. `experiments` makes the records.
 """
 
 import math
 import re
 import statistics
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from lessonkit.reported import PUBLISHED
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.compare import mean_interval
+from transformer.evaluation.compare import chance_of
 from transformer.support.errors import unknown_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
-Row = dict[str, str]  # what stands in a row's cells, by the name of the field
-FEWEST_SEEDS = 3  # of a mean in one precision
+# What a run of an experiment can be judged by, the paper's search first, and its name in a record.
+READINGS = {
+    "beam 4, mean of checkpoints": "beam",
+    "greedy, mean of checkpoints": "greedy",
+    "greedy, last checkpoint": "last",
+}
+LEVEL = 0.05  # largest probability of a mean this far above the speed run's goal by chance
 
-# The columns of each table: a field's name, and its heading.
-COLUMNS = {
-    "recipe": "recipe",
-    "test_set": "test set",
-    "bleu": "BLEU (sacreBLEU 13a)",
-    "lowercased": "BLEU (tokens, lower case)",
-    "chrf": "chrF",
-    "perplexity": "perplexity",
-    "beam": "beam",
-    "parameters": "parameters",
-    "minutes": "minutes",
-    "hardware": "hardware",
-    "date": "date",
+_TALKS = "IWSLT talks, German to English, at most 20 tokens, 10 epochs"
+
+
+class Published(NamedTuple):
+    """What one of the five earlier systems reported of itself: four notebooks, one homework.
+
+    Attributes:
+        figures: What was reached, as it was counted there.
+        conditions: On which text, and for how long.
+        bleu: The BLEU among the figures, if it is of a whole test set.
+    """
+
+    figures: str
+    conditions: str
+    bleu: float | None = None
+
+
+PUBLISHED: dict[str, Published] = {
+    "annotated": Published(
+        "training loss 2.4 to 2.6; no BLEU",
+        "IWSLT talks, German to English, 6,000 steps",
+    ),
+    "both-ways-fr-en": Published(
+        "BLEU 0.2290, smoothed, of one sentence",
+        "IWSLT talks, French to English, 3 epochs on a T4",
+    ),
+    "both-ways-en-fr": Published(
+        "BLEU 0.0000; its loss never fell",
+        "IWSLT talks, English to French, 3 epochs on a T4",
+    ),
+    "tatoeba": Published(
+        "loss of a sentence 46.2 after round 2; no BLEU",
+        "Tatoeba, French to English, 200 rounds, an hour of GPU",
+    ),
+    "multi30k": Published(
+        "BLEU 35.53 (cell) or 36.52 (prose), validation perplexity 5.06",
+        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens",
+        36.52,
+    ),
+    "homework-seq2seq": Published("loss 3.23, perplexity 25.36, BLEU 6.32", _TALKS, 6.32),
+    "homework-seq2seq-attention": Published(
+        "loss 2.71, perplexity 15.05, BLEU 17.77", _TALKS, 17.77
+    ),
+    "homework-megatron": Published("loss 2.7, perplexity 15, BLEU 9.68", _TALKS, 9.68),
+    "homework-soundwave": Published("loss 2.8, perplexity 16, BLEU 7.08", _TALKS, 7.08),
 }
-SEED_COLUMNS = {
-    "recipe": "recipe",
-    "test_set": "test set",
-    "seeds": "seeds",
-    "precision": "precision",
-    "mean_bleu": "mean BLEU (13a)",
-    "interval": "95% interval",
-    "range": "range",
-    "mean_lowercased": "mean BLEU (tokens, lower case)",
-    "beam": "beam",
-}
+
+# The columns of the table of systems: a field's name, and its heading.
 SYSTEM_COLUMNS = {
     "recipe": "recipe",
     "published": "published",
@@ -69,49 +96,27 @@ WORDS = {
 
 
 def load_result(name: str) -> dict[str, Any]:
-    """Read a recorded run.
+    """Read a record.
 
     Args:
-        name: The file's name without ".json".
+        name: The file's place in data/results without ".json": "multi30k-de-en",
+            "experiments/captions".
 
     Returns:
-        recipe, training and evaluation (command, commit, hardware, date ...), log (see
+        Of a run: recipe, training and evaluation (command, commit, hardware, date ...), log (see
         `transformer.models.log`) and figures (see `transformer.evaluation.evaluate`).
 
     Raises:
-        UserError: there is no such run; the nearest name is given.
+        UserError: there is no such record; the nearest name is given.
     """
-    known = {path.stem: path for path in results_folder().glob("*.json")}
+    folder = results_folder()
+    known = {
+        path.relative_to(folder).with_suffix("").as_posix(): path for path in folder.rglob("*.json")
+    }
     if name not in known:
         raise unknown_name("recorded run", name, known)
     record: dict[str, Any] = read_json(known[name])
     return record
-
-
-def origin(record: dict[str, Any]) -> str:
-    """Say in one line how a recorded run came about.
-
-    Args:
-        record: From `load_result`.
-    """
-    run = record["training"]
-    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
-    return (
-        f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
-        f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
-    )
-
-
-def table() -> str:
-    """Give every recorded run as a row of a Markdown table, in the order of their names.
-
-    Raises:
-        UserError: the folder of records is not there.
-    """
-    paths = sorted(results_folder().glob("*.json"))
-    if not paths:
-        return "No run is recorded yet."
-    return _markdown(COLUMNS, [_run(read_json(path)) for path in paths])
 
 
 def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
@@ -130,47 +135,69 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     known = {path.stem: path for path in (*folder.glob("*.json"), *folder.glob("systems/*.json"))}
     if recipe not in known:
         raise unknown_name("recorded run", recipe, known)
-    others = folder.glob(f"seeds/{recipe}-[0-9]*.json")
-    return _by_precision(sorted(map(read_json, (known[recipe], *others)), key=_seed))
+    records = map(read_json, (known[recipe], *folder.glob(f"seeds/{recipe}-[0-9]*.json")))
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for record in sorted(records, key=lambda each: int(each["training"]["seed"])):
+        runs.setdefault(precision(record), []).append(record)
+    return runs
 
 
-def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
-    """Read the runs of a recipe in groups of which a mean is told.
+def precision(record: Mapping[str, Any]) -> str:
+    """Name the numbers in which a recorded run computed products: float32 or bfloat16."""
+    return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
-    A group for each precision that three runs or more had; where none had, one of all runs.
+
+def origin(record: Mapping[str, Any]) -> str:
+    """Say in one line how a recorded run came about.
 
     Args:
-        recipe: Its name.
+        record: From `load_result`.
+    """
+    run = record["training"]
+    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
+    return (
+        f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
+        f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
+    )
+
+
+def scores(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
+    """Give the BLEU of each variant's runs, in the order of their seeds.
+
+    Args:
+        record: Of an experiment (`python -m experiments experiment`).
+        reading: One of `READINGS`' values; the default is the paper's search.
+    """
+    found: dict[str, list[float]] = {}
+    for run in record["runs"]:
+        found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
+    return found
+
+
+def load_speed_runs() -> list[dict[str, Any]]:
+    """Read every record of the speed run (docs/records.md), the first first."""
+    return [read_json(path) for path in sorted((results_folder() / "records").glob("*.json"))]
+
+
+def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+    """Sum up a record of the speed run.
 
     Returns:
-        For each group one record a run, by seed; a single one for most recipes.
-
-    Raises:
-        UserError: there is no such run; the nearest name is given.
+        The mean of the seconds; the mean BLEU; the probability of a mean so far above the goal if
+        the recipe's own were the goal; whether the goal counts as reached.
     """
-    runs = load_runs(recipe).values()
-    enough = [each for each in runs if len(each) >= FEWEST_SEEDS]
-    return enough or [sorted((run for each in runs for run in each), key=_seed)]
+    points = [run["bleu"] for run in record["runs"]]
+    chance = chance_of(points, record["goal"])
+    seconds = statistics.mean(run["seconds"] for run in record["runs"])
+    return seconds, statistics.mean(points), chance, chance < LEVEL
 
 
-def seeds_table() -> str:
-    """Give rows of a Markdown table for the recipes that were run with several seeds.
-
-    A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
-    mean, by Student's t; the range is from lowest to highest.
-
-    Raises:
-        UserError: the folder of records is not there.
-    """
-    folder = results_folder()
-    names = [
-        path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
-    ]
-    groups = [group for name in names for group in load_seeds(name)]
-    rows = [_seeds(group) for group in groups if len(group) > 1]
-    if not rows:
-        return "No recipe is recorded with several seeds yet."
-    return _markdown(SEED_COLUMNS, rows)
+def machine_of(record: Mapping[str, Any]) -> str:
+    """Say what a speed run was made on: the processor, its threads or processes, the precision."""
+    on = record["hardware"]
+    if record["processes"] > 1:  # torchrun gives each of them one thread
+        on = f"{on.partition(', ')[0]}, {record['processes']} processes"
+    return f"{on}, {precision(record)}"
 
 
 def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
@@ -180,9 +207,6 @@ def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
 
     Args:
         fields: Which of `SYSTEM_COLUMNS`; all of them are too wide for a lesson.
-
-    Raises:
-        UserError: the folder of records is not there.
     """
     rows = []
     for name, report in PUBLISHED.items():
@@ -191,17 +215,23 @@ def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
         ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
         rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
     columns = {field: SYSTEM_COLUMNS[field] for field in SYSTEM_COLUMNS if field in fields}
-    return _markdown(columns, rows)
+    return markdown(columns, rows)
 
 
-def _markdown(columns: Mapping[str, str], rows: Sequence[Row]) -> str:
+def markdown(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
+    """Give rows of cells as a Markdown table.
+
+    Args:
+        columns: Fields and their headings.
+        rows: For each field what stands in its cell.
+    """
     rule = ["---" if field in WORDS else "---:" for field in columns]
     cells = [[row[field] for field in columns] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in ([*columns.values()], rule, *cells))
 
 
-def _run(record: dict[str, Any]) -> Row:
-    """Give the cells of a recorded run."""
+def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
+    """Give the cells of a recorded run, by the name of the field."""
     run, figures = record["training"], record["figures"]
     low, high = figures["bleu"]["interval"]
     src_lang, tgt_lang = figures["src_lang"], figures["tgt_lang"]
@@ -220,53 +250,9 @@ def _run(record: dict[str, Any]) -> Row:
     }
 
 
-def _seeds(records: list[dict[str, Any]]) -> Row:
-    """Give the cells of one recipe's runs with several seeds."""
-    scores = [record["figures"]["bleu"]["score"] for record in records]
-    lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
-    first = _run(records[0])
-    interval = mean_interval(scores)
-    return {
-        "recipe": first["recipe"],
-        "test_set": first["test_set"],
-        "seeds": _seed_numbers(records),
-        "precision": _precisions(records),
-        "mean_bleu": f"{statistics.mean(scores):.2f}",
-        "interval": f"{interval.low:.2f} to {interval.high:.2f}",
-        "range": f"{min(scores):.2f} to {max(scores):.2f}",
-        "mean_lowercased": f"{statistics.mean(lowered):.2f}",
-        "beam": first["beam"],
-    }
-
-
-def _precisions(records: list[dict[str, Any]]) -> str:
-    """Say in which precision products were computed; if not in one, with which seeds in which."""
-    runs = _by_precision(records)
-    if len(runs) == 1:
-        return next(iter(runs))
-    return "; ".join(f"{name} ({_seed_numbers(runs[name])})" for name in sorted(runs))
-
-
-def _by_precision(records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    runs: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        precision = "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
-        runs.setdefault(precision, []).append(record)
-    return runs
-
-
-def _seed_numbers(records: list[dict[str, Any]]) -> str:
-    return ", ".join(str(_seed(record)) for record in records)
-
-
-def _seed(record: dict[str, Any]) -> int:
-    seed: int = record["training"]["seed"]
-    return seed
-
-
-def _system(record: dict[str, Any]) -> Row:
+def _system(record: Mapping[str, Any]) -> dict[str, str]:
     """Give the cells of our run of an earlier system's recipe."""
-    run, cells = record["training"], _run(record)
+    run, cells = record["training"], run_cells(record)
     speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
     return {
         **cells,
@@ -277,7 +263,7 @@ def _system(record: dict[str, Any]) -> Row:
     }
 
 
-def search(figures: dict[str, Any]) -> str:
+def search(figures: Mapping[str, Any]) -> str:
     """Give the beam of an evaluation, and the penalty's alpha where it is not the paper's.
 
     Args:

@@ -57,15 +57,14 @@ def test_the_data_travels_inside(name: str, site: Path) -> None:
 
 def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
     code = (
-        "from lessonkit.records import load_result, origin, table\n"
-        "from lessonkit.analysis.text_figures import recorded\n"
-        "recorded()\n"
+        "from lessonkit.records import load_result, origin, systems_table\n"
+        "load_result('text/multi30k')\n"
         "print(origin(load_result('demo')))\n"
-        "print(table())"
+        "print(systems_table())"
     )
     said, *rows = run(site, tmp_path, "-c", code).splitlines()
     assert said == results.origin(results.load_result("demo"))
-    assert rows == results.table().splitlines()
+    assert rows == results.systems_table().splitlines()
 
 
 def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.step_flops import step_flops
+from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.machines import seconds_of
 from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
-from transformer.support.clock import seconds_of
 from transformer.training.loss import batch_loss
 from transformer.training.updates import Updates
 

@@ -22,10 +22,10 @@ from experiments.bench.contenders import (
     multiply_adds,
 )
 from experiments.bench.tables import OURS
-from lessonkit.analysis.step_flops import step_flops
+from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.machines import Timed, seconds_of
 from transformer.data.batches import Batch
 from transformer.model import count_parameters
-from transformer.support.clock import Timed, seconds_of
 
 RECIPES = ("multi30k-de-en", "multi30k")  # the course's captions; system 4
 ROUNDS = 6

@@ -14,12 +14,12 @@ from zlib import crc32
 from experiments.grammar.english import english
 from experiments.grammar.french import french
 from experiments.grammar.german import german
+from experiments.grammar.lexicon import lexicon
 from experiments.grammar.parse import parse
 from experiments.grammar.periods import PeriodSampler
 from experiments.grammar.phenomena import combinations, phenomena
 from experiments.grammar.tree import Tree
 from experiments.grammar.words import Word
-from lessonkit.analysis.lexicon_tables import lexicon
 from transformer.data.embedded import LANGUAGES, SIZES, SUM, Sentence, sum_line
 from transformer.support.files import write_atomically
 

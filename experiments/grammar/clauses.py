@@ -2,9 +2,9 @@
 
 from random import Random
 
+from experiments.grammar.lexicon import Lexicon, Place, Time, Verb
 from experiments.grammar.phrases import HUMAN, PhraseSampler, plain, pronoun
 from experiments.grammar.tree import NO_NOUN, Clause, Phrase
-from lessonkit.analysis.lexicon import Lexicon, Place, Time, Verb
 
 TENSES = ("present", "present", "past", "modal")
 VOWELS = "aeéêèiouhœ"

@@ -1,5 +1,6 @@
 """French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
+from experiments.grammar.lexicon import Adjective
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
 from experiments.grammar.words import (
     Word,
@@ -10,7 +11,6 @@ from experiments.grammar.words import (
     time_words,
     word,
 )
-from lessonkit.analysis.lexicon import Adjective
 
 NUMBERS = ("deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix")
 SUBJECT = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous"}

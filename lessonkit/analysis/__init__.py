@@ -1,0 +1,37 @@
+"""What models and machines are asked in the lessons; every name loads its own file on first use.
+
+`from lessonkit.analysis import trace, without_heads`: below is where each name lives.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "alignment": "alignment_error_rate diagonal_links strongest_links word_attention",
+    "articles": "carried_articles first_articles gender_pairs subjects",
+    "attribution": "METHODS word_attribution",
+    "beam_tree": "grow_beam_tree",
+    "costs": "convolutions_needed count_operations counted forward_flops make_layer "
+    "measure_seconds step_flops table_1 ways",
+    "heads": "STACKS Head all_heads distance entropy head_figures head_table",
+    "interventions": "Hiding edges_cut every_head heads_replaced mean_outputs memory_replaced "
+    "next_token run_of without_heads",
+    "knife": "EDGES PLACE_BEFORE Cut Knife translations_without",
+    "machines": "MACHINES SUSTAINED attainable cpu_seconds exchange_seconds intensity one_thread "
+    "product_flops product_seconds shares this_machine training_cost",
+    "noise": "gradient_noise",
+    "racing": "TARGET best race",
+    "roles": "QUESTIONS ask",
+    "scores": "from_memory measure_leak score_five_ways",
+    "table_3": "SHARED_TYPES TABLE_3 expected_parameters",
+    "text": "measure plans unknown_share vocabulary_growth",
+    "tracing": "rotate trace",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"lessonkit.analysis has no {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,8 +1,7 @@
-"""What single attention heads do, measured, and a model without some of them (§3.2.2, appendix)."""
+"""Attention heads: their names, what is measured of them, and the table of lesson 09 (§3.2.2)."""
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -47,37 +46,6 @@ def all_heads(model: Transformer) -> list[Head]:
     ]
 
 
-@contextmanager
-def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Transformer]:
-    """Run a model without some heads; afterwards it has them again.
-
-    Not in the paper (Michel et al. 2019 do this). The output projection adds up what the
-    heads give, each through columns of its own (§3.2.2). With these columns at 0 the head
-    adds nothing, as if it were not there.
-
-    Args:
-        model: Changed in place inside the `with` block.
-        removed: Which heads.
-
-    Raises:
-        UserError: the model has no such head.
-    """
-    kept = [(columns, columns.clone()) for columns in (_columns(model, h) for h in set(removed))]
-    try:
-        for columns, _ in kept:
-            columns.zero_()
-        yield model
-    finally:
-        for columns, before in kept:
-            columns.copy_(before)
-
-
-def _columns(model: Transformer, head: Head) -> Tensor:
-    """Give the part of the output projection that reads a head, (d_model, d_v)."""
-    weight = attention_of(model, head).output_projection.weight.detach()  # the model's memory
-    return weight[:, head.part(model.config.value_size)]
-
-
 def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
     """Give the attention that a head is one of.
 
@@ -89,10 +57,12 @@ def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
             f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
             f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
         )
-    if head.stack == "encoder":
-        return model.encoder.layers[head.layer - 1].self_attention  # type: ignore[return-value]
-    layer = model.decoder.layers[head.layer - 1]
-    return layer.self_attention if head.stack == "decoder" else layer.cross_attention  # type: ignore[return-value]
+    stack = model.encoder if head.stack == "encoder" else model.decoder
+    layer: Any = stack.layers[head.layer - 1]
+    attention: MultiHeadAttention = (
+        layer.cross_attention if head.stack == "cross" else layer.self_attention
+    )
+    return attention
 
 
 def entropy(weights: Tensor) -> Tensor:
@@ -120,10 +90,8 @@ def distance(weights: Tensor) -> Tensor:
     Returns:
         Tokens, (..., q_len).
     """
-    q_len, k_len = weights.shape[-2:]
-    places = torch.arange(max(q_len, k_len), device=weights.device)
-    apart = (places[:q_len, None] - places[None, :k_len]).abs()
-    return (weights * apart).sum(-1)
+    queries, keys = (torch.arange(size, device=weights.device) for size in weights.shape[-2:])
+    return (weights * (queries[:, None] - keys).abs()).sum(-1)
 
 
 class HeadFigures(NamedTuple):
@@ -139,9 +107,7 @@ class HeadFigures(NamedTuple):
 
 
 def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, HeadFigures]:
-    """Measure every head while a model translates.
-
-    Not in the paper.
+    """Measure every head while a model translates. Not in the paper.
 
     Args:
         translator: The model.
@@ -155,13 +121,62 @@ def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, 
     """
     if not sentences:
         raise UserError("no sentences to measure the heads on: give at least one")
-    sums: dict[str, list[Tensor]] = {stack: [] for stack in STACKS}
-    tokens = dict.fromkeys(STACKS, 0)
+    measured: dict[str, list[Tensor]] = {stack: [] for stack in STACKS}
     for sentence in sentences:
         maps = translator.attention(sentence, beam_size=1).maps._asdict()
         for stack, weights in maps.items():
             rows = weights[:, 0]  # (num_layers, num_heads, q_len, k_len)
-            measured = torch.stack((entropy(rows), distance(rows)))
-            sums[stack].append(measured.sum(-1))
-            tokens[stack] += rows.shape[-2]
-    return {s: HeadFigures(*(torch.stack(sums[s]).sum(0) / tokens[s])) for s in STACKS}
+            measured[stack].append(torch.stack((entropy(rows), distance(rows))))
+    return {stack: HeadFigures(*torch.cat(measured[stack], -1).mean(-1)) for stack in STACKS}
+
+
+class HeadRow(NamedTuple):
+    """A head's role and worth.
+
+    Attributes:
+        head: Its name, "encoder 2.3".
+        role: The one it plays best.
+        score: The share of cases in which it does, 0 to 1.
+        even: The share that looking evenly would get right.
+        cases: How many cases.
+        named: Whether it plays it more often than not.
+        cost: Points of BLEU (beam 4) lost with the head's mean in its place.
+        low, high: The 95% interval of the cost, of a paired bootstrap.
+    """
+
+    head: str
+    role: str
+    score: float
+    even: float
+    cases: int
+    named: bool
+    cost: float
+    low: float
+    high: float
+
+
+def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:
+    """Put the records of roles and of removals side by side. Not in the paper.
+
+    Args:
+        roles: As `python -m experiments roles` writes it.
+        removals: As `python -m experiments heads` writes it, of the same model.
+
+    Raises:
+        UserError: the records are of different models.
+    """
+    if roles["model"] != removals["model"]:
+        raise UserError(
+            f"roles of {roles['model']} beside removals of {removals['model']}: record one model"
+        )
+    whole, without = removals["figures"]["whole"]["beam"], removals["figures"]["mean"]["heads"]
+    return [
+        HeadRow(
+            head=name,
+            **each,
+            cost=round(whole - without[name]["beam"], 2),
+            low=-without[name]["high"],
+            high=-without[name]["low"],
+        )
+        for name, each in roles["figures"].items()
+    ]

@@ -1,25 +1,253 @@
-"""Taking away: hide places of the source, put a head's mean in its place (§3.2.3, §3.2.2).
+"""Reaching into a model for the time of a `with` block (§3.2.2, §3.2.3). Not in the paper.
 
-Not in the paper. An attention map shows where a model looked. What it needed is told by what
-changes when that is taken away, beside a control: another place, another head.
+An attention map shows where a model looked. What it needed is told by what changes when that is
+taken away, beside a control: another place, another head. Where a fact stands is told by what
+changes when a vector of another sentence's run is put in the same place of this one.
+
+All of it is done in three places of a model: what a head gives before it is joined to the others
+(`heads_replaced`, `run_of`), what a query may see (`edges_cut`, `Hiding`), and the encoder's
+output (`memory_replaced`). Any search does inside the block, with a cache and without.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from functools import partial
+from inspect import signature
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_of
-from lessonkit.analysis.hooks import network_of, source_of
-from lessonkit.analysis.patching import run_of
+from lessonkit.analysis.heads import Head, all_heads, attention_of
+from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID
+from transformer.data.batches import collate_sources
 from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
-from transformer.model import Transformer
+from transformer.model import Decoder, Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+
+Edge = tuple[int, int]  # (query, key), places from 0
+Places = Mapping[int, Tensor]  # a vector for each of some places, from 0
+
+_DECODER_CALL, _ATTENTION_CALL = signature(Decoder.forward), signature(MultiHeadAttention.forward)
+
+
+def source_of(translator: Translator, sentence: str) -> Tensor:
+    """Give a sentence's ids with its end mark, (1, src_len); a blank one is refused."""
+    if not sentence.strip():
+        raise UserError("an empty sentence has nothing to take away: give some words")
+    ids = translator.src_tokenizer.encode(sentence)
+    return collate_sources([ids]).to(translator.device)
+
+
+def network_of(translator: Translator) -> Transformer:
+    """Give a translator's network; a recurrent one is refused."""
+    if not isinstance(translator.model, Transformer):
+        raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
+    return translator.model
+
+
+def _check_place(place: int, length: int) -> None:
+    if not 0 <= place < length:
+        raise UserError(f"no place {place}: the source has {length} tokens, counted from 0")
+
+
+@contextmanager
+def _target_start(model: Transformer) -> Iterator[Callable[[], int]]:
+    """Know where in the target each call of the decoder begins: a cache has it given in parts."""
+    begun = [0]
+
+    def note(decoder: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        cache = _DECODER_CALL.bind(decoder, *args, **kwargs).arguments.get("cache")
+        begun[0] = 0 if cache is None else cache.length
+
+    with model.decoder.register_forward_pre_hook(note, with_kwargs=True):
+        yield lambda: begun[0]
+
+
+@contextmanager
+def _heads_reached(
+    model: Transformer, reach: Mapping[Head, Callable[[Tensor, int], None]]
+) -> Iterator[Transformer]:
+    """Give each head's outputs (batch, length, d_v), and the place of the first, to a function.
+
+    What it writes over them goes on to the output projection; what it keeps of them stays.
+    """
+
+    def show(head: Head, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+        joined = inputs[0].clone()  # (batch, length, num_heads * d_v)
+        begun = 0 if head.stack == "encoder" else start()
+        reach[head](joined[..., head.part(model.config.value_size)], begun)
+        return (joined,)
+
+    with ExitStack() as hooks:
+        start = hooks.enter_context(_target_start(model))
+        for head in reach:
+            projection = attention_of(model, head).output_projection
+            hooks.enter_context(projection.register_forward_pre_hook(partial(show, head)))
+        yield model
+
+
+@contextmanager
+def heads_replaced(
+    model: Transformer, outputs: Mapping[Head, Tensor | Places]
+) -> Iterator[Transformer]:
+    """Run a model some of whose heads give other vectors than they would.
+
+    With a head's mean (see `mean_outputs`) what the rest of the network expects on average
+    still comes; with zeros that is missing too, and the cost may be of the surprise alone.
+
+    Args:
+        model: Changed in place inside the `with` block.
+        outputs: For each head to replace a vector (d_v,) for all places, or one for each of some
+            places: place i of the decoder's stacks is reached when the target's token i
+            ("<bos>" is 0) is read.
+
+    Raises:
+        UserError: the model has no such head, a vector has another length, or (inside the
+            block, when the model runs) the source has no such place.
+    """
+
+    def put(head: Head, joined: Tensor, begun: int) -> None:
+        new, length = outputs[head], joined.shape[1]
+        if isinstance(new, Tensor):
+            joined[:] = new
+            return
+        for place, vector in new.items():
+            if head.stack == "encoder":
+                _check_place(place, length)
+            if begun <= place < begun + length:
+                joined[:, place - begun] = vector
+
+    for head, new in outputs.items():
+        for vector in [new] if isinstance(new, Tensor) else new.values():
+            _check_width(str(head), vector, model.config.value_size)
+    with _heads_reached(model, {head: partial(put, head) for head in outputs}):
+        yield model
+
+
+def _check_width(what: str, vector: Tensor, width: int) -> None:
+    if tuple(vector.shape) != (width,):
+        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
+
+
+@contextmanager
+def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]:
+    """Run a model with other vectors in some places of the encoder's output.
+
+    Args:
+        model: Changed in place inside the `with` block.
+        places: For places of the source a vector (d_model,).
+
+    Raises:
+        UserError: a vector has another length, or (inside the block, when the model runs) the
+            source has no such place.
+    """
+
+    def put(_: nn.Module, __: Any, output: tuple[Any, ...]) -> tuple[Any, ...]:
+        hidden = output[0].clone()  # (batch, src_len, d_model)
+        for place, vector in places.items():
+            _check_place(place, hidden.shape[1])
+            hidden[:, place] = vector
+        return hidden, *output[1:]
+
+    for vector in places.values():
+        _check_width("the encoder's output", vector, model.config.d_model)
+    with model.encoder.register_forward_hook(put):
+        yield model
+
+
+@contextmanager
+def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Transformer]:
+    """Run a model without some heads; afterwards it has them again.
+
+    Michel et al. 2019 do this. The output projection adds up what the heads give, each through
+    columns of its own (§3.2.2). With these columns at 0 the head adds nothing.
+
+    Args:
+        model: Changed in place inside the `with` block.
+        removed: Which heads.
+
+    Raises:
+        UserError: the model has no such head.
+    """
+    d_v = model.config.value_size
+    columns = [
+        attention_of(model, head).output_projection.weight.detach()[:, head.part(d_v)]
+        for head in removed
+    ]  # the model's memory, (d_model, d_v) each
+    kept = [each.clone() for each in columns]
+    try:
+        for each in columns:
+            each.zero_()
+        yield model
+    finally:
+        for each, before in zip(columns, kept, strict=True):
+            each.copy_(before)
+
+
+@contextmanager
+def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Iterator[Transformer]:
+    """Run a model some of whose heads may not look from one place to another.
+
+    What the query gave to the key goes to the keys that are left: a row still sums to 1.
+    Query i of the decoder's stacks has read the target's token i, "<bos>" being 0, and says
+    the next. `attention_maps` shows the rows so.
+
+    Args:
+        model: Changed in place inside the `with` block.
+        cut: For each head its edges.
+
+    Raises:
+        UserError: the model has no such head, or (inside the block, when the model runs) there
+            is no such edge, or a query would have no key left.
+    """
+
+    def close(
+        head: Head, attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        call = _ATTENTION_CALL.bind(attention, *args, **kwargs)
+        query, memory = call.arguments["query"], call.arguments.get("memory")
+        begun, q_len = 0 if head.stack == "encoder" else start(), query.shape[1]
+        k_len = begun + q_len if memory is None else memory.shape[1]
+        seen = torch.ones(model.config.num_heads, q_len, k_len, dtype=torch.bool)
+        for row, key in cut[head]:
+            _check_edge(head.stack, row, key, k_len)
+            if begun <= row < begun + q_len:
+                seen[head.head - 1, row - begun, key] = False
+        mask = call.arguments.get("mask")
+        left = seen.to(query.device)[None] if mask is None else mask & seen.to(query.device)
+        if not left.any(dim=-1).all():
+            raise UserError("a query has no key left: leave one that it can attend to")
+        call.arguments["mask"] = left
+        return call.args[1:], call.kwargs
+
+    with ExitStack() as hooks:
+        start = hooks.enter_context(_target_start(model))
+        for head in cut:
+            attention = attention_of(model, head)
+            hook = attention.register_forward_pre_hook(partial(close, head), with_kwargs=True)
+            hooks.enter_context(hook)
+        yield model
+
+
+def _check_edge(stack: str, query: int, key: int, k_len: int) -> None:
+    """Refuse edges that there are not; the target may still grow."""
+    if query < 0 or key < 0:
+        raise UserError(f"no edge from {query} to {key}: places count from 0")
+    if stack == "decoder" and key > query:
+        raise UserError(f"no edge from {query} to {key}: the decoder never sees what comes later")
+    if stack == "encoder":
+        _check_place(query, k_len)
+    if stack != "decoder":
+        _check_place(key, k_len)
+
+
+def every_head(heads: Iterable[Head], edges: Collection[Edge]) -> dict[Head, Collection[Edge]]:
+    """Cut the same edges in several heads."""
+    return dict.fromkeys(heads, edges)
 
 
 class Hiding:
@@ -57,38 +285,13 @@ class Hiding:
 
 def _without(mask: Tensor, hidden: Collection[int]) -> Tensor:
     """Close places of a source mask, (batch, 1, 1, src_len)."""
-    closed = torch.zeros(mask.shape[-1], dtype=torch.bool, device=mask.device)
+    mask = mask.clone()
     for place in hidden:
-        if not 0 <= place < len(closed):
-            raise UserError(
-                f"no place {place} to hide: the source has {len(closed)} tokens, counted from 0"
-            )
-        closed[place] = True
-    mask = mask & ~closed
+        _check_place(place, mask.shape[-1])
+        mask[..., place] = False
     if not mask.any(dim=-1).all():
         raise UserError("every place is hidden: leave one that can be attended to")
     return mask
-
-
-def translate_hiding(
-    translator: Translator,
-    sentence: str,
-    before: Collection[int] = (),
-    after: Collection[int] = (),
-) -> str:
-    """Translate a sentence, greedily, with some places of the source hidden.
-
-    Args:
-        translator: The model and its tokenizers.
-        sentence: Plain text.
-        before, after: Places (see `Hiding`), counted over the source's tokens and its "<eos>".
-
-    Raises:
-        UserError: a place is not in the sentence, or all are hidden.
-    """
-    src = source_of(translator, sentence)
-    (said,) = greedy_search(Hiding(network_of(translator), before, after), src)
-    return translator.tgt_tokenizer.decode(said.ids)
 
 
 @torch.inference_mode()
@@ -105,7 +308,7 @@ def next_token(
         translator: The model and its tokenizers.
         sentence: Plain text.
         said: Ids of the translation so far, without "<bos>".
-        before, after: Places (see `Hiding`).
+        before, after: Places (see `Hiding`), counted over the source's tokens and its "<eos>".
 
     Returns:
         (tgt_vocab_size,), summing to 1.
@@ -117,6 +320,47 @@ def next_token(
     hiding, src_mask = Hiding(network_of(translator), before, after), padding_mask(src)
     tgt_in = torch.tensor([[BOS_ID, *said]], device=src.device)
     return hiding.decode(tgt_in, hiding.encode(src, src_mask), src_mask)[0, -1].softmax(dim=-1)
+
+
+class Run(NamedTuple):
+    """What a model computed while it read one sentence and its translation.
+
+    Attributes:
+        said: Ids of the translation, without "<bos>" and "<eos>".
+        memory: The encoder's output, (src_len, d_model).
+        heads: Each head's outputs before the output projection, (length, d_v): a row for each
+            source token in the encoder, and for "<bos>" and each of `said` in the others.
+    """
+
+    said: list[int]
+    memory: Tensor
+    heads: dict[Head, Tensor]
+
+
+@torch.inference_mode()
+def run_of(translator: Translator, sentence: str, said: Sequence[int] | None = None) -> Run:
+    """Run a model over a sentence, and keep what it computed.
+
+    Args:
+        translator: The model.
+        sentence: Plain text.
+        said: What the decoder reads; None means the model's own translation, found greedily.
+
+    Raises:
+        UserError: the sentence is blank, or the network is no Transformer.
+    """
+    model, src = network_of(translator), source_of(translator, sentence)
+    ids = greedy_search(model, src)[0].ids if said is None else list(said)
+    kept: dict[Head, Tensor] = {}
+
+    def keep(head: Head, outputs: Tensor, _: int) -> None:
+        kept[head] = outputs[0]
+
+    src_mask = padding_mask(src)
+    with _heads_reached(model, {head: partial(keep, head) for head in all_heads(model)}):
+        memory = model.encode(src, src_mask)
+        model.decode(torch.tensor([[BOS_ID, *ids]], device=src.device), memory, src_mask)
+    return Run(ids, memory[0], kept)
 
 
 def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head, Tensor]:
@@ -134,50 +378,5 @@ def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head,
     """
     if not sentences:
         raise UserError("no sentences to take the means over: give at least one")
-    model = network_of(translator)
-    heads = all_heads(model)
-    sums = {head: torch.zeros(model.config.value_size, device=translator.device) for head in heads}
-    counts = dict.fromkeys(STACKS, 0)
-    for sentence in sentences:
-        for head, outputs in run_of(translator, sentence).heads.items():
-            sums[head] += outputs.sum(0)
-            counts[head.stack] += len(outputs) if (head.layer, head.head) == (1, 1) else 0
-    return {head: total / counts[head.stack] for head, total in sums.items()}
-
-
-@contextmanager
-def heads_replaced(model: Transformer, outputs: Mapping[Head, Tensor]) -> Iterator[Transformer]:
-    """Run a model some of whose heads give one and the same vector, whatever they see.
-
-    With the head's mean (see `mean_outputs`) what the rest of the network expects on average
-    still comes; with zeros that is missing too, and the cost may be of the surprise alone.
-
-    Args:
-        model: Changed in place inside the `with` block.
-        outputs: For each head to replace a vector (d_v,).
-
-    Raises:
-        UserError: the model has no such head, or a vector has another length.
-    """
-    d_v = model.config.value_size
-    with ExitStack() as hooks:
-        for head, vector in outputs.items():
-            if tuple(vector.shape) != (d_v,):
-                raise UserError(
-                    f"{head} is given a vector of shape {tuple(vector.shape)}, not ({d_v},)"
-                )
-            projection = attention_of(model, head).output_projection
-            hooks.enter_context(projection.register_forward_pre_hook(_putting(head, vector)))
-        yield model
-
-
-def _putting(head: Head, vector: Tensor) -> Any:
-    """Make a hook that writes a vector over a head's outputs before they are joined."""
-    part = head.part(len(vector))
-
-    def put(_: torch.nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
-        joined = inputs[0].clone()  # (batch, length, num_heads * d_v)
-        joined[..., part] = vector
-        return (joined,)
-
-    return put
+    runs = [run_of(translator, sentence).heads for sentence in sentences]
+    return {head: torch.cat([run[head] for run in runs]).mean(0) for head in runs[0]}

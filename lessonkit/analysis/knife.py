@@ -5,17 +5,23 @@ the model says then stands beside what it says with everything (all found greedi
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.edges import Edge, edges_cut, every_head
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.hooks import network_of, source_of
-from lessonkit.analysis.interventions import Hiding, heads_replaced
-from lessonkit.analysis.patching import Places, Run, patched, swapped_in
+from lessonkit.analysis.interventions import (
+    Edge,
+    Hiding,
+    Places,
+    Run,
+    edges_cut,
+    every_head,
+    heads_replaced,
+    network_of,
+    source_of,
+)
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
@@ -29,15 +35,13 @@ class Cut(NamedTuple):
     Attributes:
         before, after: Places of the source hidden before or after the encoder (see `Hiding`).
         edges: For each head its edges (see `edges_cut`).
-        constant: For each head a vector in the place of all its outputs (see `heads_replaced`).
-        swapped: For each head vectors of another run (see `patched`).
+        heads: For each head what it gives instead (see `heads_replaced`).
     """
 
     before: Collection[int] = ()
     after: Collection[int] = ()
     edges: Mapping[Head, Collection[Edge]] = {}
-    constant: Mapping[Head, Tensor] = {}
-    swapped: Mapping[Head, Places] = {}
+    heads: Mapping[Head, Tensor | Places] = {}
 
 
 class Outcome(NamedTuple):
@@ -73,8 +77,7 @@ class Knife:
         self.translator = translator
         self.model = network_of(translator)
         self._src = source_of(translator, sentence)
-        (best,) = greedy_search(self.model, self._src)
-        said = [*best.ids, EOS_ID] if best.finished else list(best.ids)
+        said = self._search(self.model)
         self._read = torch.tensor([[BOS_ID, *said[:-1]]], device=self._src.device)
         self.whole = Outcome(said, self._chances(self.model))
         self.src_tokens = translator.src_tokenizer.pieces(self._src[0].tolist())
@@ -87,22 +90,21 @@ class Knife:
             UserError: the cut cannot be made: no such place or head, or nothing would be left.
         """
         model = Hiding(self.model, cut.before, cut.after)
-        with ExitStack() as cuts:
-            cuts.enter_context(heads_replaced(self.model, cut.constant))
-            cuts.enter_context(patched(self.model, heads=cut.swapped))
-            cuts.enter_context(edges_cut(self.model, cut.edges))
+        with heads_replaced(self.model, cut.heads), edges_cut(self.model, cut.edges):
             chances = self._chances(model)
             if chances.argmax(-1).tolist() == self.whole.said:
                 return Outcome(self.whole.said, chances)  # each step of the search would be so
-            (best,) = greedy_search(model, self._src)
-        said = [*best.ids, EOS_ID] if best.finished else list(best.ids)
-        return Outcome(said, chances)
+            return Outcome(self._search(model), chances)
 
     def text(self, outcome: Outcome) -> str:
         """Give an outcome's translation as plain text."""
         return self.translator.tgt_tokenizer.decode(
             [token for token in outcome.said if token != EOS_ID]
         )
+
+    def _search(self, model: Transformer | Hiding) -> list[int]:
+        (best,) = greedy_search(model, self._src)
+        return [*best.ids, EOS_ID] if best.finished else list(best.ids)
 
     @torch.inference_mode()
     def _chances(self, model: Transformer | Hiding) -> Tensor:
@@ -135,14 +137,11 @@ def edges_each(knife: Knife) -> Iterator[NamedCut]:
     Which edge is "query-key". The decoder's first row sees nothing but "<bos>" and keeps it.
     """
     src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
-    shapes = {"encoder": (src_len, src_len), "cross": (tgt_len, src_len)}
     for stack, what in EDGES.items():
         heads = [head for head in all_heads(knife.model) if head.stack == stack]
-        queries, keys = shapes.get(stack, (tgt_len, tgt_len))
-        for query in range(queries):
-            for key in range(keys):
-                if stack == "decoder" and (key > query or query == 0):
-                    continue
+        for query in range(src_len if stack == "encoder" else tgt_len):
+            first_seen = range(query + 1) if query else ()
+            for key in first_seen if stack == "decoder" else range(src_len):
                 yield what, f"{query}-{key}", Cut(edges=every_head(heads, [(query, key)]))
 
 
@@ -154,15 +153,16 @@ def heads_each(
     Args:
         knife: Whose heads.
         means: From `mean_outputs`.
-        other: From `run_of`, of the other sentence; None leaves the swaps out.
+        other: From `run_of`, of the other sentence, whose outputs are put at every place that
+            both sentences have; None leaves the swaps out.
     """
-    for head in all_heads(knife.model):
-        mean = means[head]
-        yield ZERO, str(head), Cut(constant={head: torch.zeros_like(mean)})
-        yield MEAN, str(head), Cut(constant={head: mean})
+    for head, mean in means.items():
+        yield ZERO, str(head), Cut(heads={head: torch.zeros_like(mean)})
+        yield MEAN, str(head), Cut(heads={head: mean})
         if other is not None:
-            swap = swapped_in(other, [head], len(knife.src_tokens))
-            yield SWAP, str(head), Cut(swapped=swap)
+            both = len(knife.src_tokens) if head.stack == "encoder" else None
+            places = dict(enumerate(other.heads[head][:both]))
+            yield SWAP, str(head), Cut(heads={head: places})
 
 
 def translations_without(
@@ -181,9 +181,9 @@ def translations_without(
     Raises:
         UserError: the sentence is blank, or the network is no Transformer.
     """
-    knife, heads = Knife(translator, sentence), all_heads(network_of(translator))
-    ways = {"by zero": {h: torch.zeros_like(means[h]) for h in heads}, "by its mean": means}
+    knife = Knife(translator, sentence)
+    ways = {"by zero": {h: torch.zeros_like(m) for h, m in means.items()}, "by its mean": means}
     return {
-        way: {h: knife.text(knife.cut(Cut(constant={h: outputs[h]}))) for h in heads}
+        way: {h: knife.text(knife.cut(Cut(heads={h: each}))) for h, each in outputs.items()}
         for way, outputs in ways.items()
     }

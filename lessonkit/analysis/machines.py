@@ -1,16 +1,107 @@
-"""What machines can do: the paper's GPUs (footnote 5), one of today, and the one this runs on.
+"""Seconds and what they are spent on: the clock, a step's kinds of work, what machines can do.
 
-A product needs operations and bytes. Which of the two keeps a machine busy longer is told by its
-roofline (Williams et al. 2009, not in the paper). Several machines that share a step must also
-exchange gradients.
+The paper's GPUs (footnote 5), one of today, and the one this runs on. A product needs operations
+and bytes. Which of the two keeps a machine busy longer is told by its roofline (Williams et al.
+2009, not in the paper). Several machines that share a step must also exchange gradients. The clock
+is that of the processor: what else runs does not count, but for what it does to the caches.
 """
 
-from typing import NamedTuple
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from transformer.support.clock import cpu_seconds, one_thread
 from transformer.support.errors import UserError
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread, so that the processor's seconds are those of the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Give the seconds in which the processor worked for one call."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def cpu_seconds(work: Callable[[], object], rounds: int = 5) -> float:
+    """Give the fewest seconds that the processor worked for one call, of some rounds."""
+    work()  # what is slow the first time
+    return min(seconds_of(work) for _ in range(rounds))
+
+
+class Timed(TorchDispatchMode):
+    """Adds up the seconds of PyTorch's operations while it is entered, by kind of work.
+
+    Args:
+        kind_of: Gives the kind of work, from the operation's name ("aten::mm") and what it was
+            given and gave.
+
+    Attributes:
+        seconds: By kind of work.
+    """
+
+    def __init__(self, kind_of: Callable[[str, Any], str]) -> None:
+        super().__init__()
+        self.kind_of = kind_of
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        started = time.process_time()
+        result = func(*args, **(kwargs or {}))
+        took = time.process_time() - started
+        self.seconds[self.kind_of(func._schema.name, (args, result))] += took
+        return result
+
+
+# How the names of PyTorch's operations begin, by what they do in a training step. What is
+# named nowhere (sums, copies, masks, the ReLU) is `REST`.
+KINDS: dict[str, tuple[str, ...]] = {
+    "products": ("mm", "addmm", "bmm"),
+    "attention": ("_scaled_dot_product", "_softmax", "_safe_softmax"),
+    "loss": ("_log_softmax", "exp_", "gather", "scatter_add"),
+    "dropout": ("native_dropout", "bernoulli", "random"),
+    "norm": ("native_layer_norm",),
+    "Adam": ("_fused_adam", "_foreach_norm", "linalg_vector_norm"),
+    "casts": ("_to_copy",),
+}
+REST = "all else"
+
+
+def kind(operation: str) -> str:
+    """Give the kind of work, one of `KINDS` or `REST`, that an operation ("aten::mm") is."""
+    name = operation.partition("::")[2]
+    return next((each for each, starts in KINDS.items() if name.startswith(starts)), REST)
+
+
+def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
+    """Give each kind's share of the processor's seconds in PyTorch's operations, from 0 to 1.
+
+    What Python does between the operations is not in it, nor what else runs on the machine.
+
+    Args:
+        step: Makes one training step on the CPU; called once before it is timed.
+        steps: How many are timed.
+    """
+    step()
+    with Timed(lambda name, _: kind(name)) as timed:
+        for _ in range(steps):
+            step()
+    total = sum(timed.seconds.values())
+    return {name: timed.seconds[name] / total for name in (*KINDS, REST)}
+
 
 # Footnote 5: operations per second that the paper reckons a GPU sustains in single precision.
 SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}

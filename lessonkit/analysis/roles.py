@@ -2,101 +2,160 @@
 
 Not in the paper, whose Figures 3 to 5 show single heads on single sentences. The answer to a
 question is the share of a head's weight that lies on the words the question names, beside the
-share that would lie there if the weight were spread evenly.
+share that would lie there if the weight were spread evenly. Which words of an English sentence
+belong together is read from its tree of phrases (see `experiments.grammar.parse`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.pairs import Pair
-from lessonkit.analysis.word_pairs import word_pairs
+from lessonkit.analysis.alignment import Pair
 from transformer.data.embedded import Sentence, as_written
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-READ, READ_BEFORE, START = "the token just read", "the token before it", "<bos>"
-SAYING, SAID, NEXT_SAID = "the word being said", "the word said before", "the word said next"
+NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
+NEGATED = "not: the next word"
+NOUN, PAST_ADJECTIVE = "determiner: its noun", "... with an adjective between: the noun"
+ADJECTIVE = "... control: the adjective"
+OWNED, OWNER = "his, her, their: what is owned", "his, her, their: the owner"
+MEANT, NOT_MEANT = "he, she, they: who is meant", "... control: the nearest other noun"
+SUBJECT, NOT_SUBJECT = "verb past a clause: its subject", "... control: the nearest noun"
+QUESTIONS = (
+    *(NEXT, BEFORE, ITSELF, NEGATED, NOUN, PAST_ADJECTIVE, ADJECTIVE),
+    *(OWNED, OWNER, MEANT, NOT_MEANT, SUBJECT, NOT_SUBJECT),
+)
 
 
-class Answer(NamedTuple):
-    """What a question found in every head of a stack.
+class WordPair(NamedTuple):
+    """A word, and where the question says that it looks; words count from 0.
 
     Attributes:
-        stack: "encoder", "decoder" or "cross".
-        question: Who looks where.
-        cases: How many times it was asked.
-        even: Mean share on the named words if a row were spread evenly, 0 to 1.
-        shares: Mean share of each head, (num_layers, num_heads).
+        question: One of the constants above.
+        query: The word that attends.
+        keys: The words that it is said to attend to; several where two subjects are joined.
     """
 
-    stack: str
     question: str
-    cases: int
-    even: float
-    shares: Tensor
+    query: int
+    keys: tuple[int, ...]
 
 
-_Case = tuple[str, str, float, Tensor]  # stack, question, even share, (num_layers, num_heads)
+class _Phrase(NamedTuple):
+    """A phrase of words start to end - 1, and which phrase it is part of (-1: of none)."""
+
+    label: str
+    start: int
+    end: int
+    parent: int
 
 
-def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
-    """Ask all questions of a model that reads the corpus's own translations.
+class Tree:
+    """A sentence's phrases, outer ones first, and the part of speech of each word."""
 
-    The encoder is asked about English sources alone: trees are of English (see `word_pairs`).
-    Cross-attention is asked in the rows that say a word, where the words said before and next
-    are not translations of the same source word.
+    def __init__(self, parse: str) -> None:
+        self.phrases: list[_Phrase] = []
+        self.tags: list[str] = []
+        open_phrases: list[int] = []
+        for token in parse.split():
+            if token.startswith("("):
+                parent = open_phrases[-1] if open_phrases else -1
+                open_phrases.append(len(self.phrases))
+                self.phrases.append(_Phrase(token[1:], len(self.tags), -1, parent))
+            elif token.startswith(")"):
+                at = open_phrases.pop()
+                self.phrases[at] = self.phrases[at]._replace(end=len(self.tags))
+            else:
+                self.tags.append(token)
 
-    Args:
-        translator: Between two languages of the embedded corpus.
-        sentences: Of that corpus.
+    def parts(self, phrase: int, *labels: str) -> list[int]:
+        """Give the phrases right inside another that have one of the labels."""
+        return [i for i, p in enumerate(self.phrases) if p.parent == phrase and p.label in labels]
 
-    Raises:
-        UserError: there are no sentences.
-    """
-    if not sentences:
-        raise UserError("no sentences to ask about: give at least one")
-    found: dict[tuple[str, str], list[tuple[float, Tensor]]] = {}
-    for sentence in sentences:
-        for stack, question, even, shares in _cases(translator, sentence):
-            found.setdefault((stack, question), []).append((even, shares))
-    return [
-        Answer(
-            *asked,
-            cases=len(cases),
-            even=sum(even for even, _ in cases) / len(cases),
-            shares=torch.stack([shares for _, shares in cases]).mean(0),
+    def around(self, word: int, label: str) -> int:
+        """Give the innermost phrase of a label that a word stands in; -1 if there is none."""
+        found = [
+            i for i, p in enumerate(self.phrases) if p.label == label and p.start <= word < p.end
+        ]
+        return found[-1] if found else -1
+
+    def nouns(self, phrase: int) -> tuple[int, ...]:
+        """Give the nouns a phrase is about, not those of a clause or a place inside it."""
+        start, end = self.phrases[phrase].start, self.phrases[phrase].end
+        inside = [self.phrases[part] for part in self.parts(phrase, "SBAR", "PP")]
+        return tuple(
+            word
+            for word in range(start, end)
+            if self.tags[word] == "NN" and not any(p.start <= word < p.end for p in inside)
         )
-        for asked, cases in found.items()
-    ]
+
+    def subject(self, clause: int) -> tuple[int, ...]:
+        """Give the nouns of a clause's own subject; none if it is a pronoun or left out."""
+        return next((self.nouns(part) for part in self.parts(clause, "NP")), ())
+
+    def nearest(self, word: int, besides: tuple[int, ...]) -> tuple[int, ...]:
+        """Give the last noun before a word that is not one of some others."""
+        found = [i for i in range(word) if self.tags[i] == "NN" and i not in besides]
+        return tuple(found[-1:])
 
 
-def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
-    """Give the cases of every question in one sentence."""
-    data = translator.recipe.data
-    src = as_written(sentence.text(data.src_lang), data.src_lang)
-    tgt = as_written(sentence.text(data.tgt_lang), data.tgt_lang)
-    pair = Pair(translator, src, tgt)
-    maps = pair.maps()
+def word_pairs(sentence: Sentence) -> Iterator[WordPair]:
+    """Give every pair that a question asks about, in one English sentence of the corpus."""
+    words, tree = sentence.en.split(), Tree(sentence.parse)
+    for word, text in enumerate(words):
+        yield WordPair(ITSELF, word, (word,))
+        if word:
+            yield WordPair(BEFORE, word, (word - 1,))
+        if word + 1 < len(words):
+            yield WordPair(NEXT, word, (word + 1,))
+            if text == "not":
+                yield WordPair(NEGATED, word, (word + 1,))
+    found = [*_determiners(words, tree), *_pronouns(words, tree), *_past_clauses(tree)]
+    yield from (pair for pair in found if pair.keys)
 
-    columns = pair.of_src_words[:, :-1]  # (src tokens, src words), a row of 0 for "<eos>"
-    even = columns.mean(0).tolist()  # "<eos>" can be attended to as well
-    if data.src_lang == "en":
-        words = pair.by_src_words @ maps.encoder[..., :-1, :] @ columns
-        for question, query, keys in word_pairs(sentence):
-            named = list(keys)
-            share = words[:, :, query, named].sum(-1)
-            yield "encoder", question, sum(even[key] for key in named), share
-    for row in range(2, maps.decoder.shape[-1]):
-        for question, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
-            yield "decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column]
-    words = pair.of_tgt_words @ maps.cross[..., :-1, :] @ columns
-    links = sentence.alignment(data.src_lang, data.tgt_lang)
-    for question, query, said in said_words(links, words.shape[-2]):
-        named = list(said)
-        yield "cross", question, sum(even[key] for key in named), words[:, :, query, named].sum(-1)
+
+def _determiners(words: list[str], tree: Tree) -> Iterator[WordPair]:
+    """Determiners and their nouns; the owner whom *his*, *her*, *their* stand for."""
+    for word, text in enumerate(words):
+        if tree.tags[word] != "DT":
+            continue
+        noun = tuple(i for i in tree.nouns(tree.around(word, "NP")) if i > word)[:1]
+        yield WordPair(NOUN, word, noun)
+        if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
+            yield WordPair(PAST_ADJECTIVE, word, noun)
+            yield WordPair(ADJECTIVE, word, (word + 1,))
+        if text in ("his", "her", "their"):
+            yield WordPair(OWNED, word, noun)
+            yield WordPair(OWNER, word, tree.subject(tree.around(word, "S")))
+
+
+def _pronouns(words: list[str], tree: Tree) -> Iterator[WordPair]:
+    """Pronouns after *because*, which in this corpus mean the subject of the sentence."""
+    for word in range(1, len(words)):
+        if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
+            meant = tree.subject(0)
+            if meant:
+                yield WordPair(MEANT, word, meant)
+                yield WordPair(NOT_MEANT, word, tree.nearest(word, meant))
+
+
+def _past_clauses(tree: Tree) -> Iterator[WordPair]:
+    """Verbs that a relative clause divides from their subject (as *making ... more difficult*)."""
+    for clause, phrase in enumerate(tree.phrases):
+        if phrase.label != "S":
+            continue
+        subjects, verbs = tree.parts(clause, "NP"), tree.parts(clause, "VP")
+        if subjects and verbs and tree.parts(subjects[0], "SBAR"):
+            verb, nouns = tree.phrases[verbs[0]].start, tree.nouns(subjects[0])
+            yield WordPair(SUBJECT, verb, nouns)
+            yield WordPair(NOT_SUBJECT, verb, tree.nearest(verb, nouns))
+
+
+READ, READ_BEFORE, START = "the token just read", "the token before it", "<bos>"
+SAYING, SAID, NEXT_SAID = "the word being said", "the word said before", "the word said next"
 
 
 def said_words(
@@ -121,3 +180,109 @@ def said_words(
         following = of[word + 1] if word + 1 < tgt_words else set()
         if following and not following & (now | last):
             yield NEXT_SAID, word, following
+
+
+class Reading(NamedTuple):
+    """The attention of a model that reads a sentence and the corpus's own translation of it.
+
+    Attributes:
+        encoder: Between words of an English source, (num_layers, num_heads, src_words,
+            src_words + 1), the last column "<eos>"; None where the source is no English: trees
+            are of English.
+        decoder: Between tokens, (num_layers, num_heads, tgt_len, tgt_len).
+        cross: From the rows that say a word, (num_layers, num_heads, tgt_words, src_words + 1).
+        even: What each source word would get of a row that is spread evenly over the tokens.
+        said: From `said_words`.
+    """
+
+    encoder: Tensor | None
+    decoder: Tensor
+    cross: Tensor
+    even: list[float]
+    said: list[tuple[str, int, set[int]]]
+
+    def tokens_asked(self) -> Iterator[tuple[str, int, int]]:
+        """Give what is asked of the decoder's self-attention: question, row and column."""
+        for row in range(2, self.decoder.shape[-1]):
+            yield from ((READ, row, row), (READ_BEFORE, row, row - 1), (START, row, 0))
+
+
+def read(translator: Translator, sentence: Sentence) -> Reading:
+    """Let a model read a sentence with its translation; its attention is added up to words.
+
+    Args:
+        translator: Between two languages of the embedded corpus.
+        sentence: Of that corpus.
+    """
+    langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
+    pair = Pair(translator, *(as_written(sentence.text(lang), lang) for lang in langs))
+    maps, encoder = pair.maps(), None
+    if langs[0] == "en":
+        encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
+    cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
+    said = list(said_words(sentence.alignment(*langs), cross.shape[-2]))
+    return Reading(encoder, maps.decoder, cross, pair.of_src_words.mean(0).tolist(), said)
+
+
+class Answer(NamedTuple):
+    """What a question found in every head of a stack.
+
+    Attributes:
+        stack: "encoder", "decoder" or "cross".
+        question: Who looks where.
+        cases: How many times it was asked.
+        even: Mean share on the named words if a row were spread evenly, 0 to 1.
+        shares: Mean share of each head, (num_layers, num_heads).
+    """
+
+    stack: str
+    question: str
+    cases: int
+    even: float
+    shares: Tensor
+
+
+def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
+    """Ask all questions of a model that reads the corpus's own translations.
+
+    The encoder is asked about English sources alone. Cross-attention is asked in the rows that
+    say a word, where the words said before and next are not translations of the same source word.
+
+    Args:
+        translator: Between two languages of the embedded corpus.
+        sentences: Of that corpus.
+
+    Raises:
+        UserError: there are no sentences.
+    """
+    if not sentences:
+        raise UserError("no sentences to ask about: give at least one")
+    found: dict[tuple[str, str], list[tuple[float, Tensor]]] = {}
+    for sentence in sentences:
+        for stack, question, even, shares in _cases(read(translator, sentence), sentence):
+            found.setdefault((stack, question), []).append((even, shares))
+    return [
+        Answer(
+            *asked,
+            cases=len(cases),
+            even=sum(even for even, _ in cases) / len(cases),
+            shares=torch.stack([shares for _, shares in cases]).mean(0),
+        )
+        for asked, cases in found.items()
+    ]
+
+
+def _cases(seen: Reading, sentence: Sentence) -> Iterator[tuple[str, str, float, Tensor]]:
+    """Give the cases of every question in one sentence: stack, question, even share, shares."""
+
+    def on_words(words: Tensor, query: int, keys: Iterable[int]) -> tuple[float, Tensor]:
+        named = list(keys)
+        return sum(seen.even[key] for key in named), words[:, :, query, named].sum(-1)
+
+    if seen.encoder is not None:
+        for question, query, keys in word_pairs(sentence):
+            yield "encoder", question, *on_words(seen.encoder, query, keys)
+    for question, row, column in seen.tokens_asked():
+        yield "decoder", question, 1 / (row + 1), seen.decoder[:, :, row, column]
+    for question, query, said in seen.said:
+        yield "cross", question, *on_words(seen.cross, query, said)

@@ -1,98 +1,60 @@
 """The paper's own figures that the lessons compare with: Table 3, the variations of the model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from transformer.config import ModelConfig, Positions
 
 SHARED_TYPES = 37_000  # §5.1: about so many, shared by English and German
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Variation:
     """One row of Table 3: the base model with some settings changed.
 
     Attributes:
         name: Its group in the table and what is changed, "A: h = 1".
         changes: Fields of `ModelConfig` that differ from the base model's.
-        label_smoothing: In training.
         perplexity: On newstest2013, per word piece.
         bleu: On newstest2013, points of 0 to 100.
         millions: Parameters; None where the table leaves the column empty: as the base model's.
+        label_smoothing: In training.
     """
 
     name: str
-    changes: Mapping[str, object] = field(default_factory=dict)
-    label_smoothing: float = 0.1
+    changes: Mapping[str, object]
     perplexity: float
     bleu: float
     millions: int | None = None
+    label_smoothing: float = 0.1
 
     def config(self) -> ModelConfig:
         """Give the network of this row; its weights are tied as §3.4 says."""
         return ModelConfig(**dict(self.changes))  # type: ignore[arg-type]
 
 
-def _heads(num_heads: int, size: int, perplexity: float, bleu: float) -> Variation:
-    return Variation(
-        name=f"A: h = {num_heads}",
-        changes={"num_heads": num_heads, "d_k": size, "d_v": size},
-        perplexity=perplexity,
-        bleu=bleu,
-    )
-
-
-def _one(
-    group: str, key: str, value: object, perplexity: float, bleu: float, millions: int | None = None
-) -> Variation:
-    symbol = {"num_layers": "N", "dropout": "P_drop"}.get(key, key)
-    return Variation(
-        name=f"{group}: {symbol} = {value}",
-        changes={key: value} if key != "d_k" else {"d_k": value, "d_v": 64},
-        perplexity=perplexity,
-        bleu=bleu,
-        millions=millions,
-    )
-
-
 TABLE_3: tuple[Variation, ...] = (
-    Variation(name="base", perplexity=4.92, bleu=25.8, millions=65),
-    _heads(1, 512, 5.29, 24.9),
-    _heads(4, 128, 5.00, 25.5),
-    _heads(16, 32, 4.91, 25.8),
-    _heads(32, 16, 5.01, 25.4),
-    _one("B", "d_k", 16, 5.16, 25.1, 58),
-    _one("B", "d_k", 32, 5.01, 25.4, 60),
-    _one("C", "num_layers", 2, 6.11, 23.7, 36),
-    _one("C", "num_layers", 4, 5.19, 25.3, 50),
-    _one("C", "num_layers", 8, 4.88, 25.5, 80),
+    Variation("base", {}, 4.92, 25.8, 65),
+    Variation("A: h = 1", {"num_heads": 1, "d_k": 512, "d_v": 512}, 5.29, 24.9),
+    Variation("A: h = 4", {"num_heads": 4, "d_k": 128, "d_v": 128}, 5.00, 25.5),
+    Variation("A: h = 16", {"num_heads": 16, "d_k": 32, "d_v": 32}, 4.91, 25.8),
+    Variation("A: h = 32", {"num_heads": 32, "d_k": 16, "d_v": 16}, 5.01, 25.4),
+    Variation("B: d_k = 16", {"d_k": 16, "d_v": 64}, 5.16, 25.1, 58),
+    Variation("B: d_k = 32", {"d_k": 32, "d_v": 64}, 5.01, 25.4, 60),
+    Variation("C: N = 2", {"num_layers": 2}, 6.11, 23.7, 36),
+    Variation("C: N = 4", {"num_layers": 4}, 5.19, 25.3, 50),
+    Variation("C: N = 8", {"num_layers": 8}, 4.88, 25.5, 80),
+    Variation("C: d_model = 256", {"d_model": 256, "d_k": 32, "d_v": 32}, 5.75, 24.5, 28),
+    Variation("C: d_model = 1024", {"d_model": 1024, "d_k": 128, "d_v": 128}, 4.66, 26.0, 168),
+    Variation("C: d_ff = 1024", {"d_ff": 1024}, 5.12, 25.4, 53),
+    Variation("C: d_ff = 4096", {"d_ff": 4096}, 4.75, 26.2, 90),
+    Variation("D: P_drop = 0.0", {"dropout": 0.0}, 5.77, 24.6),
+    Variation("D: P_drop = 0.2", {"dropout": 0.2}, 4.95, 25.5),
+    Variation("D: eps_ls = 0.0", {}, 4.67, 25.3, label_smoothing=0.0),
+    Variation("D: eps_ls = 0.2", {}, 5.47, 25.7, label_smoothing=0.2),
+    Variation("E: positions = learned", {"positions": "learned"}, 4.92, 25.7),
     Variation(
-        name="C: d_model = 256",
-        changes={"d_model": 256, "d_k": 32, "d_v": 32},
-        perplexity=5.75,
-        bleu=24.5,
-        millions=28,
-    ),
-    Variation(
-        name="C: d_model = 1024",
-        changes={"d_model": 1024, "d_k": 128, "d_v": 128},
-        perplexity=4.66,
-        bleu=26.0,
-        millions=168,
-    ),
-    _one("C", "d_ff", 1024, 5.12, 25.4, 53),
-    _one("C", "d_ff", 4096, 4.75, 26.2, 90),
-    _one("D", "dropout", 0.0, 5.77, 24.6),
-    _one("D", "dropout", 0.2, 4.95, 25.5),
-    Variation(name="D: eps_ls = 0.0", label_smoothing=0.0, perplexity=4.67, bleu=25.3),
-    Variation(name="D: eps_ls = 0.2", label_smoothing=0.2, perplexity=5.47, bleu=25.7),
-    _one("E", "positions", "learned", 4.92, 25.7),
-    Variation(
-        name="big",
-        changes={"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
-        perplexity=4.33,
-        bleu=26.4,
-        millions=213,
+        "big", {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}, 4.33, 26.4, 213
     ),
 )
 

@@ -9,23 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import commands, run, speedrun
+from experiments import attributions, commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.bench.tables import readme_table
 from experiments.commands import COMMANDS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
-from lessonkit import records as results
-from lessonkit.analysis import (
-    attribution_scores,
-    contrasts,
-    head_table,
-    leaks,
-    removals,
-    text_figures,
-    ways_of_counting,
-)
+from experiments.tables import runs_table, seeds_table
 from lessonkit.charts.diagrams import figures
+from lessonkit.records import systems_table
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.models.translator import Translator
@@ -108,7 +100,7 @@ def test_an_installed_package_keeps_no_records(
     for module, work in (
         (build, "build"),
         (figures, "render"),
-        (text_figures, "multi30k_figures"),
+        (texts, "multi30k_figures"),
         (corpora, "all_tatoeba_pairs"),
         (Translator, "load"),
         (run, "run_experiment"),
@@ -150,7 +142,7 @@ def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> Non
 def test_text_and_leaks_are_recorded_with_their_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(text_figures, "multi30k_figures", lambda: {"sizes": [1]})
+    monkeypatch.setattr(texts, "multi30k_figures", lambda: {"sizes": [1]})
     monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", "text"])
     assert main() == 0
     assert capsys.readouterr().out == f"{kept / 'text' / 'multi30k.json'}\n"
@@ -162,7 +154,7 @@ def test_text_and_leaks_are_recorded_with_their_origin(
 
     split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
     monkeypatch.setattr(corpora, "all_tatoeba_pairs", lambda: [("Go!", "Va !")])
-    monkeypatch.setattr(leaks, "measure_splits", lambda pairs: {"random": split})
+    monkeypatch.setattr(texts, "measure_splits", lambda pairs: {"random": split})
     assert main(["leaks"]) == 0
     said = "random: 60.5% of 1,000 test pairs have a side in training; memory alone scores 41.50"
     assert said in capsys.readouterr().out
@@ -184,7 +176,7 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
 
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
     monkeypatch.setattr("transformer.support.machine.pick_device", lambda: picked)
-    monkeypatch.setattr(removals, "removal_scores", scores)
+    monkeypatch.setattr(heads, "removal_scores", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
     assert measured == [(picked, 300, 300, 200)]
     made = read_json(kept / "heads" / "tiny.json")
@@ -197,8 +189,8 @@ def test_roles_and_attributions_are_recorded_with_their_origin(
     tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     figures = {"attention weights": {"error": 0.25}}
-    monkeypatch.setattr(attribution_scores, "attribution_scores", lambda *_: figures)
-    monkeypatch.setattr(head_table, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
+    monkeypatch.setattr(attributions, "attribution_scores", lambda *_: figures)
+    monkeypatch.setattr(heads, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
     for what in ("attributions", "roles"):
         assert main([what, str(tiny_folder), "tiny"]) == 0
     assert "attention weights: alignment error 0.250" in capsys.readouterr().out
@@ -218,14 +210,14 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
     cases: list[tuple[Any, str, list[str], list[Any], dict[str, Any], Any]] = [
         (
-            ways_of_counting,
+            texts,
             "record_five_ways",
             ["bleu", "--beam", "3"],
             [3],
             {"points": loss},
             loss,
         ),
-        (ways_of_counting, "record_two_ways", ["loss"], [], loss, loss),
+        (texts, "record_two_ways", ["loss"], [], loss, loss),
         (
             contrasts,
             "record_contrasts",
@@ -253,7 +245,7 @@ def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
     before = stored()
     assert main(["tables"]) == 0
     assert stored() == before
-    tables = (results.table(), results.seeds_table(), results.systems_table(), readme_table())
+    tables = (runs_table(), seeds_table(), systems_table(), readme_table())
     assert capsys.readouterr().out == "\n\n".join(tables) + "\n"
 
 

@@ -9,8 +9,9 @@ import torch
 
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment, find
-from experiments.run import add_run, run_experiment, scores
+from experiments.run import add_run, run_experiment
 from lessonkit.museum.faults import FAULTS
+from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora

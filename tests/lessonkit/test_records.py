@@ -1,53 +1,21 @@
-"""Recorded runs: whole, traceable, and the very figures that README gives."""
+"""Recorded runs: what lessons read of them, and that every one can be traced."""
 
 import json
 import re
-import statistics
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lessonkit import records as results
-from lessonkit.records import COLUMNS, SYSTEM_COLUMNS
-from lessonkit.reported import PUBLISHED
-from tests.helpers import ROOT
-from transformer.evaluation.compare import difference_interval, mean_interval, verdict
+from lessonkit.records import PUBLISHED, SYSTEM_COLUMNS
+from tests.helpers.records import HASH, sample
 from transformer.recipes.earlier_systems import SYSTEMS
 from transformer.recipes.named import find_recipe
-from transformer.support import paths
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
-HASH = "0123456789abcdef0123456789abcdef01234567"
-
-
-def sample() -> dict[str, Any]:
-    return {
-        "recipe": {"name": "demo", "training": {"bf16": False}},
-        "training": {
-            "date": "2017-06-12",
-            "hardware": "an abacus, 2 threads",
-            "steps": 12345,
-            "minutes": 61.7,
-            "seed": 7,
-            "commit": HASH,
-        },
-        "figures": {
-            "corpus": "embedded",
-            "split": "test_long",
-            "src_lang": "en",
-            "tgt_lang": "fr",
-            "bleu": {"score": 37.8, "interval": [36.11, 39.5], "signature": "s"},
-            "chrf": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
-            "bleu_tokenised_lowercased": 39.4,
-            "perplexity": 4.567,
-            "loss": 1.5189,
-            "beam_size": 4,
-            "parameters": 9038341,
-        },
-    }
+READINGS = list(enumerate(results.READINGS.values()))
 
 
 @pytest.fixture
@@ -56,102 +24,79 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("commit", "shown"),
-    [
+def test_origin_in_a_line() -> None:
+    for commit, shown in (
         (HASH, "0123456"),
         (f"{HASH} with changes", "0123456 with changes"),
         ("version 0.1.0", "version 0.1.0"),
-    ],
-)
-def test_origin_in_a_line(commit: str, shown: str) -> None:
-    record = sample()
-    record["training"]["commit"] = commit
-    assert results.origin(record) == (
-        "Recorded 2017-06-12 on an abacus, 2 threads: 12,345 steps in 62 minutes, seed 7, "
-        f"commit {shown}."
-    )
-
-
-def test_table_has_a_row_for_each_run(folder: Path) -> None:
-    quick = sample()
-    quick["training"]["minutes"] = 1.26
-    (folder / "b.json").write_text(json.dumps(sample()), encoding="utf-8")
-    (folder / "a.json").write_text(json.dumps(quick), encoding="utf-8")
-    heading, rule, first, second = results.table().splitlines()
-    assert heading.count("|") == rule.count("|") == first.count("|") == len(COLUMNS) + 1
-    assert second == (
-        "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
-        "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
-    )
-    assert first == second.replace("| 62 |", "| 1.3 |")
-
-
-def test_another_length_penalty_than_the_papers_is_shown(folder: Path) -> None:
-    for name, alpha in (("a", 0.6), ("b", 1.0), ("c", 1.5)):
+    ):
         record = sample()
-        record["figures"]["alpha"] = alpha
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    beams = [row.split(" | ")[6] for row in results.table().splitlines()[2:]]
-    assert beams == ["4", "4, alpha 1", "4, alpha 1.5"]
+        record["training"]["commit"] = commit
+        assert results.origin(record) == (
+            "Recorded 2017-06-12 on an abacus, 2 threads: 12,345 steps in 62 minutes, seed 7, "
+            f"commit {shown}."
+        )
 
 
-def test_no_runs_no_table(folder: Path) -> None:
-    assert results.table() == "No run is recorded yet."
-    assert results.seeds_table() == "No recipe is recorded with several seeds yet."
+def test_load_result(folder: Path) -> None:
+    (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
+    assert results.load_result("demo-en-fr") == sample()
+    (folder / "bench").mkdir()
+    (folder / "bench" / "growth.json").write_text('{"axes": 1}', encoding="utf-8")
+    assert results.load_result("bench/growth") == {"axes": 1}
+    with pytest.raises(
+        UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
+    ):
+        results.load_result("demo-fr")
 
 
-@pytest.mark.parametrize("first", ["a", "systems/a"])
-def test_seeds_are_told_together(first: str, folder: Path) -> None:
+def test_runs_by_precision_and_seed(folder: Path) -> None:
     (folder / "seeds").mkdir()
-    (folder / "systems").mkdir()
-    for name, seed, score in ((first, 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
+    for name, seed, bf16 in (("a", 7, False), ("seeds/a-9", 9, True), ("seeds/a-8", 8, False)):
         record = sample()
         record["training"]["seed"] = seed
-        record["figures"]["bleu"]["score"] = score
+        record["recipe"]["training"]["bf16"] = bf16
         (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    (folder / "a-greedy.json").write_text(json.dumps(sample()), encoding="utf-8")
-    _, _, row = results.seeds_table().splitlines()
-    # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15: 0.902 a run, 0.521 of
-    # the mean, times 4.303
-    assert row == (
-        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | float32 | 37.87 | 35.63 to 40.11 "
-        "| 37.00 to 38.80 | 39.40 | 4 |"
-    )
-    assert len(results.table().splitlines()) == 2 + (2 if first == "a" else 1)
-
-
-@pytest.mark.parametrize(
-    ("bf16", "told"),
-    [
-        ([False, True, False], [["1, 2, 3", "bfloat16 (2); float32 (1, 3)"]]),
-        ([True, False, False, False], [["2, 3, 4", "float32"]]),
-        ([True, False, True, False, True, True], [["1, 3, 5, 6", "bfloat16"]]),
-        (
-            [False, True, True, False, True, False],
-            [["1, 4, 6", "float32"], ["2, 3, 5", "bfloat16"]],
-        ),
-    ],
-)
-def test_a_mean_is_of_one_precision_where_three_runs_have_it(
-    bf16: list[bool], told: list[list[str]], folder: Path
-) -> None:
-    (folder / "seeds").mkdir()
-    for seed, rounded in enumerate(bf16, start=1):
-        record = sample()
-        record["training"]["seed"] = seed
-        record["recipe"]["training"]["bf16"] = rounded
-        name = "a" if seed == 1 else f"seeds/a-{seed}"
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    _, _, *rows = results.seeds_table().splitlines()
-    assert [row.split(" | ")[2:4] for row in rows] == told
-    groups = [[run["training"]["seed"] for run in group] for group in results.load_seeds("a")]
-    assert [seeds for seeds, _ in told] == [", ".join(map(str, each)) for each in groups]
     runs = results.load_runs("a")
-    assert [len(runs.get(name, [])) for name in ("bfloat16", "float32")] == [
-        bf16.count(True),
-        bf16.count(False),
+    seeds = {each: [run["training"]["seed"] for run in some] for each, some in runs.items()}
+    assert seeds == {"float32": [7, 8], "bfloat16": [9]}
+    with pytest.raises(UserError, match="unknown recorded run 'b'"):
+        results.load_runs("b")
+
+
+def test_scores_by_variant_and_reading() -> None:
+    runs = [
+        {"variant": name, "figures": {way: {"bleu": {"score": score + n}} for n, way in READINGS}}
+        for name, score in (("x", 30.0), ("y", 20.0), ("x", 31.0))
     ]
+    assert results.scores({"runs": runs}) == {"x": [30.0, 31.0], "y": [20.0]}
+    assert results.scores({"runs": runs}, "last") == {"x": [32.0, 33.0], "y": [22.0]}
+
+
+def test_another_length_penalty_than_the_papers_is_shown() -> None:
+    found = [results.search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
+    assert [*found, results.search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]
+
+
+def timed(*scores: float, processes: int = 1) -> dict[str, Any]:
+    """A record of the speed run; its seconds are 61, 62 ..."""
+    runs = [{"seconds": 60.0 + seed, "bleu": bleu} for seed, bleu in enumerate(scores, start=1)]
+    about = {"goal": 35.53, "hardware": "a chip, 1 thread", "processes": processes}
+    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
+
+
+def test_a_goal_is_reached_when_chance_is_small() -> None:
+    seconds, score, chance, reached = results.standing(timed(36.0, 36.1, 36.2))
+    assert (seconds, reached) == (62.0, True)
+    assert score == pytest.approx(36.1)
+    assert chance < 0.01
+    # their mean is above, and may be so by chance
+    assert not results.standing(timed(35.0, 36.0, 36.5))[3]
+    assert not results.standing(timed(35.0, 35.1, 35.2))[3]
+    assert results.machine_of(timed(36.0)) == "a chip, 1 thread, float32"
+    assert results.machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {record["goal"] for record in results.load_speed_runs()}
+    assert all(f"BLEU {goal} (cell)" in PUBLISHED["multi30k"].figures for goal in goals)
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
@@ -174,74 +119,6 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     narrow = results.systems_table(["minutes", "recipe"]).splitlines()
     assert narrow[0] == "| recipe | minutes |"
     assert narrow[6] == "| `multi30k` | 62 |"
-
-
-def test_load_result(folder: Path) -> None:
-    (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
-    assert results.load_result("demo-en-fr") == sample()
-    with pytest.raises(
-        UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
-    ):
-        results.load_result("demo-fr")
-
-
-def test_seeds_of_an_unknown_recipe_are_refused(folder: Path) -> None:
-    (folder / "demo.json").write_text(json.dumps(sample()), encoding="utf-8")
-    assert results.load_seeds("demo") == [[sample()]]
-    with pytest.raises(UserError, match="unknown recorded run 'dmo': did you mean 'demo'"):
-        results.load_seeds("dmo")
-
-
-@pytest.mark.parametrize("table", [results.table, results.seeds_table, results.systems_table])
-def test_without_a_folder_of_records_there_is_no_table(
-    table: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
-    with pytest.raises(UserError, match="or install again"):
-        table()
-
-
-@pytest.mark.parametrize(
-    ("mark", "table"),
-    [
-        ("results", results.table),
-        ("seeds", results.seeds_table),
-        ("systems", results.systems_table),
-    ],
-)
-def test_readme_gives_the_recorded_figures(mark: str, table: Callable[[], str]) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", readme, re.M | re.S)
-    assert shown == [table()], "paste what `python -m experiments tables` prints"
-
-
-def test_readme_says_of_multi30k_what_is_recorded() -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    folder = results.results_folder()
-    ways = read_json(folder / "loss_ways" / "multi30k.json")
-    plain = read_json(folder / "systems" / "multi30k-plain.json")
-    run = read_json(folder / "systems" / "multi30k.json")
-    assert ways["training"] == run["training"]
-    assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
-    assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
-
-
-def test_the_page_of_records_tells_the_whole_recipe_as_recorded() -> None:
-    page = " ".join((ROOT / "docs/records.md").read_text(encoding="utf-8").split())
-    runs = results.load_runs("multi30k-de-en")
-    timed = [run for run in runs["bfloat16"] if run["training"]["seed"] >= 6]
-    for run in timed:
-        seed, minutes = run["training"]["seed"], run["training"]["minutes"]
-        assert f"| {seed} | {minutes:.1f} | {run['figures']['bleu']['score']:.2f} |" in page
-    groups = (timed, runs["bfloat16"], runs["float32"])
-    scores = [[run["figures"]["bleu"]["score"] for run in group] for group in groups]
-    for found in scores:
-        low, high = mean_interval(found)
-        assert f"{statistics.mean(found):.2f} ({low:.2f} to {high:.2f})" in page
-    _, short, full = scores
-    between = difference_interval(full, short)
-    assert verdict(between, worth=1) == "not shown"
-    assert f"({between.low:+.1f} to {between.high:+.1f})".replace("-", "−") in page
 
 
 def test_every_recorded_run_can_be_traced() -> None:

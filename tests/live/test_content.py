@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from lessonkit.analysis.heads import Head, without_heads
-from lessonkit.analysis.interventions import next_token, translate_hiding
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.interventions import next_token, without_heads
 from tests.helpers import ROOT
+from tests.helpers.hiding import translate_hiding
 from tests.live.node import LIVE, ask
 from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.analysis.heads import Head, without_heads
-from lessonkit.analysis.interventions import Hiding
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.interventions import Hiding, without_heads
 from tests.helpers import TINY
 from tests.live.node import ask
 from transformer.config import BOS_ID, EOS_ID

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from lessonkit.analysis.beam_tree import grow_beam_tree
-from lessonkit.analysis.heads import Head, without_heads
-from lessonkit.analysis.interventions import translate_hiding
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.interventions import without_heads
+from tests.helpers.hiding import translate_hiding
 from tests.live.node import ask
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from lessonkit.analysis.removals import removal_scores
+from experiments.heads import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.config import ModelConfig, Recipe, RecurrentConfig

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from lessonkit.analysis.layer_costs import Cost
+from lessonkit.analysis.costs import Cost
 from lessonkit.charts.controls import choice, slider
 from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
@@ -11,7 +11,7 @@ LONGEST = 12  # of the lengths, as a power of 2
 WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
 QUANTITIES = Cost._fields
 
-# Table 1 in the language of Vega; `lessonkit.analysis.layer_costs.table_1` in Python.
+# Table 1 in the language of Vega; `lessonkit.analysis.costs.table_1` in Python.
 COSTS = {
     "self-attention": ("datum.n * datum.n * d", "1", "1"),
     "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),

@@ -11,6 +11,7 @@ import altair as alt
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import run_of
 from lessonkit.analysis.knife import (
     EDGES,
     MEAN,
@@ -26,7 +27,6 @@ from lessonkit.analysis.knife import (
     heads_each,
     places_hidden,
 )
-from lessonkit.analysis.patching import run_of
 from lessonkit.charts.explorers.knife_pictures import bars, lines
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator

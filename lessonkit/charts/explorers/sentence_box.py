@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.knife import translations_without
-from lessonkit.analysis.trace import FINDER, trace
+from lessonkit.analysis.tracing import FINDER, trace
 from lessonkit.charts.explorers.heads import heads_explorer
 from lessonkit.charts.explorers.knife import knife_explorer
 from lessonkit.charts.explorers.trace import trace_explorer

@@ -7,7 +7,7 @@ import math
 
 import altair as alt
 
-from lessonkit.analysis.trace import Trace
+from lessonkit.analysis.tracing import Trace
 from lessonkit.charts.cells import PARTS as FRACTION
 from lessonkit.charts.cells import check_size
 from lessonkit.charts.controls import choice, slider
@@ -39,7 +39,7 @@ def trace_explorer(
     Two controls: `step` chooses the table, `place` (from 0) the row.
 
     Args:
-        trace: From `analysis.trace.trace`.
+        trace: From `analysis.tracing.trace`.
         part: "text", "attention", "positions", "layer", "loss" or "choice"; None gives the whole.
         step: To begin with; None is the first.
         place: To begin with; past the last row of a table it means the last.

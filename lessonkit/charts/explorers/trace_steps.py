@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.rotary import rotate
-from lessonkit.analysis.trace import Side, Trace
+from lessonkit.analysis.tracing import Side, Trace, rotate
 from transformer.config import PAD_ID
 from transformer.support.errors import UserError, unknown_name
 from transformer.training.loss import smoothed_targets
@@ -46,7 +45,7 @@ def steps_of(trace: Trace, part: str | None) -> list[Step]:
     """Give the steps of one part of a trace, or of the whole.
 
     Args:
-        trace: From `analysis.trace.trace`.
+        trace: From `analysis.tracing.trace`.
         part: One of `PARTS`; None gives the whole, in fewer steps.
 
     Raises:

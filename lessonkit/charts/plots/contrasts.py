@@ -21,7 +21,7 @@ def draw_contrasts(
 
     Args:
         series: For each name in the legend the phenomena, each with `share` and `interval`
-            (0 to 1), as one way of `lessonkit.analysis.contrasts.measure_contrasts` has them.
+            (0 to 1), as one way of `experiments.contrasts.measure_contrasts` has them.
         ax: Where to draw.
         title: Above the picture.
 

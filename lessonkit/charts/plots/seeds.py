@@ -20,7 +20,7 @@ def draw_seeds(
     A dashed line marks the first variant's mean, which the others are held against.
 
     Args:
-        scores: The figures of each variant's runs, as `experiments.run.scores` gives.
+        scores: The figures of each variant's runs, as `lessonkit.records.scores` gives.
         ax: Where to draw.
         xlabel: What the figures are, with the unit.
         title: Above the picture.

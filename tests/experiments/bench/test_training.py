@@ -13,13 +13,13 @@ from torch import nn
 from experiments.bench import contenders, growth, training
 from experiments.bench.contenders import Workload
 from experiments.bench.tables import MARIAN, OURS, TORCH
-from lessonkit.analysis.step_flops import step_flops
+from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.machines import one_thread
 from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
-from transformer.support.clock import one_thread
 
 Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53

@@ -12,10 +12,9 @@ import pytest
 
 from experiments.grammar import build as building
 from experiments.grammar.build import build, line, sentence_of
+from experiments.grammar.lexicon import Adjective, Lexicon, lexicon
 from experiments.grammar.phrases import plain, pronoun
 from experiments.grammar.tree import Clause, Phrase, Tree
-from lessonkit.analysis.lexicon import Adjective, Lexicon
-from lessonkit.analysis.lexicon_tables import lexicon
 from transformer.data.embedded import (
     FILE,
     LANGUAGES,

@@ -1,25 +1,25 @@
-"""Which word tells an article its gender: the right words are hidden, and counted by hand."""
+"""Which word tells an article its gender, and which place carries it: counts made by hand."""
+
+from typing import Any
 
 import pytest
 
-from lessonkit.analysis.articles import first_articles, subjects
-from lessonkit.analysis.interventions import next_token
+from lessonkit.analysis.articles import (
+    ARTICLES,
+    carried_articles,
+    first_articles,
+    gender_pairs,
+    nouns,
+    subjects,
+)
+from lessonkit.analysis.heads import Head
+from lessonkit.analysis.interventions import memory_replaced, next_token, run_of
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator.load("demo-en-fr")
-
-
-def text(*pairs: tuple[str, str]) -> ParallelText:
-    src, tgt = zip(*pairs, strict=True)
-    return ParallelText(src_lang="en", tgt_lang="fr", src=src, tgt=tgt)
-
-
+CARRIERS = [Head("encoder", 1, 4), Head("encoder", 2, 3)]
 FIT = (
     ("The saleswoman is reading a novel.", "La vendeuse lit un roman."),
     ("The black cat is sleeping.", "Le chat noir dort."),
@@ -31,36 +31,92 @@ OTHER = (
 )
 
 
-def test_subjects_and_their_places(translator: Translator) -> None:
-    one, other = subjects(translator, text(*FIT, *OTHER))
+@pytest.fixture(scope="module")
+def held_out() -> ParallelText:
+    return corpora.load("embedded", "test", "en", "fr")
+
+
+def text(*pairs: tuple[str, str]) -> ParallelText:
+    src, tgt = zip(*pairs, strict=True)
+    return ParallelText(src_lang="en", tgt_lang="fr", src=src, tgt=tgt)
+
+
+def test_subjects_and_their_places(shipped: Translator, held_out: ParallelText) -> None:
+    one, other = subjects(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
-        pieces = translator.src_tokenizer.pieces(translator.src_tokenizer.encode(case.sentence))
+        pieces = shipped.src_tokenizer.pieces(shipped.src_tokenizer.encode(case.sentence))
         assert "".join(pieces[place] for place in case.noun) == noun
         assert "".join(pieces[place] for place in case.last) == last
         assert case.length == len(pieces) + 1
+    articles = [case.article for case in subjects(shipped, held_out)]
+    assert [articles.count(each) for each in ARTICLES] == [120, 121]
 
 
-def test_counts_are_of_the_most_probable_token(translator: Translator) -> None:
-    counted = first_articles(translator, text(*FIT))
+def test_counts_are_of_the_most_probable_token(shipped: Translator) -> None:
+    counted = first_articles(shipped, text(*FIT))
     assert [of for _, _, of in counted] == [2] * 5
-    article = {word: translator.tgt_tokenizer.encode(word)[0] for word in ("Le", "La")}
     by_hand = sum(
-        int(next_token(translator, case.sentence, before=case.noun).argmax())
-        == article[case.article]
-        for case in subjects(translator, text(*FIT))
+        int(next_token(shipped, case.sentence, before=case.noun).argmax())
+        == shipped.tgt_tokenizer.encode(case.article)[0]
+        for case in subjects(shipped, text(*FIT))
     )
     assert counted[3] == ("the noun hidden from the encoder too", by_hand, 2)
     assert counted[0] == ("nothing hidden", 2, 2)
 
 
-def test_the_test_set_has_enough_of_both(translator: Translator) -> None:
-    cases = subjects(translator, corpora.load("embedded", "test", "en", "fr"))
-    of = {word: sum(case.article == word for case in cases) for word in ("Le", "La")}
-    assert of == {"Le": 120, "La": 121}
+def test_pairs_by_hand(shipped: Translator) -> None:
+    (pair,) = gender_pairs(
+        shipped,
+        text(
+            ("The clever saleswoman is reading.", "La vendeuse intelligente lit."),
+            ("The saleswoman is reading because she is sad.", "La vendeuse lit parce que."),
+            ("The women are reading.", "Les femmes lisent."),
+        ),
+    )
+    assert pair.subject.sentence == "The clever saleswoman is reading."
+    assert pair.other == "The clever salesman is reading."
+    assert pair.same == "The clever woman is reading."
 
 
-def test_other_languages_are_refused(translator: Translator) -> None:
+def test_pairs_of_the_test_set_differ_in_one_noun_of_the_gender_said(
+    shipped: Translator, held_out: ParallelText
+) -> None:
+    pairs = gender_pairs(shipped, held_out)
+    assert len(pairs) == 211
+    for pair in pairs:
+        first = pair.subject.sentence.rstrip(".?").split()
+        wanted = {"Le": "m", "La": "f"}[pair.subject.article]
+        for sentence, same in ((pair.other, False), (pair.same, True)):
+            words = sentence.rstrip(".?").split()
+            (at,) = [i for i, word in enumerate(words) if word != first[i]]
+            assert (nouns()[words[at]].gender == wanted) is same
+            assert len(shipped.src_tokenizer.encode(sentence)) + 1 == pair.subject.length
+
+
+def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
+    model: Any = shipped.model
+    pairs = gender_pairs(shipped, held_out)[:30]
+    rows = carried_articles(shipped, pairs, CARRIERS)
+    found = 0
+    for pair in pairs:
+        run, subject = run_of(shipped, pair.other, []), pair.subject
+        with memory_replaced(model, {at: run.memory[at] for at in subject.noun}):
+            said = int(next_token(shipped, subject.sentence).argmax())
+        (other,) = (article for article in ARTICLES if article != subject.article)
+        found += said == shipped.tgt_tokenizer.encode(other)[0]
+    the, noun, last, alone, two, six = rows  # what lesson 09 says of them
+    assert noun.other == found >= 27
+    assert (the.other, last.other) == (0, 0)
+    assert alone.other >= 24 > two.other > 2 * six.other
+    assert all(row.of == 30 and row.same <= 5 for row in rows)
+    assert two.put == "heads 1.4 and 2.3 at The"
+
+
+def test_errors(shipped: Translator) -> None:
     german = corpora.load("embedded", "test", "en", "de")
-    with pytest.raises(UserError, match="en-de: give a text from en to fr"):
-        first_articles(translator, german)
+    for count in (first_articles, gender_pairs):
+        with pytest.raises(UserError, match="en-de: give a text from en to fr"):
+            count(shipped, german)
+    with pytest.raises(UserError, match="give at least one"):
+        carried_articles(shipped, [], CARRIERS)

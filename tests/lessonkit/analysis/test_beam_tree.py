@@ -1,6 +1,7 @@
 """The slow beam search of one sentence: the same search, with a record that adds up."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from transformer.support.errors import UserError
 
 
 @pytest.fixture(scope="module")
-def model() -> Transformer:
+def sharp() -> Transformer:
     torch.manual_seed(5)
     config = ModelConfig(d_model=14, d_ff=29, num_heads=7, num_layers=2, max_len=120)
     made = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB).eval()
@@ -30,42 +31,52 @@ def sources() -> list[Tensor]:
     return [torch.cat((row[:, :-1], torch.tensor([[EOS_ID]])), dim=1) for row in rows]
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_it_finds_what_the_beam_search_finds(
-    model: Transformer, beam_size: int, alpha: float
-) -> None:
-    for src in sources():
-        options = {"beam_size": beam_size, "alpha": alpha, "extra_length": 7}
-        tree = grow_beam_tree(model, src, **options)
-        (found,) = beam_search(model, src, **options)
-        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
-        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
-        scores = [h.score for h in tree.hypotheses]
-        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+def agree(model: Any, src: Tensor, *, use_cache: bool = True, **options: Any) -> BeamTree:
+    """Hold a tree to what the beam search finds, and its record to itself."""
+    tree = grow_beam_tree(model, src, **options)
+    (found,) = beam_search(model, src, use_cache=use_cache, **options)
+    assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
+    assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
+    scores = [h.score for h in tree.hypotheses]
+    assert scores == pytest.approx([h.score for h in found], abs=1e-4)
+    totals = {(): 0.0}
+    for number, candidates in enumerate(tree.steps, start=1):
+        assert candidates == sorted(candidates, key=lambda each: -each.total)
+        assert len(candidates) <= 2 * options["beam_size"]
+        for each in candidates:
+            assert len(each.ids) == number
+            assert each.total == pytest.approx(totals[each.ids[:-1]] + each.log_prob, abs=1e-5)
+            assert each.total > -math.inf
+        totals = {each.ids: each.total for each in candidates if each.fate is Fate.KEPT}
+        assert len(totals) <= options["beam_size"]
+    return tree
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 7, 40])
-@pytest.mark.parametrize("dead", [(), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))])
-def test_with_probabilities_of_zero_too(beam_size: int, dead: tuple[int, ...]) -> None:
-    for seed in range(20):
-        options = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 3}
-        tree = grow_beam_tree(Sparse(seed, dead), sources()[1], **options)
-        (found,) = beam_search(Sparse(seed, dead), sources()[1], use_cache=False, **options)
-        assert [h.ids for h in tree.hypotheses] == [h.ids for h in found]
-        assert [h.finished for h in tree.hypotheses] == [h.finished for h in found]
-        scores = [h.score for h in tree.hypotheses]
-        assert scores == pytest.approx([h.score for h in found], abs=1e-4)
-        assert all(candidate.total > -math.inf for step in tree.steps for candidate in step)
+def test_it_finds_what_the_beam_search_finds(sharp: Transformer) -> None:
+    for beam_size in (1, 2, 3, 5):
+        for alpha in (0.0, 0.6, 2.0):
+            for src in sources():
+                options = {"beam_size": beam_size, "alpha": alpha, "extra_length": 7}
+                tree = agree(sharp, src, **options)
+                best = tree.hypotheses[0]
+                ids = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
+                (winner,) = (each for each in tree.steps[len(ids) - 1] if each.ids == ids)
+                penalty = length_penalty(len(ids), alpha)
+                assert best.score == pytest.approx(winner.total / penalty)
+    tree = agree(sharp, sources()[0], beam_size=2, max_len=3)
+    assert len(tree.steps) == 3
 
 
-def hand_made() -> BeamTree:
-    src = torch.tensor([[4, EOS_ID]])
-    return grow_beam_tree(Scripted(), src, beam_size=2, alpha=0.0)
+def test_with_probabilities_of_zero_too() -> None:
+    for dead in ((), (BOS_ID,), tuple(range(4, 12)), tuple(range(4, VOCAB))):
+        for beam_size in (1, 2, 7, 40):
+            for seed in range(20):
+                options = {"beam_size": beam_size, "extra_length": 3}
+                agree(Sparse(seed, dead), sources()[1], use_cache=False, **options)
 
 
 def test_a_tree_worked_by_hand() -> None:
-    tree = hand_made()
+    tree = grow_beam_tree(Scripted(), torch.tensor([[4, EOS_ID]]), beam_size=2, alpha=0.0)
     a, b, end = 4, 5, EOS_ID
     first, second, third = tree.steps
     assert [(c.ids, c.fate) for c in first] == [((a,), Fate.KEPT), ((b,), Fate.KEPT)]
@@ -75,43 +86,14 @@ def test_a_tree_worked_by_hand() -> None:
         ((a, b), Fate.KEPT),  # .27 too, and later among equals
         ((a, end), Fate.DROPPED),  # .06 is not among the best two
     ]
-    assert third[0].ids == (a, b, end)
-    assert third[0].fate is Fate.FINISHED
+    assert (third[0].ids, third[0].fate) == ((a, b, end), Fate.FINISHED)
     assert math.exp(third[0].total) == pytest.approx(0.243)
     assert [h.ids for h in tree.hypotheses] == [[b], [a, b]]
 
 
-def test_the_record_adds_up(model: Transformer) -> None:
-    beam_size = 3
-    for src in sources():
-        tree = grow_beam_tree(model, src, beam_size=beam_size, extra_length=7)
-        parents = {(): 0.0}
-        for number, candidates in enumerate(tree.steps, start=1):
-            totals = [candidate.total for candidate in candidates]
-            assert totals == sorted(totals, reverse=True)
-            assert len(candidates) <= 2 * beam_size
-            for candidate in candidates:
-                assert len(candidate.ids) == number
-                total = parents[candidate.ids[:-1]] + candidate.log_prob
-                assert candidate.total == pytest.approx(total, abs=1e-5)
-                assert (candidate.fate is Fate.FINISHED) <= (candidate.ids[-1] == EOS_ID)
-            parents = {c.ids: c.total for c in candidates if c.fate is Fate.KEPT}
-            assert len(parents) <= beam_size
-        best = tree.hypotheses[0]
-        ids = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
-        (winner,) = (c for c in tree.steps[len(ids) - 1] if c.ids == ids)
-        assert best.score == pytest.approx(winner.total / length_penalty(len(ids)))
-
-
-def test_max_len_bounds_the_tree(model: Transformer) -> None:
-    tree = grow_beam_tree(model, sources()[0], beam_size=2, max_len=3)
-    assert len(tree.steps) == 3
-    assert {len(h.ids) for h in tree.hypotheses if not h.finished} <= {3}
-
-
-def test_mistakes_are_named(model: Transformer) -> None:
+def test_mistakes_are_named(sharp: Transformer) -> None:
     src = sources()[0]
     with pytest.raises(UserError, match="beam size 0 is too small"):
-        grow_beam_tree(model, src, beam_size=0)
+        grow_beam_tree(sharp, src, beam_size=0)
     with pytest.raises(UserError, match=r"src has shape \(2, 13\): give one sentence"):
-        grow_beam_tree(model, src.expand(2, -1))
+        grow_beam_tree(sharp, src.expand(2, -1))

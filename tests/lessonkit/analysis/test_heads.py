@@ -1,11 +1,10 @@
-"""Heads: what is measured of them, and that removing one takes away exactly that one."""
+"""Heads: their names, what is measured of them, and the table that joins role and cost."""
 
 import math
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 from lessonkit.analysis.heads import (
     STACKS,
@@ -14,118 +13,27 @@ from lessonkit.analysis.heads import (
     distance,
     entropy,
     head_figures,
-    without_heads,
+    head_table,
 )
-from transformer.config import ModelConfig
+from lessonkit.analysis.roles import NOUN
+from lessonkit.records import load_result
 from transformer.data import corpora
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-LAYERS, HEADS = 2, 3
-SRC, TGT_IN = torch.tensor([[5, 6, 7, 8, 3]]), torch.tensor([[2, 9, 10, 11]])
-
-
-@pytest.fixture
-def model() -> Transformer:
-    torch.manual_seed(0)
-    config = ModelConfig(
-        d_model=12, d_ff=7, num_heads=HEADS, num_layers=LAYERS, d_k=5, d_v=7, dropout=0.0
-    )
-    return Transformer(config, src_vocab_size=13, tgt_vocab_size=13).eval()
-
-
-@torch.no_grad()
-def logits(model: Transformer) -> Tensor:
-    return model(SRC, TGT_IN)
-
 
 def test_every_head_is_named_once(model: Transformer) -> None:
     named = all_heads(model)
-    assert len(named) == len(set(named)) == 3 * LAYERS * HEADS
+    assert len(named) == len(set(named)) == 3 * 3 * 2
     assert named[0] == Head("encoder", 1, 1)
-    assert named[-1] == Head("cross", LAYERS, HEADS)
+    assert named[-1] == Head("cross", 3, 2)
     assert str(Head("cross", 2, 3)) == "cross 2.3"
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_head_removed_changes_the_output_and_comes_back(model: Transformer, stack: str) -> None:
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    whole = logits(model)
-    seen = []
-    for head in range(1, HEADS + 1):
-        with without_heads(model, [Head(stack, 1, head)]):
-            seen.append(logits(model))
-    for without in seen:
-        assert not torch.allclose(without, whole)
-    assert not torch.allclose(seen[0], seen[1])
-    torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)
-    for name, weight in model.state_dict().items():
-        torch.testing.assert_close(weight, before[name], rtol=0, atol=0)
-
-
-def test_removing_is_leaving_its_output_out_of_the_sum(model: Transformer) -> None:
-    """The oracle: the attention computed head by head, that of the removed one not added."""
-    layer = model.encoder.layers[1]
-    assert layer.self_attention is not None
-    attention, hidden = layer.self_attention, torch.randn(1, 5, 12)
-    d_k, d_v = 5, 7
-
-    def by_hand(removed: int) -> Tensor:
-        parts = []
-        for head in range(HEADS):
-            if head + 1 == removed:
-                continue
-            keys, values = slice(head * d_k, (head + 1) * d_k), slice(head * d_v, (head + 1) * d_v)
-            query = hidden @ attention.query_projection.weight[keys].T
-            key = hidden @ attention.key_projection.weight[keys].T
-            value = hidden @ attention.value_projection.weight[values].T
-            weights = (query @ key.mT / math.sqrt(d_k)).softmax(-1)
-            parts.append(weights @ value @ attention.output_projection.weight[:, values].T)
-        return torch.stack(parts).sum(0)
-
-    with torch.no_grad(), without_heads(model, [Head("encoder", 2, 2)]):
-        torch.testing.assert_close(attention(hidden)[0], by_hand(removed=2))
-    with torch.no_grad():
-        torch.testing.assert_close(attention(hidden)[0], by_hand(removed=0))
-
-
-def test_without_any_cross_attention_the_source_does_not_matter(model: Transformer) -> None:
-    cross = [head for head in all_heads(model) if head.stack == "cross"]
-    other = torch.tensor([[12, 4, 4, 9, 3]])
-    with torch.no_grad(), without_heads(model, cross):
-        torch.testing.assert_close(model(SRC, TGT_IN), model(other, TGT_IN))
-    with torch.no_grad():
-        assert not torch.allclose(model(SRC, TGT_IN), model(other, TGT_IN))
-
-
-def test_the_heads_come_back_after_an_error(model: Transformer) -> None:
-    whole = logits(model)
-    with pytest.raises(KeyError), without_heads(model, [Head("cross", 1, 1)] * 2):
-        raise KeyError
-    torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize(
-    "head", [Head("cross", 3, 1), Head("cross", 1, 4), Head("cross", 0, 1), Head("middle", 1, 1)]
-)
-def test_a_head_that_is_not_there_is_refused(model: Transformer, head: Head) -> None:
-    whole = logits(model)
-    with (
-        pytest.raises(UserError, match="2 layers and 3 heads"),
-        without_heads(model, [Head("encoder", 1, 1), head]),
-    ):
-        pass
-    torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)
-
-
-def test_entropy_by_hand() -> None:
+def test_entropy_by_hand_and_as_torch_has_it() -> None:
     weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
-    expected = torch.tensor([0.0, math.log(4), math.log(2)])
-    torch.testing.assert_close(entropy(weights), expected)
-
-
-def test_entropy_is_that_of_a_distribution() -> None:
+    torch.testing.assert_close(entropy(weights), torch.tensor([0.0, math.log(4), math.log(2)]))
     weights = torch.randn(2, 3, 5, 7, generator=torch.Generator().manual_seed(1)).softmax(-1)
     oracle = torch.distributions.Categorical(probs=weights).entropy()
     torch.testing.assert_close(entropy(weights), oracle)
@@ -145,18 +53,36 @@ def test_the_figures_are_means_over_tokens(tiny_folder: Path) -> None:
     maps = [translator.attention(sentence, beam_size=1).maps for sentence in sentences]
     config = translator.recipe.model
     for stack in STACKS:
-        rows = [getattr(each, stack)[:, 0] for each in maps]
-        for head in range(config.num_heads):
-            tokens = torch.cat([entropy(each[0, head]) for each in rows])
-            torch.testing.assert_close(figures[stack].entropy[0, head], tokens.mean())
-            tokens = torch.cat([distance(each[0, head]) for each in rows])
-            torch.testing.assert_close(figures[stack].distance[0, head], tokens.mean())
-        assert figures[stack].entropy.shape == (config.num_layers, config.num_heads)
-
-
-def test_figures_need_sentences(tiny_folder: Path) -> None:
-    translator = Translator.load(tiny_folder)
+        rows = [getattr(each, stack)[0, 0, 1] for each in maps]
+        for measure, found in (
+            (entropy, figures[stack].entropy),
+            (distance, figures[stack].distance),
+        ):
+            assert found.shape == (config.num_layers, config.num_heads)
+            torch.testing.assert_close(found[0, 1], torch.cat([measure(r) for r in rows]).mean())
     with pytest.raises(UserError, match="give at least one"):
         head_figures(translator, [])
     with pytest.raises(UserError, match="give some words"):
         head_figures(translator, ["The cat sleeps.", " "])
+
+
+def test_the_table_joins_roles_and_costs() -> None:
+    one = {"role": "a", "score": 0.7, "even": 0.1, "cases": 90, "named": True}
+    removed = {"beam": 93.0, "low": -4.0, "high": -2.5}
+    removals = {
+        "model": "m",
+        "figures": {"whole": {"beam": 96.2}, "mean": {"heads": {"cross 1.1": removed}}},
+    }
+    (row,) = head_table({"model": "m", "figures": {"cross 1.1": one}}, removals)
+    assert row == ("cross 1.1", "a", 0.7, 0.1, 90, True, 3.2, 2.5, 4.0)
+    with pytest.raises(UserError, match="roles of other beside removals of m"):
+        head_table({"model": "other", "figures": {}}, removals)
+
+
+def test_what_the_records_say() -> None:
+    rows = head_table(*(load_result(f"{kind}/demo-en-fr") for kind in ("roles", "heads")))
+    named = {row.head: row for row in rows if row.named}
+    assert len(rows) == 24
+    assert [name for name in named if name.startswith("encoder")] == ["encoder 2.3"]
+    assert named["encoder 2.3"].role == NOUN
+    assert max(rows, key=lambda row: row.cost).head == "decoder 1.3"

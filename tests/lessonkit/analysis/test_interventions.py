@@ -1,58 +1,58 @@
-"""Taking away: what is hidden has no influence, what is not hidden keeps it."""
+"""Reaching into a model: what is cut has no influence, what is put in arrives, the rest stays."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from lessonkit.analysis.heads import Head, all_heads, attention_of, without_heads
+from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_of
 from lessonkit.analysis.interventions import (
     Hiding,
+    edges_cut,
+    every_head,
     heads_replaced,
     mean_outputs,
+    memory_replaced,
     next_token,
-    translate_hiding,
+    run_of,
+    without_heads,
 )
-from transformer.config import BOS_ID, ModelConfig
+from transformer.config import BOS_ID
+from transformer.decoding import beam_search, greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-VOCAB = 29
-
-
-@pytest.fixture
-def model() -> Transformer:
-    torch.manual_seed(3)
-    config = ModelConfig(d_model=14, d_ff=19, num_heads=2, num_layers=3, d_k=5, d_v=3)
-    return Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB).double().eval()
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator.load("demo-en-fr")
-
-
 SRC = torch.tensor([[5, 6, 7, 8, 9, 3]])
 TGT_IN = torch.tensor([[BOS_ID, 11, 12, 13]])
+SALESMAN = "The clever salesman is reading an interesting novel."
+SALESWOMAN = SALESMAN.replace("man", "woman")
 
 
-def logits(model: object, src: torch.Tensor = SRC) -> torch.Tensor:
+def logits(model: Any, src: Tensor = SRC) -> Tensor:
     mask = padding_mask(src)
     with torch.no_grad():
-        return model.decode(TGT_IN, model.encode(src, mask), mask)  # type: ignore[attr-defined, no-any-return]
+        return model.decode(TGT_IN, model.encode(src, mask), mask)  # type: ignore[no-any-return]
 
 
-def exchanged(place: int) -> torch.Tensor:
+def exchanged(place: int) -> Tensor:
     src = SRC.clone()
     src[0, place] = 20
     return src
 
 
-def test_with_nothing_hidden_it_is_the_model(model: Transformer) -> None:
-    torch.testing.assert_close(logits(Hiding(model)), logits(model))
+def of(model: Transformer, stack: str) -> list[Head]:
+    return [head for head in all_heads(model) if head.stack == stack]
+
+
+# --- places hidden -------------------------------------------------------------------------------
 
 
 def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) -> None:
+    torch.testing.assert_close(logits(Hiding(model)), logits(model))
     hiding = Hiding(model, before=[2])
     torch.testing.assert_close(logits(hiding, exchanged(2)), logits(hiding))
     for place in (0, 1, 3, 4):
@@ -75,43 +75,41 @@ def test_a_cached_search_hides_the_same(model: Transformer) -> None:
     cache = hiding.new_cache()
     with torch.no_grad():
         memory = hiding.encode(SRC, mask)
-        steps = [
-            hiding.decode(TGT_IN[:, i : i + 1], memory, mask, cache) for i in range(TGT_IN.shape[1])
-        ]
+        steps = [hiding.decode(TGT_IN[:, i : i + 1], memory, mask, cache) for i in range(4)]
     torch.testing.assert_close(torch.cat(steps, dim=1), logits(hiding))
 
 
-@pytest.mark.parametrize(
-    ("hidden", "message"),
-    [({6}, "no place 6 to hide: the source has 6 tokens"), ({-1}, "no place -1"),
-     (set(range(6)), "every place is hidden: leave one")],
-)  # fmt: skip
-def test_what_cannot_be_hidden(model: Transformer, hidden: set[int], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        logits(Hiding(model, before=hidden))
-    with pytest.raises(UserError, match=message):
-        logits(Hiding(model, after=hidden))
+def test_what_cannot_be_hidden(model: Transformer) -> None:
+    for hidden, message in (
+        ({6}, "no place 6: the source has 6 tokens"),
+        ({-1}, "no place -1"),
+        (set(range(6)), "every place is hidden: leave one"),
+    ):
+        for hiding in (Hiding(model, before=hidden), Hiding(model, after=hidden)):
+            with pytest.raises(UserError, match=message):
+                logits(hiding)
 
 
-def test_translations_with_places_hidden(translator: Translator) -> None:
+def test_the_encoder_had_told_the_article_of_its_noun(shipped: Translator) -> None:
     sentence = "The saleswoman is reading a novel."
-    assert translate_hiding(translator, sentence) == translator.translate([sentence], 1)[0]
-    told, untold = (
-        next_token(translator, sentence, **{way: [1]}) for way in ("after", "before")
-    )  # the noun
+    told, untold = (next_token(shipped, sentence, **{way: [1]}) for way in ("after", "before"))
     assert float(told.sum()) == pytest.approx(1, abs=1e-5)
-    (la,) = translator.tgt_tokenizer.encode("La")
-    assert told[la] > untold[la]  # the encoder had told The of its noun
+    (la,) = shipped.tgt_tokenizer.encode("La")
+    assert told[la] > untold[la]
+
+
+# --- heads replaced and removed ------------------------------------------------------------------
 
 
 def test_a_head_replaced_by_zeros_is_a_head_removed(model: Transformer) -> None:
-    head = Head("cross", 2, 1)
+    head, zeros = Head("cross", 2, 1), torch.zeros(3, dtype=torch.float64)
+    whole = logits(model)
     with without_heads(model, [head]):
         removed = logits(model)
-    whole = logits(model)
-    with heads_replaced(model, {head: torch.zeros(3, dtype=torch.float64)}):
-        torch.testing.assert_close(logits(model), removed)
-    torch.testing.assert_close(logits(model), whole)  # it is back
+    for outputs in (zeros, dict.fromkeys(range(4), zeros)):  # everywhere, at each place
+        with heads_replaced(model, {head: outputs}):
+            torch.testing.assert_close(logits(model), removed)
+    torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)  # it is back
     assert not torch.allclose(whole, removed)
 
 
@@ -127,48 +125,193 @@ def test_a_replaced_head_adds_its_vector_s_projection(model: Transformer, head: 
     torch.testing.assert_close(together, others + columns @ vector)
 
 
-def test_the_mean_of_a_constant_head_is_the_constant(translator: Translator) -> None:
-    model = translator.model
-    assert isinstance(model, Transformer)
+def test_removed_heads_come_back_to_the_last_bit(model: Transformer) -> None:
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    with pytest.raises(KeyError), without_heads(model, [Head("cross", 1, 1)] * 2):
+        raise KeyError
+    for name, weight in model.state_dict().items():
+        torch.testing.assert_close(weight, before[name], rtol=0, atol=0)
+
+
+def test_without_any_cross_attention_the_source_does_not_matter(model: Transformer) -> None:
+    with without_heads(model, of(model, "cross")):
+        torch.testing.assert_close(logits(model), logits(model, exchanged(1)))
+    assert not torch.allclose(logits(model), logits(model, exchanged(1)))
+
+
+def test_the_mean_of_a_constant_head_is_the_constant(shipped: Translator) -> None:
+    assert isinstance(shipped.model, Transformer)
     head, vector = Head("cross", 1, 2), torch.arange(32.0)
-    with heads_replaced(model, {head: vector}):
-        means = mean_outputs(translator, ["The dog is sleeping.", "David sees the cat."])
+    with heads_replaced(shipped.model, {head: vector}):
+        means = mean_outputs(shipped, ["The dog is sleeping.", "David sees the cat."])
     torch.testing.assert_close(means[head], vector)
-    assert set(means) == set(all_heads(model))
+    assert set(means) == set(all_heads(shipped.model))
 
 
-def test_a_mean_is_over_all_tokens_of_all_sentences(translator: Translator) -> None:
+def test_a_mean_is_over_all_tokens_of_all_sentences(shipped: Translator) -> None:
     sentences = ["The dog is sleeping.", "David sees the old cat of the woman."]
-    one, other = (mean_outputs(translator, [sentence]) for sentence in sentences)
-    both = mean_outputs(translator, sentences)
-    lengths = [len(translator.src_tokenizer.encode(sentence)) + 1 for sentence in sentences]
+    one, other = (mean_outputs(shipped, [sentence]) for sentence in sentences)
+    both = mean_outputs(shipped, sentences)
+    lengths = [len(shipped.src_tokenizer.encode(sentence)) + 1 for sentence in sentences]
     head = Head("encoder", 2, 3)
     wanted = (lengths[0] * one[head] + lengths[1] * other[head]) / sum(lengths)
     torch.testing.assert_close(both[head], wanted)
 
 
-def test_errors(model: Transformer, translator: Translator) -> None:
-    with (
-        pytest.raises(
-            UserError, match=r"encoder 1\.1 is given a vector of shape \(2,\), not \(3,\)"
-        ),
-        heads_replaced(model, {Head("encoder", 1, 1): torch.zeros(2)}),
-    ):
-        pass
-    with (
-        pytest.raises(UserError, match=r"no head cross 9\.1"),
-        heads_replaced(model, {Head("cross", 9, 1): torch.zeros(3)}),
-    ):
-        pass
+# --- vectors of another run ----------------------------------------------------------------------
+
+
+def test_a_head_s_outputs_are_its_values_weighted(shipped: Translator) -> None:
+    """By hand for the first layer of the encoder: Eq. 1."""
+    model: Any = shipped.model
+    run, head = run_of(shipped, SALESMAN, []), Head("encoder", 1, 3)
+    ids = torch.tensor([[*shipped.src_tokenizer.encode(SALESMAN), 3]])
+    with torch.no_grad():
+        layer = model.encoder.layers[0]
+        hidden = layer.self_attention_residual.before(model.src_embedding(ids))
+        values = attention_of(model, head).value_projection(hidden)[0, :, 64:96]
+        weights = model.attention_maps(ids, torch.tensor([[2]])).encoder[0, 0, 2]
+    torch.testing.assert_close(run.heads[head], weights @ values, atol=1e-5, rtol=1e-5)
+    assert run.memory.shape == (ids.shape[1], 128)
+    assert run.heads[Head("cross", 2, 4)].shape == (1, 32)  # a row for "<bos>"
+
+
+def test_its_own_vectors_change_nothing(shipped: Translator) -> None:
+    model: Any = shipped.model
+    run, whole = run_of(shipped, SALESMAN), next_token(shipped, SALESMAN)
+    heads = {head: dict(enumerate(outputs)) for head, outputs in run.heads.items()}
+    with memory_replaced(model, dict(enumerate(run.memory))), heads_replaced(model, heads):
+        torch.testing.assert_close(next_token(shipped, SALESMAN), whole, atol=1e-6, rtol=1e-4)
+        (said,) = shipped.translate([SALESMAN], 1)
+    assert said == shipped.tgt_tokenizer.decode(run.said)
+
+
+def test_the_memory_of_another_is_that_other_and_its_noun_tells_the_gender(
+    shipped: Translator,
+) -> None:
+    model: Any = shipped.model
+    other = run_of(shipped, SALESWOMAN)
+    with memory_replaced(model, dict(enumerate(other.memory))):
+        for beam in (1, 4):
+            assert shipped.translate([SALESMAN], beam) == shipped.translate([SALESWOMAN], beam)
+    for place, said in ((0, "Le vendeur"), (1, "Le vendeur"), (2, "La vendeuse")):
+        with memory_replaced(model, {place: other.memory[place]}):
+            assert shipped.translate([SALESMAN], 1)[0].startswith(said)
+
+
+def test_a_vector_reaches_its_place_alone(shipped: Translator) -> None:
+    model: Any = shipped.model
+    run = run_of(shipped, SALESMAN)
+    with heads_replaced(model, {Head("encoder", 2, 4): {2: torch.ones(32)}}):
+        changed = run_of(shipped, SALESMAN, run.said)
+    apart = (changed.memory - run.memory).abs().amax(-1)
+    assert apart[2] > 0.1
+    assert float(apart[torch.arange(len(apart)) != 2].max()) < 1e-5
+
+
+# --- edges cut -----------------------------------------------------------------------------------
+
+
+def test_cutting_nothing_changes_nothing(model: Transformer) -> None:
     whole = logits(model)
-    good, bad = torch.zeros(3, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
-    with (
-        pytest.raises(UserError, match="not"),
-        heads_replaced(model, {Head("encoder", 1, 1): good, Head("encoder", 1, 2): bad}),
+    with edges_cut(model, every_head(all_heads(model), [])):
+        torch.testing.assert_close(logits(model), whole)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_one_edge_of_one_head_is_zero_and_its_row_still_sums_to_one(
+    model: Transformer, stack: str
+) -> None:
+    head, (query, key) = Head(stack, 2, 2), (3, 1)
+    whole = getattr(model.attention_maps(SRC, TGT_IN), stack)
+    with edges_cut(model, {head: [(query, key)]}):
+        maps = getattr(model.attention_maps(SRC, TGT_IN), stack)
+    row, before = maps[1, 0, 1, query], whole[1, 0, 1, query]
+    assert row[key] == 0
+    kept = torch.arange(len(row)) != key
+    torch.testing.assert_close(row[kept], before[kept] / before[kept].sum())
+    untouched = torch.ones(maps.shape[2:4], dtype=torch.bool)
+    untouched[1, query] = False  # the layer's other head, the head's other rows
+    torch.testing.assert_close(maps[1, 0][untouched], whole[1, 0][untouched])
+    torch.testing.assert_close(getattr(model.attention_maps(SRC, TGT_IN), stack), whole)
+
+
+def test_a_key_that_no_query_can_see_is_a_place_hidden(model: Transformer) -> None:
+    """The oracle of the one is the other: all edges to a place cut, and the place hidden."""
+    to_place = [(query, 2) for query in range(6)]
+    cut = every_head(of(model, "encoder"), to_place) | every_head(of(model, "cross"), to_place[:4])
+    with edges_cut(model, cut):
+        torch.testing.assert_close(logits(model), logits(Hiding(model, before=[2])))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+def test_a_search_with_a_cache_is_cut_at_the_same_place(
+    model: Transformer, stack: str, search: Callable[..., list[Any]]
+) -> None:
+    """Whether the cache is given by its place or by keyword."""
+
+    def found(**options: bool) -> tuple[list[list[int]], Tensor]:
+        (best,) = search(model, SRC, max_len=7, **options)
+        several = best if isinstance(best, list) else [best]
+        return [each.ids for each in several], torch.tensor([each.score for each in several])
+
+    def named(_: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return args[:4], kwargs | dict(zip(["cache"], args[4:], strict=False))
+
+    whole, cut = found(), every_head(of(model, stack), [(2, 0), (3, 1), (4, 2)])
+    with edges_cut(model, cut):
+        slow, cached = found(use_cache=False), found()
+    with model.decoder.register_forward_pre_hook(named, with_kwargs=True), edges_cut(model, cut):
+        by_keyword = found()
+    assert slow[0] == cached[0] == by_keyword[0]
+    torch.testing.assert_close(cached[1], slow[1])
+    torch.testing.assert_close(by_keyword[1], slow[1])
+    assert not torch.allclose(whole[1], slow[1], atol=1e-6)
+
+
+def test_what_cannot_be_cut(model: Transformer) -> None:
+    for stack, edges, message in (
+        ("encoder", [(6, 0)], "no place 6: the source has 6 tokens"),
+        ("encoder", [(0, 6)], "no place 6"),
+        ("cross", [(0, 7)], "no place 7"),
+        ("cross", [(-1, 0)], "places count from 0"),
+        ("decoder", [(1, 2)], "the decoder never sees what comes later"),
+        ("encoder", [(1, key) for key in range(6)], "a query has no key left"),
+        ("decoder", [(0, 0)], "a query has no key left"),
     ):
-        pass
-    torch.testing.assert_close(logits(model), whole)  # the good one was taken back
+        with pytest.raises(UserError, match=message), edges_cut(model, {Head(stack, 1, 1): edges}):
+            logits(model)
+
+
+def test_a_place_that_the_target_has_not_reached_is_no_mistake(model: Transformer) -> None:
+    whole = logits(model)
+    with edges_cut(model, {Head("decoder", 1, 1): [(40, 3)], Head("cross", 1, 1): [(40, 3)]}):
+        torch.testing.assert_close(logits(model), whole)
+
+
+def test_errors(model: Transformer, shipped: Translator) -> None:
+    one, far, whole = Head("encoder", 1, 1), Head("cross", 9, 1), logits(model)
+    good, bad = torch.zeros(3, dtype=torch.float64), torch.zeros(2)
+    for reach, message in (
+        (heads_replaced(model, {one: bad}), r"encoder 1\.1 is given .* shape \(2,\), not \(3,\)"),
+        (heads_replaced(model, {one: {0: good, 2: bad}}), r"shape \(2,\), not \(3,\)"),
+        (
+            heads_replaced(model, {one: good, far: good}),
+            r"no head cross 9\.1.*3 layers and 2",
+        ),
+        (heads_replaced(model, {one: {50: good}}), "no place 50: the source has 6"),
+        (memory_replaced(model, {0: bad}), r"the encoder's output is given .* not \(14,\)"),
+        (memory_replaced(model, {50: torch.zeros(14)}), "no place 50: the source has 6"),
+        (without_heads(model, [one, far]), r"no head cross 9\.1"),
+        (edges_cut(model, {far: []}), r"no head cross 9\.1"),
+    ):
+        with pytest.raises(UserError, match=message), reach:
+            logits(model)
+        torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)  # nothing is left behind
     with pytest.raises(UserError, match="no sentences"):
-        mean_outputs(translator, [])
+        mean_outputs(shipped, [])
+    with pytest.raises(UserError, match="nothing to take away"):
+        run_of(shipped, "  ")
     with pytest.raises(UserError, match="a recurrent network has no heads"):
-        mean_outputs(Translator.load("demo-lstm"), ["The dog is sleeping."])
+        run_of(Translator.load("demo-lstm"), SALESMAN)

@@ -1,14 +1,22 @@
 """The knife: what is said after a cut is what a search with the cut says."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from lessonkit.analysis import knife as kn
-from lessonkit.analysis.edges import edges_cut, every_head
-from lessonkit.analysis.heads import Head, all_heads, without_heads
-from lessonkit.analysis.interventions import mean_outputs, next_token, translate_hiding
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import (
+    edges_cut,
+    every_head,
+    mean_outputs,
+    next_token,
+    run_of,
+    without_heads,
+)
 from lessonkit.analysis.knife import Cut, Knife
-from lessonkit.analysis.patching import run_of
+from tests.helpers.hiding import translate_hiding
 from transformer.config import EOS_ID
 from transformer.data import corpora
 from transformer.models.translator import Translator
@@ -18,40 +26,34 @@ SENTENCE = "The saleswoman is reading."
 
 
 @pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator.load("demo-en-fr")
+def knife(shipped: Translator) -> Knife:
+    return Knife(shipped, SENTENCE)
 
 
-@pytest.fixture(scope="module")
-def knife(translator: Translator) -> Knife:
-    return Knife(translator, SENTENCE)
-
-
-def test_with_nothing_cut_it_is_the_model(translator: Translator, knife: Knife) -> None:
+def test_with_nothing_cut_it_is_the_model(shipped: Translator, knife: Knife) -> None:
     outcome = knife.cut(Cut())
     assert outcome.said == knife.whole.said
     assert outcome.said[-1] == EOS_ID
-    assert knife.text(outcome) == translator.translate([SENTENCE], 1)[0] == "La vendeuse lit."
+    assert knife.text(outcome) == shipped.translate([SENTENCE], 1)[0] == "La vendeuse lit."
     assert outcome.chances.shape == (len(knife.tgt_tokens), len(outcome.chances[0]))
     for step in range(3):
         torch.testing.assert_close(
-            outcome.chances[step], next_token(translator, SENTENCE, knife.whole.said[:step])
+            outcome.chances[step], next_token(shipped, SENTENCE, knife.whole.said[:step])
         )
 
 
-def test_hidden_places(translator: Translator, knife: Knife) -> None:
+def test_hidden_places(shipped: Translator, knife: Knife) -> None:
     seen = set()
     for what, which, cut in kn.places_hidden(knife):
-        way = "before" if what == kn.PLACE_BEFORE else "after"
         outcome = knife.cut(cut)
-        places = {way: [int(which)]}
-        assert knife.text(outcome) == translate_hiding(translator, SENTENCE, **places)
-        torch.testing.assert_close(outcome.chances[0], next_token(translator, SENTENCE, **places))
+        places: dict[str, Any] = {"before" if what == kn.PLACE_BEFORE else "after": [int(which)]}
+        assert knife.text(outcome) == translate_hiding(shipped, SENTENCE, **places)
+        torch.testing.assert_close(outcome.chances[0], next_token(shipped, SENTENCE, **places))
         seen.add((what, which))
     assert len(seen) == 2 * len(knife.src_tokens)
 
 
-def test_edges_in_all_heads_of_a_stack(translator: Translator, knife: Knife) -> None:
+def test_edges_in_all_heads_of_a_stack(shipped: Translator, knife: Knife) -> None:
     cuts = {(what, which): cut for what, which, cut in kn.edges_each(knife)}
     src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
     below = tgt_len * (tgt_len + 1) // 2 - 1  # all but <bos> to itself
@@ -65,57 +67,55 @@ def test_edges_in_all_heads_of_a_stack(translator: Translator, knife: Knife) -> 
             stack = next(stack for stack, name in kn.EDGES.items() if name == what)
             heads = [head for head in all_heads(knife.model) if head.stack == stack]
             with edges_cut(knife.model, every_head(heads, [(query, key)])):
-                assert knife.text(outcome) == translator.translate([SENTENCE], 1)[0]
+                assert knife.text(outcome) == shipped.translate([SENTENCE], 1)[0]
     assert 0 < changed < len(cuts) / 2
 
 
-def test_heads_by_zero_by_a_vector_and_swapped(translator: Translator, knife: Knife) -> None:
+def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, knife: Knife) -> None:
     means = {head: torch.full((32,), 0.5) for head in all_heads(knife.model)}
-    cuts = {(w, which): cut for w, which, cut in kn.heads_each(knife, means)}
+    cuts = {(what, which): cut for what, which, cut in kn.heads_each(knife, means)}
     assert len(cuts) == 2 * len(means)
     head = Head("decoder", 1, 3)
     with without_heads(knife.model, [head]):
         torch.testing.assert_close(
-            knife.cut(cuts[kn.ZERO, "decoder 1.3"]).chances[0], next_token(translator, SENTENCE)
+            knife.cut(cuts[kn.ZERO, "decoder 1.3"]).chances[0], next_token(shipped, SENTENCE)
         )
-    assert cuts[kn.MEAN, "decoder 1.3"].constant == {head: means[head]}
-    own = run_of(translator, SENTENCE)
-    swaps = [c for c in kn.heads_each(knife, means, own) if c[0] == kn.SWAP]
-    assert len(swaps) == len(means)
-    for _, _, cut in swaps:  # with its own
+    assert cuts[kn.MEAN, "decoder 1.3"].heads == {head: means[head]}
+    own, longer = run_of(shipped, SENTENCE), run_of(shipped, "The old dog is reading a book.")
+    for _, _, cut in (each for each in kn.heads_each(knife, means, own) if each[0] == kn.SWAP):
         torch.testing.assert_close(
             knife.cut(cut).chances, knife.whole.chances, atol=1e-5, rtol=1e-4
         )
-    other = run_of(translator, "The old dog is reading a book.")
-    (swap,) = [
-        c for w, n, c in kn.heads_each(knife, means, other) if (w, n) == (kn.SWAP, "cross 1.3")
-    ]
-    assert not torch.allclose(knife.cut(swap).chances, knife.whole.chances, atol=1e-3)
+    swaps = {which: c for what, which, c in kn.heads_each(knife, means, longer) if what == kn.SWAP}
+    assert len(swaps) == len(means)
+    assert len(swaps["encoder 1.3"].heads[Head("encoder", 1, 3)]) == len(knife.src_tokens)
+    swapped = knife.cut(swaps["cross 1.3"]).chances
+    assert not torch.allclose(swapped, knife.whole.chances, atol=1e-3)
 
 
-def test_translations_without_each_head(translator: Translator, knife: Knife) -> None:
+def test_translations_without_each_head(shipped: Translator, knife: Knife) -> None:
     means = {head: torch.zeros(32) for head in all_heads(knife.model)}
-    said = kn.translations_without(translator, SENTENCE, means)
+    said = kn.translations_without(shipped, SENTENCE, means)
     assert said["by zero"] == said["by its mean"]
     for head, text in said["by zero"].items():
         with without_heads(knife.model, [head]):
-            assert translator.translate([SENTENCE], 1) == [text]
+            assert shipped.translate([SENTENCE], 1) == [text]
 
 
-def test_errors(translator: Translator, knife: Knife) -> None:
+def test_errors(shipped: Translator, knife: Knife) -> None:
     with pytest.raises(UserError, match="give some words"):
-        Knife(translator, " ")
+        Knife(shipped, " ")
     with pytest.raises(UserError, match="a recurrent network"):
         Knife(Translator.load("demo-lstm"), SENTENCE)
-    with pytest.raises(UserError, match="no place 9 to hide"):
+    with pytest.raises(UserError, match="no place 9"):
         knife.cut(Cut(before=[9]))
 
 
 @pytest.mark.slow
-def test_the_cuts_that_lesson_09_counts(translator: Translator) -> None:
-    knife = Knife(translator, "The saleswoman is reading a novel.")
-    means = mean_outputs(translator, corpora.load("embedded", "validation", "en", "fr").src[:100])
-    other = run_of(translator, "The salesman is reading a novel.")
+def test_the_cuts_that_lesson_09_counts(shipped: Translator) -> None:
+    knife = Knife(shipped, "The saleswoman is reading a novel.")
+    means = mean_outputs(shipped, corpora.load("embedded", "validation", "en", "fr").src[:100])
+    other = run_of(shipped, "The salesman is reading a novel.")
     cuts = [*kn.places_hidden(knife), *kn.edges_each(knife), *kn.heads_each(knife, means, other)]
     changed = sum(knife.cut(cut).said != knife.whole.said for _, _, cut in cuts)
     encoder = sum(what == kn.EDGES["encoder"] for what, _, _ in cuts)

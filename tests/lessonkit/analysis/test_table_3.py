@@ -21,9 +21,9 @@ def test_every_row_is_there_once() -> None:
     assert groups == {"base": 1, "A": 4, "B": 2, "C": 7, "D": 4, "E": 1, "big": 1}
 
 
-@pytest.mark.parametrize("variation", TABLE_3, ids=lambda variation: variation.name)
-def test_a_row_is_near_the_papers_count(variation: Variation) -> None:
-    assert count(variation) == pytest.approx(variation.millions or 65, rel=0.07)
+def test_a_row_is_near_the_papers_count() -> None:
+    for row in TABLE_3:
+        assert count(row) == pytest.approx(row.millions or 65, rel=0.07), row.name
 
 
 def test_one_vocabulary_gives_every_count_but_the_big_models() -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from experiments.run import scores
 from lessonkit.exercises import before, both_ways, german, scaling, variations
 from lessonkit.exercises.asking import Prediction
-from lessonkit.records import load_runs
+from lessonkit.records import load_runs, scores
 from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder

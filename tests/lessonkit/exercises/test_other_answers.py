@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
-from lessonkit.analysis.leaks import measure_leak
+from lessonkit.analysis.scores import measure_leak
 from lessonkit.exercises.mistakes import edited
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.parallel import group_pairs

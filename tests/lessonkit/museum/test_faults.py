@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from experiments.plans import EXPERIMENTS
-from lessonkit.analysis.heads import all_heads, without_heads
+from lessonkit.analysis.heads import all_heads
+from lessonkit.analysis.interventions import without_heads
 from lessonkit.museum.faults import FAULTS, build_with, switch_on
 from transformer.config import ModelConfig, Positions
 from transformer.masks import padding_mask

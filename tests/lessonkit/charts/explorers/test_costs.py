@@ -1,8 +1,8 @@
-"""Table 1's explorer: the browser computes what `lessonkit.analysis.layer_costs` does."""
+"""Table 1's explorer: the browser computes what `lessonkit.analysis.costs` does."""
 
 import pytest
 
-from lessonkit.analysis.layer_costs import table_1
+from lessonkit.analysis.costs import table_1
 from lessonkit.charts.explorers.costs import COSTS, QUANTITIES, costs_explorer
 from tests.helpers.vega import points, title, with_controls
 from transformer.support.errors import UserError

@@ -10,8 +10,7 @@ import vl_convert
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.rotary import rotate
-from lessonkit.analysis.trace import Trace, trace
+from lessonkit.analysis.tracing import Trace, rotate, trace
 from lessonkit.charts.explorers.trace import WRITTEN_OUT, trace_explorer
 from lessonkit.charts.explorers.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
 from lessonkit.charts.renderer import PICTURE_VERSION, bundle

@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from lessonkit.analysis.layer_costs import table_1
+from lessonkit.analysis.costs import table_1
 from lessonkit.charts.plots.reading import draw_attentive, draw_recurrent
 from lessonkit.charts.style import PAPER
 from transformer.support.errors import UserError

@@ -1,0 +1,139 @@
+"""Attention, value zeroing and the others judged by one measure, with intervals.
+
+Not in the paper. `python -m experiments attributions demo-en-fr demo-en-fr` writes the
+record that lesson 09 reads.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lessonkit.analysis.alignment import (
+    Links,
+    alignment_error_rate,
+    diagonal_links,
+    strongest_links,
+)
+from lessonkit.analysis.attribution import METHODS, hiding, word_attribution
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText, aligned_tokens
+from transformer.evaluation.compare import RESAMPLES, SEED
+from transformer.models.translator import Translator
+from transformer.support import machine
+from transformer.support.errors import UserError
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
+
+
+class Difference(NamedTuple):
+    """How far apart two alignment error rates are.
+
+    Attributes:
+        difference: The second less the first.
+        low, high: The middle 95% of it when sentences are drawn again, the same for both.
+    """
+
+    difference: float
+    low: float
+    high: float
+
+
+def error_difference(
+    first: Sequence[Links], second: Sequence[Links], gold: Sequence[Links]
+) -> Difference:
+    """Compare two alignments of the same sentences by a paired bootstrap of their error rates.
+
+    Args:
+        first, second: The links of each sentence.
+        gold: What they should be.
+
+    Returns:
+        The same at each call: the resamples are drawn with a fixed seed.
+
+    Raises:
+        UserError: the numbers of sentences differ, or there are no links at all.
+    """
+    whole = alignment_error_rate(second, gold) - alignment_error_rate(first, gold)
+    counts = [
+        np.array([(len(a & b), len(a) + len(b)) for a, b in zip(found, gold, strict=True)])
+        for found in (first, second)
+    ]
+    draws = np.random.default_rng(SEED).choice(len(gold), (RESAMPLES, len(gold)))
+    sums = [c[draws].sum(1) for c in counts]
+    # a draw of sentences without any link: nothing is right on either side
+    rates = [1 - 2 * each[..., 0] / np.maximum(each[..., 1], 1) for each in sums]
+    low, high = np.percentile(rates[1] - rates[0], (2.5, 97.5))
+    return Difference(whole, float(low), float(high))
+
+
+def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
+    """Judge every method of `METHODS` by alignment error, and by what hiding says.
+
+    Args:
+        translator: The model; it reads the text's translations.
+        text: With gold alignments.
+
+    Returns:
+        By method: "error", its alignment error rate; "difference", "low" and "high" against
+        the attention weights (see `error_difference`); "agrees", the share of target words
+        whose strongest source word (or "<eos>") is the one that hurts most when hidden. And
+        for "place alone" and "best possible", a link for each word, the error alone.
+
+    Raises:
+        UserError: the text has no gold alignments, or the network is no Transformer.
+    """
+    gold = text.alignments
+    if gold is None:
+        raise UserError("a text without gold alignments cannot judge any: give the embedded corpus")
+    links: dict[str, list[Links]] = {}
+    strongest: dict[str, list[int]] = {}
+    for name, method in METHODS.items():
+        found = [
+            word_attribution(translator, src, tgt, method).weights[0, 0]
+            for src, tgt in zip(text.src, text.tgt, strict=True)
+        ]
+        links[name] = [strongest_links(weights) for weights in found]
+        strongest[name] = [key for weights in found for key in weights.argmax(-1).tolist()]
+    first, *_ = METHODS
+    (told,) = (strongest[name] for name, method in METHODS.items() if method is hiding)
+    scores: dict[str, Any] = {}
+    for name in METHODS:
+        same = sum(a == b for a, b in zip(strongest[name], told, strict=True)) / len(told)
+        compared = error_difference(links[first], links[name], gold)
+        figures = {"error": alignment_error_rate(links[name], gold)} | compared._asdict()
+        scores[name] = {key: round(value, 4) for key, value in figures.items()}
+        scores[name]["agrees"] = round(same, 4)
+    for name, bound in _bounds(text, gold).items():
+        scores[name] = {"error": round(alignment_error_rate(bound, gold), 4)}
+    return scores
+
+
+def _bounds(text: ParallelText, gold: Sequence[Links]) -> dict[str, list[Links]]:
+    """Give what knows no word, and the best that one link for each target word can be."""
+    sizes = [
+        (len(aligned_tokens(src)), len(aligned_tokens(tgt)))
+        for src, tgt in zip(text.src, text.tgt, strict=True)
+    ]
+    one_each = [frozenset({tgt: (src, tgt) for src, tgt in links}.values()) for links in gold]
+    return {"place alone": [diagonal_links(*pair) for pair in sizes], "best possible": one_each}
+
+
+def record_attributions(model: str, file: Path) -> dict[str, Any]:
+    """Judge what a model's words take from their source on the test sentences; write the figures.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+
+    Returns:
+        As `attribution_scores`.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
+    scores = attribution_scores(translator, text)
+    origin = provenance(translator.device) | {"model": model, "split": "test"}
+    write_json(file, origin | {"sentences": len(text), "figures": scores})
+    return scores

@@ -1,0 +1,269 @@
+"""What BLEU hardly sees: is the one word kept that turns the sense round? Not in the paper.
+
+`data/corpus/contrasts.tsv` has pairs of sentences that differ in one thing. A model is asked twice
+about each: which of the two translations it thinks the likelier, and what it says itself.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from lessonkit.analysis.articles import corpus_table
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
+from transformer.data.batches import Example, collate
+from transformer.data.treatment import tidy
+from transformer.evaluation.compare import share_interval
+from transformer.models.folder import RUN
+from transformer.models.shipped import find_model
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.machine import pick_device
+from transformer.support.provenance import provenance
+
+LANGUAGES = ("de", "en", "fr")
+PHENOMENA = ("negation", "gender", "number", "roles")
+
+Cue = frozenset[str]  # words of which any will do
+
+
+class Side(NamedTuple):
+    """One of two sentences, in one language.
+
+    Attributes:
+        accepted: Every way to put it; the first is the one given to a model to read.
+        cues: For each of them what an output must hold, in this order; none at all where
+            the sentence is the one that lacks something (a negation).
+    """
+
+    accepted: tuple[str, ...]
+    cues: tuple[tuple[Cue, ...], ...]
+
+
+class Contrast(NamedTuple):
+    """Two sentences that differ in one thing.
+
+    Attributes:
+        corpus: Whose words they are made of.
+        phenomenon: One of `PHENOMENA`.
+        sides: By language, the first and the second sentence.
+    """
+
+    corpus: str
+    phenomenon: str
+    sides: dict[str, tuple[Side, Side]]
+
+
+def load_contrasts() -> list[Contrast]:
+    """Read the table of pairs, `data/corpus/contrasts.tsv` (its README says how it is written)."""
+    alike = {
+        (row["language"], word): frozenset(row["words"].split())
+        for row in corpus_table("contrast_cues.tsv")
+        for word in row["words"].split()
+    }
+    return [
+        Contrast(
+            row["corpus"],
+            row["phenomenon"],
+            {
+                lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
+                for lang in LANGUAGES
+            },
+        )
+        for row in corpus_table("contrasts.tsv")
+    ]
+
+
+def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str], Cue]) -> Side:
+    """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".
+
+    Args:
+        lang: Of the cell.
+        text: Ways to put it, divided by |; {a/b} where the sentences differ, * before a cue.
+        option: 0 takes the first part of each {a/b}, 1 the second.
+        alike: For a language and a word, the words that count as one with it.
+    """
+    chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda found: found[option + 1], text)
+    ways = chosen.split("|")
+    marked = [[split_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
+    cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
+    return Side(tuple(tidy(way.replace("*", "")) for way in ways), tuple(cues))
+
+
+def split_words(lang: str, text: str) -> list[str]:
+    """Cut a text into lower-cased words: isn't is one, l'homme is two, l' and homme."""
+    pattern = r"\w+'?" if lang == "fr" else r"\w+(?:'\w+)?"
+    return re.findall(pattern, text.lower().replace("\u2019", "'"))
+
+
+WAYS = ("says", "prefers", "prefers_per_token")
+BATCH_SENTENCES = 64
+
+
+def keeps(lang: str, said: str, own: Side, other: Side) -> bool:
+    """Say whether a translation has the cues of its own side, and not those of the other.
+
+    Where a side has none, the other's must be absent. Cues see words and their order; a
+    sentence that is wrong in all else passes.
+    """
+    words = split_words(lang, said)
+    if not any(own.cues):
+        return not _has_cues(words, other)
+    return _has_cues(words, own) and not (any(other.cues) and _has_cues(words, other))
+
+
+def _has_cues(words: Sequence[str], side: Side) -> bool:
+    """Say whether the cues of one accepted translation stand among words, in their order."""
+
+    def in_order(row: Sequence[Cue]) -> bool:
+        rest = iter(words)
+        return all(any(word in cue for word in rest) for cue in row)
+
+    return any(in_order(row) for row in side.cues)
+
+
+@torch.inference_mode()
+def log_probabilities(
+    translator: Translator, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[float, int]]:
+    """Measure how likely a model thinks each target, given its source.
+
+    Args:
+        translator: The model.
+        pairs: Source and target sentences.
+
+    Returns:
+        For each pair the log probability of the whole target (nats) and its tokens, both
+        with eos.
+    """
+    source, target = translator.src_tokenizer, translator.tgt_tokenizer
+    found = []
+    for start in range(0, len(pairs), BATCH_SENTENCES):
+        some = pairs[start : start + BATCH_SENTENCES]
+        examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in some]
+        batch = collate(examples).to(translator.device)
+        log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
+        of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
+        totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
+        tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
+        found += list(zip(totals.tolist(), tokens.tolist(), strict=True))
+    return found
+
+
+def measure_contrasts(
+    translator: Translator,
+    contrasts: Sequence[Contrast],
+    beam_size: int = BEAM_SIZE,
+    alpha: float = LENGTH_PENALTY,
+) -> dict[str, Any]:
+    """Ask a model about both sentences of each pair.
+
+    Args:
+        translator: The model.
+        contrasts: Pairs in its words.
+        beam_size, alpha: Of the search.
+
+    Returns:
+        phenomena: for each its pairs and, for each of `WAYS`, in how many of them the first
+        sentence, the second and both came out right, with the share of "both" and its
+        interval (see `share_interval`); a model deaf to the difference has 0 of "both".
+        sentences: for each sentence phenomenon, source, said, kept (by `keeps`), and by how
+        many nats the best accepted translation leads the other side's, in all (margin) and
+        per token (margin_per_token).
+
+    Raises:
+        UserError: there are no pairs.
+    """
+    if not contrasts:
+        raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
+    src_lang, tgt_lang = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
+    asked = [
+        (contrast, source.accepted[0], own, other)
+        for contrast in contrasts
+        for source, own, other in zip(
+            contrast.sides[src_lang],
+            contrast.sides[tgt_lang],
+            contrast.sides[tgt_lang][::-1],
+            strict=True,
+        )
+    ]
+    said = translator.translate([source for _, source, _, _ in asked], beam_size, alpha)
+    sentences = [
+        {"phenomenon": contrast.phenomenon, "source": source, "said": text}
+        | {"kept": keeps(tgt_lang, text, own, other)}
+        | _margins(translator, source, own, other)
+        for text, (contrast, source, own, other) in zip(said, asked, strict=True)
+    ]
+    return {"phenomena": _tally(sentences), "sentences": sentences}
+
+
+def _margins(translator: Translator, source: str, own: Side, other: Side) -> dict[str, float]:
+    """Measure by how much the best translation of its own side leads the other's (nats)."""
+    targets = [*own.accepted, *other.accepted]
+    scores = log_probabilities(translator, [(source, target) for target in targets])
+    parted = scores[: len(own.accepted)], scores[len(own.accepted) :]
+    total = [max(total for total, _ in some) for some in parted]
+    mean = [max(total / tokens for total, tokens in some) for some in parted]
+    return {
+        "margin": round(total[0] - total[1], 3),
+        "margin_per_token": round(mean[0] - mean[1], 3),
+    }
+
+
+def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Count each phenomenon's pairs; the first and the second sentence take turns."""
+    figures: dict[str, Any] = {}
+    for name in PHENOMENA:
+        some = [sentence for sentence in sentences if sentence["phenomenon"] == name]
+        if not some:
+            continue
+        figures[name] = {"pairs": len(some) // 2}
+        for way, right in zip(WAYS, zip(*map(_right, some), strict=True), strict=True):
+            first, second = right[::2], right[1::2]
+            both = sum(a and b for a, b in zip(first, second, strict=True))
+            interval = share_interval(both, len(first))
+            figures[name][way] = {"first": sum(first), "second": sum(second), "both": both}
+            figures[name][way] |= {"share": round(both / len(first), 3)}
+            figures[name][way] |= {"interval": [round(end, 3) for end in interval]}
+    return figures
+
+
+def _right(sentence: dict[str, Any]) -> tuple[bool, bool, bool]:
+    """Give the verdict of each of `WAYS`."""
+    return sentence["kept"], sentence["margin"] > 0, sentence["margin_per_token"] > 0
+
+
+def record_contrasts(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model on the pairs in its corpus's words, and write the figures with their origin.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+
+    Returns:
+        What is written: recipe, corpus, src_lang, tgt_lang, beam_size, alpha, what
+        `measure_contrasts` gives, training and evaluation.
+
+    Raises:
+        UserError: the model cannot be had, there are no pairs in its corpus's words or its
+            languages, or the file cannot be written.
+    """
+    check_file(file)
+    folder = find_model(model)
+    training = read_json(folder / RUN)  # fails before the work, if at all
+    translator = Translator.load(folder, pick_device())
+    data = translator.recipe.data
+    for lang in (data.src_lang, data.tgt_lang):
+        if lang not in LANGUAGES:
+            raise UserError(f"this model has {lang}, and the pairs are in {', '.join(LANGUAGES)}")
+    contrasts = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
+    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
+    record |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    record |= {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
+    record |= measure_contrasts(translator, contrasts)
+    record |= {"training": training, "evaluation": provenance(translator.device)}
+    write_json(file, record)
+    return record

@@ -1,0 +1,357 @@
+"""What heads do and what they are worth: the records of roles and of removals in lesson 09.
+
+Not in the paper. Heads are removed as by Michel et al. (2019, https://arxiv.org/abs/1905.10650),
+and named by what they do as by Voita et al. (2019, https://aclanthology.org/P19-1580), who found
+positional and syntactic heads and one for rare words: the name is found on some sentences and
+tested on others. A head plays a role in a case if the place that the role names gets more of its
+weight than any other. A role that is not itself a number of places has the lower of two shares: of
+the cases that the most frequent number of places away gets right, and of the others. A head that
+always looks equally far away fails in one of the two. Attention is a question: beside the score
+belongs what the head's removal costs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from lessonkit.analysis.heads import STACKS, Head, all_heads
+from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
+from lessonkit.analysis.roles import (
+    BEFORE,
+    ITSELF,
+    NEXT,
+    NOUN,
+    SAID,
+    SAYING,
+    Reading,
+    Tree,
+    WordPair,
+    read,
+)
+from transformer.config import BEAM_SIZE
+from transformer.data import corpora, embedded
+from transformer.data.embedded import Sentence
+from transformer.evaluation.compare import paired_bootstrap
+from transformer.evaluation.scores import bleu, count_run_on
+from transformer.models.translator import Translator
+from transformer.support import machine
+from transformer.support.errors import UserError
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
+
+SENTENCES = 300  # of the validation text, translated without each head
+MEANS_OVER = 200  # of those that follow, for the heads' mean outputs
+CHOSEN_ON, SCORED_ON = "validation", "test"  # splits of the embedded corpus, for roles
+OF_ADJECTIVE, OF_VERB, OBJECT = "adjective: its noun", "verb: its subject", "verb: its object"
+RARE = "the rarest word"
+NAMED = 0.5  # from this score a head is named: it plays the role more often than not
+FEWEST = 50  # cases of a role that is scored
+_PLACED: frozenset[int] = frozenset()  # of a role that is itself a number of places away
+
+
+def removal_scores(
+    translator: Translator,
+    sentences: Sequence[str],
+    references: Sequence[str],
+    others: Sequence[str],
+) -> dict[str, Any]:
+    """Score a model without each of its heads, and without each stack's.
+
+    Args:
+        translator: The model.
+        sentences: Plain text.
+        references: Their translations, one each.
+        others: Sentences over which a head's mean output is taken.
+
+    Returns:
+        "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
+        heads' place, each with "heads" (by name: "cross 1.4") and "stacks" (all of a stack's
+        heads removed). Figures, in points of BLEU: "greedy" and "beam" (of 4); "low", "high"
+        and "p" of a paired bootstrap of the beam's translations against the whole model's.
+        "greedy_runs_on" and "beam_runs_on" count the translations far too long (`count_run_on`).
+
+    Raises:
+        UserError: there are no sentences, or not as many references; the model is no
+            Transformer.
+    """
+    model = network_of(translator)
+    said, whole = _measure(translator, sentences, references)
+    heads = all_heads(model)
+    removed = {str(head): [head] for head in heads}
+    removed |= {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
+    gold = [[reference] for reference in references]
+    scores: dict[str, Any] = {"whole": whole}
+    means = mean_outputs(translator, others)
+    zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
+    for way, outputs in (("zero", zeros), ("mean", means)):
+        figures = {}
+        for name, group in tqdm(removed.items(), desc=way, unit="removal"):
+            with heads_replaced(model, {head: outputs[head] for head in group}):
+                left, figures[name] = _measure(translator, sentences, references)
+            compared = paired_bootstrap(said, left, gold)
+            figures[name] |= {
+                "low": round(compared.low, 2),
+                "high": round(compared.high, 2),
+                "p": round(compared.p_value, 4),
+            }
+        stacks = {stack: figures.pop(stack) for stack in STACKS}
+        scores[way] = {"heads": figures, "stacks": stacks}
+    return scores
+
+
+def _measure(
+    translator: Translator, sentences: Sequence[str], references: Sequence[str]
+) -> tuple[list[str], dict[str, float]]:
+    """Translate by beam and greedily; give the beam's translations, and the figures of both."""
+    gold, figures = [[reference] for reference in references], {}
+    for name, size in (("greedy", 1), ("beam", BEAM_SIZE)):
+        said = translator.translate(sentences, beam_size=size)
+        figures[name] = float(bleu(said, gold)["score"])
+        figures[f"{name}_runs_on"] = count_run_on(said, gold)
+    return said, figures
+
+
+def record_removals(model: str, file: Path) -> None:
+    """Measure a model without each of its heads on its validation text, and write the figures.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    data = translator.recipe.data
+    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    src, tgt = text.src[:SENTENCES], text.tgt[:SENTENCES]
+    others = text.src[SENTENCES : SENTENCES + MEANS_OVER]
+    scores = removal_scores(translator, src, tgt, others)
+    origin = provenance(translator.device) | {"model": model, "split": "validation"}
+    sizes = {"sentences": len(src), "means_over": len(others)}
+    write_json(file, origin | sizes | {"figures": scores})
+
+
+class Role(NamedTuple):
+    """How often every head of a stack plays a role.
+
+    Attributes:
+        stack: "encoder", "decoder" or "cross".
+        role: Who looks where.
+        cases: How many times it could be played, where the most frequent number of places away
+            would not do.
+        even: The share of these that looking evenly would get right, 0 to 1.
+        scores: The share of cases in which each head's greatest weight lies there, the lower of
+            these and the others, (num_layers, num_heads).
+    """
+
+    stack: str
+    role: str
+    cases: int
+    even: float
+    scores: Tensor
+
+
+class _Case(NamedTuple):
+    """One row that may play a role.
+
+    Attributes:
+        stack, role: As in `Role`.
+        even: The share of the row's places that the role names.
+        away: How many places away the named ones are, from the row's own place; empty where the
+            role is itself a number of places away.
+        played: Which heads do, (num_layers, num_heads).
+    """
+
+    stack: str
+    role: str
+    even: float
+    away: frozenset[int]
+    played: Tensor
+
+
+def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[Role]:
+    """Score every head in every role while a model reads the corpus's own translations.
+
+    The encoder's rows are English words (trees are of English): in the next place, the one
+    before, itself, along the relations of the tree (see `relations`), and at the
+    sentence's rarest word. The decoder's rows are tokens. Cross-attention's rows are words
+    that are said: at their own source word, at that of the word before, at the rarest.
+
+    Args:
+        translator: Between two languages of the embedded corpus.
+        sentences: Of that corpus.
+
+    Raises:
+        UserError: there are no sentences.
+    """
+    if not sentences:
+        raise UserError("no sentences to score the heads on: give at least one")
+    lang = translator.recipe.data.src_lang
+    counts = Counter(w for each in embedded.sentences("train") for w in each.text(lang).split())
+    found: dict[tuple[str, str], list[_Case]] = {}
+    for sentence in sentences:
+        words = sentence.text(lang).split()
+        rarest = min(range(len(words)), key=lambda word: counts[words[word]])
+        for case in _cases(read(translator, sentence), sentence, rarest):
+            found.setdefault((case.stack, case.role), []).append(case)
+    roles = ((asked, *_by_place(cases)) for asked, cases in found.items())
+    return [
+        Role(
+            *asked,
+            cases=len(others),
+            even=sum(case.even for case in others) / len(others),
+            scores=torch.minimum(_share(usual), _share(others)) if usual else _share(others),
+        )
+        for asked, usual, others in roles
+        if len(others) >= FEWEST and (not usual or len(usual) >= FEWEST)
+    ]
+
+
+def _by_place(cases: Sequence[_Case]) -> tuple[list[_Case], list[_Case]]:
+    """Part the cases that the most frequent number of places away gets right from the others."""
+    offsets = Counter(away for case in cases for away in case.away)
+    usual = next((away for away, _ in offsets.most_common(1)), None)
+    return (
+        [case for case in cases if usual in case.away],
+        [case for case in cases if usual not in case.away],
+    )
+
+
+def _share(cases: Sequence[_Case]) -> Tensor:
+    """Give the share of cases in which each head plays its role, (num_layers, num_heads)."""
+    return torch.stack([case.played for case in cases]).float().mean(0)
+
+
+def _cases(seen: Reading, sentence: Sentence, rarest: int) -> Iterator[_Case]:
+    """Give the cases of every role in one sentence."""
+    if seen.encoder is not None:
+        yield from _encoder_cases(sentence, seen.encoder.argmax(-1), rarest)
+    strongest = seen.decoder.argmax(-1)  # (num_layers, num_heads, tgt_len)
+    for role, row, column in seen.tokens_asked():
+        yield _Case("decoder", role, 1 / (row + 1), _PLACED, strongest[..., row] == column)
+    chosen, places = seen.cross.argmax(-1), seen.cross.shape[-1]
+    for role, query, named in seen.said:
+        if role in (SAYING, SAID):
+            yield _case("cross", role, query, named, chosen, places)
+            if role == SAYING and rarest not in named:
+                yield _case("cross", RARE, query, {rarest}, chosen, places)
+
+
+def _encoder_cases(sentence: Sentence, chosen: Tensor, rarest: int) -> Iterator[_Case]:
+    """Give the cases of the encoder's roles; `chosen` is (num_layers, num_heads, src_words)."""
+    words = chosen.shape[-1]
+    for query in range(words):
+        for role, key in ((ITSELF, query), (BEFORE, query - 1), (NEXT, query + 1)):
+            if 0 <= key < words:
+                played = chosen[..., query] == key
+                yield _Case("encoder", role, 1 / (words + 1), _PLACED, played)
+        if query != rarest:
+            yield _case("encoder", RARE, query, {rarest}, chosen, words + 1)
+    for pair in relations(sentence):
+        yield _case("encoder", pair.question, pair.query, set(pair.keys), chosen, words + 1)
+
+
+def _case(stack: str, role: str, query: int, keys: set[int], chosen: Tensor, places: int) -> _Case:
+    """Give a case of a role that names some words."""
+    played = torch.isin(chosen[..., query], torch.tensor(sorted(keys)))
+    return _Case(stack, role, len(keys) / places, frozenset(key - query for key in keys), played)
+
+
+def relations(sentence: Sentence) -> Iterator[WordPair]:
+    """Give the pairs that grammar joins, in one English sentence, all of each kind.
+
+    Args:
+        sentence: Of the embedded corpus.
+    """
+    tree = Tree(sentence.parse)
+
+    def about(parts: Sequence[int]) -> tuple[int, ...]:
+        """The nouns that the first of some phrases is about; the pronoun where it is one."""
+        for place in (tree.phrases[part] for part in parts[:1]):
+            pronouns = [word for word in range(place.start, place.end) if tree.tags[word] == "PRP"]
+            return tree.nouns(parts[0]) or tuple(pronouns)
+        return ()
+
+    for word, tag in enumerate(tree.tags):
+        phrase = tree.around(word, "NP")
+        pairs: list[tuple[str, tuple[int, ...]]] = []
+        if tag in ("DT", "JJ") and phrase >= 0:
+            noun = tuple(at for at in tree.nouns(phrase) if at > word)[:1]
+            pairs.append((NOUN if tag == "DT" else OF_ADJECTIVE, noun))
+        if tag == "VB":
+            pairs.append((OF_VERB, about(tree.parts(tree.around(word, "S"), "NP"))))
+            pairs.append((OBJECT, about(tree.parts(tree.around(word, "VP"), "NP"))))
+        yield from (WordPair(question, word, keys) for question, keys in pairs if keys)
+
+
+class NamedHead(NamedTuple):
+    """A head and the role it plays best.
+
+    Attributes:
+        head: Which.
+        role: In which it is furthest above an even spread, on other sentences.
+        score, even, cases: As in `Role`.
+    """
+
+    head: Head
+    role: str
+    score: float
+    even: float
+    cases: int
+
+
+def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[NamedHead]:
+    """Give each head the role in which it is furthest above an even spread, and score it anew.
+
+    Args:
+        chosen_on: Scores on sentences that choose the role.
+        scored_on: Scores on other sentences, whose figures are given.
+    """
+    named = []
+    told = {(role.stack, role.role): role for role in scored_on}
+    for stack in dict.fromkeys(role.stack for role in chosen_on):
+        roles = [r for r in chosen_on if r.stack == stack and (r.stack, r.role) in told]
+        above = torch.stack([role.scores - role.even for role in roles]).argmax(0)
+        for layer, heads in enumerate(above.tolist()):
+            for head, best in enumerate(heads):
+                role = told[stack, roles[best].role]
+                score = float(role.scores[layer, head])
+                place = Head(stack, layer + 1, head + 1)
+                named.append(NamedHead(place, role.role, score, role.even, role.cases))
+    return named
+
+
+def named_roles(translator: Translator) -> dict[str, Any]:
+    """Name every head of a model on the validation sentences, and score it on the test's.
+
+    Args:
+        translator: Between two languages of the embedded corpus.
+
+    Returns:
+        For each head "role", "score", "even", "cases", as in `NamedHead`, and "named".
+    """
+    splits: Mapping[str, list[Role]] = {
+        split: role_scores(translator, embedded.sentences(split))
+        for split in (CHOSEN_ON, SCORED_ON)
+    }
+    return {
+        str(each.head): {"role": each.role, "score": round(each.score, 3)}
+        | {"even": round(each.even, 3), "cases": each.cases, "named": each.score >= NAMED}
+        for each in name_heads(*splits.values())
+    }
+
+
+def record_roles(model: str, file: Path) -> None:
+    """Name a model's heads, and write their roles.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+    """
+    translator = Translator.load(model, machine.pick_device())
+    roles = named_roles(translator)
+    origin = provenance(translator.device) | {"model": model}
+    write_json(file, origin | {"chosen_on": CHOSEN_ON, "scored_on": SCORED_ON, "figures": roles})

@@ -1,0 +1,111 @@
+"""The tables of recorded runs that stand in README.md and docs/records.md. Not in the paper."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lessonkit.records import load_runs, markdown, precision, run_cells, systems_table
+from transformer.evaluation.compare import mean_interval
+from transformer.support.files import read_json
+from transformer.support.paths import results_folder
+
+__all__ = ["load_seeds", "runs_table", "seeds_table", "systems_table"]
+FEWEST_SEEDS = 3  # of a mean in one precision
+
+# The columns of each table: a field's name, and its heading.
+COLUMNS = {
+    "recipe": "recipe",
+    "test_set": "test set",
+    "bleu": "BLEU (sacreBLEU 13a)",
+    "lowercased": "BLEU (tokens, lower case)",
+    "chrf": "chrF",
+    "perplexity": "perplexity",
+    "beam": "beam",
+    "parameters": "parameters",
+    "minutes": "minutes",
+    "hardware": "hardware",
+    "date": "date",
+}
+SEED_COLUMNS = {
+    "recipe": "recipe",
+    "test_set": "test set",
+    "seeds": "seeds",
+    "precision": "precision",
+    "mean_bleu": "mean BLEU (13a)",
+    "interval": "95% interval",
+    "range": "range",
+    "mean_lowercased": "mean BLEU (tokens, lower case)",
+    "beam": "beam",
+}
+
+
+def runs_table() -> str:
+    """Give every recorded run as a row of a Markdown table, in the order of their names."""
+    paths = sorted(results_folder().glob("*.json"))
+    return markdown(COLUMNS, [run_cells(read_json(path)) for path in paths])
+
+
+def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
+    """Read the runs of a recipe in groups of which a mean is told.
+
+    A group for each precision that three runs or more had; where none had, one of all runs.
+
+    Args:
+        recipe: Its name.
+
+    Returns:
+        For each group one record a run, by seed; a single one for most recipes.
+
+    Raises:
+        UserError: there is no such run; the nearest name is given.
+    """
+    runs = load_runs(recipe).values()
+    enough = [each for each in runs if len(each) >= FEWEST_SEEDS]
+    return enough or [sorted((run for each in runs for run in each), key=_seed)]
+
+
+def seeds_table() -> str:
+    """Give rows of a Markdown table for the recipes that were run with several seeds.
+
+    A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
+    mean, by Student's t; the range is from lowest to highest.
+    """
+    folder = results_folder()
+    names = [
+        path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
+    ]
+    groups = [group for name in names for group in load_seeds(name)]
+    return markdown(SEED_COLUMNS, [_seeds(group) for group in groups if len(group) > 1])
+
+
+def _seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Give the cells of one recipe's runs with several seeds."""
+    scores = [record["figures"]["bleu"]["score"] for record in records]
+    lowered = [record["figures"]["bleu_tokenised_lowercased"] for record in records]
+    low, high = mean_interval(scores)
+    return run_cells(records[0]) | {
+        "seeds": _seed_numbers(records),
+        "precision": _precisions(records),
+        "mean_bleu": f"{statistics.mean(scores):.2f}",
+        "interval": f"{low:.2f} to {high:.2f}",
+        "range": f"{min(scores):.2f} to {max(scores):.2f}",
+        "mean_lowercased": f"{statistics.mean(lowered):.2f}",
+    }
+
+
+def _precisions(records: Sequence[Mapping[str, Any]]) -> str:
+    """Say in which precision products were computed; if not in one, with which seeds in which."""
+    names = sorted({precision(record) for record in records})
+    if len(names) == 1:
+        return names[0]
+    runs = {name: [each for each in records if precision(each) == name] for name in names}
+    return "; ".join(f"{name} ({_seed_numbers(runs[name])})" for name in names)
+
+
+def _seed_numbers(records: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(str(_seed(record)) for record in records)
+
+
+def _seed(record: Mapping[str, Any]) -> int:
+    seed: int = record["training"]["seed"]
+    return seed

@@ -1,0 +1,190 @@
+"""Figures of texts, and figures counted in several ways: records of lessons 01, 06, 08 and 10.
+
+Not in the paper. `python -m experiments text` measures Multi30k, `leaks` Tatoeba, once split at
+random as system 3 did and once by groups as `transformer.data.parallel` does, `bleu` a model on its
+test set, `loss` a model on its validation text: system 4's perplexity is of the mean over batches.
+"""
+
+import dataclasses
+import math
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
+from lessonkit.analysis.text import measure, plans, unknown_share, vocabulary_growth
+from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
+from transformer.data import corpora
+from transformer.data.batches import collate, encode_pairs
+from transformer.data.parallel import Pair, ParallelText, split_pairs
+from transformer.data.tokenizers import train
+from transformer.data.words import split_words
+from transformer.evaluation.evaluate import fitting_pairs, record_measure
+from transformer.evaluation.scores import bleu
+from transformer.models.translator import Translator
+from transformer.training.loss import validation_loss
+
+TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
+SEED = 1
+SIZES = (500, 1000, 2000, 4000, 8000)  # types of a vocabulary, the special ones not counted
+BUDGETS = (1000, 2000, 4000, 8000, 25_000)  # positions of a batch on either side
+TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
+LOSS_WAYS = ("mean over tokens", "mean over batches")
+BATCH_SENTENCES = 128  # of system 4
+
+
+def multi30k_figures() -> dict[str, Any]:
+    """Measure Multi30k: its three languages, and padding German to English.
+
+    Raises:
+        UserError: the corpus cannot be had.
+    """
+    languages = {}
+    for lang in ("de", "en", "fr"):
+        other = "en" if lang != "en" else "de"
+        sides = (corpora.load("multi30k", split, lang, other) for split in ("train", "validation"))
+        languages[lang] = _language_figures(lang, *(list(side.src) for side in sides))
+    return {"sizes": SIZES, "languages": languages, "padding": _padding_table()}
+
+
+def _language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
+    """Measure one language by vocabularies of its training text, on sentences of another split.
+
+    The growth is that of shuffled sentences.
+    """
+    shuffled = random.Random(SEED).sample(text, len(text))
+    known = [word for sentence in shuffled for word in split_words(lang, sentence)]
+    new = [word for sentence in other for word in split_words(lang, sentence)]
+    second = "fr" if lang != "fr" else "en"  # a configuration names two languages; one is used
+    base = DataConfig(
+        corpus="multi30k", src_lang=lang, tgt_lang=second, tokenizer=TokenizerKind.BPE
+    )
+    pieces = []
+    for size in SIZES:
+        config = dataclasses.replace(base, vocab_size=size + FIRST_ID)
+        tokenizer, _ = train(config, text, [])
+        encoded = tokenizer.encode_all(other)
+        assert not any(UNK_ID in ids for ids in encoded)
+        pieces.append(sum(map(len, encoded)) / len(other))
+    return {
+        "growth": vocabulary_growth(known),
+        "words_per_sentence": round(len(new) / len(other), 4),
+        "unknown": [round(unknown_share(known, new, size), 4) for size in SIZES],
+        "pieces_per_sentence": [round(number, 4) for number in pieces],
+    }
+
+
+def _padding_table() -> list[dict[str, Any]]:
+    """Measure the padding of the training text's batches: a row for each budget and rule."""
+    config = DataConfig(corpus="multi30k", src_lang="de", tgt_lang="en", vocab_size=8000)
+    text = corpora.load(config.corpus, "train", config.src_lang, config.tgt_lang)
+    tokenizers = train(config, text.src, text.tgt)
+    examples = encode_pairs(*tokenizers, text, config.max_train_tokens)
+    rows = []
+    for budget in BUDGETS:
+        for rule, plan in plans(examples, budget, SEED).items():
+            figures = {name: round(value, 4) for name, value in measure(examples, plan).items()}
+            rows.append({"batch_tokens": budget, "rule": rule, **figures})
+    return rows
+
+
+def random_split(
+    pairs: Sequence[Pair], test_pairs: int = TEST_PAIRS
+) -> tuple[list[Pair], list[Pair]]:
+    """Shuffle pairs and cut off the last for the test: the split that leaks."""
+    shuffled = list(pairs)
+    random.Random(SEED).shuffle(shuffled)
+    return shuffled[:-test_pairs], shuffled[-test_pairs:]
+
+
+def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Measure the leak of both splits, and what memory alone scores on their test sets.
+
+    Args:
+        pairs: English, French.
+
+    Returns:
+        For "random" and "grouped": train and test (pairs), leak (as `Leak`, the first side
+        English) and bleu (of what `from_memory` says, French to English, once for each French
+        sentence, which may match any of its translations in the test set).
+    """
+    grouped = split_pairs(pairs)
+    return {
+        "random": measure_pairs(*random_split(pairs)),
+        "grouped": measure_pairs(grouped["train"], grouped["test"]),
+    }
+
+
+def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
+    """Measure one split (see `measure_splits` for what comes back)."""
+    accepted: dict[str, list[str]] = {}
+    for english, french in test:
+        accepted.setdefault(french, []).append(english)
+    said = from_memory(train, list(accepted))
+    leak = {name: round(share, 4) for name, share in measure_leak(train, test)._asdict().items()}
+    return {
+        "train": len(train),
+        "test": len(test),
+        "leak": leak,
+        "bleu": bleu(said, list(accepted.values())),
+    }
+
+
+def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
+    """Measure a model on its corpus's test set, and write the figures with their origin.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        return {"beam_size": beam_size} | score_five_ways(translator, text, beam_size)
+
+    return record_measure(model, file, None, measure)
+
+
+def loss_two_ways(
+    translator: Translator, text: ParallelText, batch_sentences: int = BATCH_SENTENCES
+) -> dict[str, float]:
+    """Measure the loss, and average it in the two `LOSS_WAYS`.
+
+    Not in the paper: system 4 reports the second. The sentences are sorted by length and cut into
+    batches. Short sentences fill a batch with fewer tokens: in the second mean each of their
+    tokens weighs more.
+
+    Args:
+        translator: The model.
+        text: Sources and references. Pairs with a side longer than the model takes are left out.
+        batch_sentences: Of a batch.
+
+    Returns:
+        Nats per token, by the name of the way.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    examples = fitting_pairs(translator, text)
+    examples = sorted(examples, key=lambda pair: (len(pair.src), len(pair.tgt)))
+    losses, tokens = [], []
+    for first in range(0, len(examples), batch_sentences):
+        batch = examples[first : first + batch_sentences]
+        losses.append(validation_loss(translator.model, [collate(batch)], device=translator.device))
+        tokens.append(sum(len(pair.tgt) + 1 for pair in batch))  # with eos
+    total = sum(loss * count for loss, count in zip(losses, tokens, strict=True))
+    return dict(zip(LOSS_WAYS, (total / sum(tokens), sum(losses) / len(losses)), strict=True))
+
+
+def record_two_ways(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model on its corpus's validation text, and write the figures with their origin.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        losses = loss_two_ways(translator, text)
+        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
+        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
+
+    return record_measure(model, file, "validation", measure)

@@ -1,0 +1,303 @@
+"""What a layer costs, and how far a signal travels in it (§4, Table 1); what a step costs.
+
+Three layers map n vectors of width d to n others. Their cost is computed as in the paper's
+table, and measured: operations by counting them, seconds by the clock, waiting steps and path
+length in the graph that PyTorch keeps of a computation.
+
+A training step's operations (§5.2, Table 2) are counted from the model's shape, and by PyTorch. A
+multiplication and the addition that follows it are two. Only matrix products are counted: all
+else (norms, softmax, dropout, Adam) does a few operations for each number, products do hundreds.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.graph import Node
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer.attention import scaled_dot_product_attention
+from transformer.config import ModelConfig
+from transformer.support.errors import UserError
+
+KERNEL = 3  # width of a convolution, k in the paper
+PRODUCTS = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
+
+
+class Cost(NamedTuple):
+    """A row of Table 1, as numbers for one n and d, without the O(...).
+
+    Attributes:
+        operations: Multiplications with their additions.
+        sequential: Steps of which each must wait for the one before.
+        path: The longest way a signal has to go between two positions, in steps.
+    """
+
+    operations: float
+    sequential: float
+    path: float
+
+
+def table_1(n: int, d: int, kernel: int = KERNEL, neighbours: int = 16) -> dict[str, Cost]:
+    """Compute Table 1 (§4).
+
+    Args:
+        n: Length of the sequence.
+        d: Width of its vectors.
+        kernel: Width of the convolution, k in the paper.
+        neighbours: How many positions restricted self-attention sees, r in the paper.
+
+    Raises:
+        UserError: a number is too small.
+    """
+    least = {"n": (n, 1), "d": (d, 1), "kernel": (kernel, 2), "neighbours": (neighbours, 1)}
+    for name, (value, smallest) in least.items():
+        if value < smallest:
+            raise UserError(f"{name} is {value}: give {smallest} or more")
+    near = min(neighbours, n)
+    return {
+        "self-attention": Cost(n * n * d, 1, 1),
+        "recurrent": Cost(n * d * d, n, n),
+        "convolution": Cost(kernel * n * d * d, 1, math.log(n, kernel)),
+        "restricted self-attention": Cost(near * n * d, 1, n / near),
+    }
+
+
+Layer = Callable[[list[Tensor]], list[Tensor]]
+
+
+def make_layer(name: str, d: int) -> Layer:
+    """Make one layer: it takes n vectors of width d and gives n others.
+
+    Self-attention is Eq. 1 with the same vectors as queries, keys and values; the recurrent
+    layer a plain RNN; the convolution sees `KERNEL` vectors, the last of them in its own place.
+
+    Args:
+        name: "self-attention", "recurrent" or "convolution".
+        d: Width of the vectors.
+
+    Raises:
+        UserError: the name is another.
+    """
+    if name == "self-attention":
+        return _attend
+    makers = {"recurrent": _recurrent, "convolution": _convolution}
+    if name not in makers:
+        raise UserError(f"no layer {name!r} to measure: give self-attention, {', '.join(makers)}")
+    return makers[name](d)
+
+
+def _attend(vectors: list[Tensor]) -> list[Tensor]:
+    each = torch.stack(vectors)[None, None]  # one sentence, one head
+    return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
+
+
+def _recurrent(d: int) -> Layer:
+    from_input, from_state = (torch.randn(d, d) / math.sqrt(d) for _ in range(2))
+
+    def layer(vectors: list[Tensor]) -> list[Tensor]:
+        state, outputs = torch.zeros(1, d), []
+        for vector in vectors:
+            state = torch.tanh(vector[None] @ from_input + state @ from_state)
+            outputs.append(state[0])
+        return outputs
+
+    return layer
+
+
+def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
+    weight = torch.randn(d, d, kernel) / math.sqrt(kernel * d)
+
+    def layer(vectors: list[Tensor]) -> list[Tensor]:
+        across = torch.stack(vectors, dim=1)[None]  # (1, d, n)
+        across = F.pad(across, (dilation * (kernel - 1), 0))
+        return list(F.conv1d(across, weight, dilation=dilation)[0].unbind(dim=1))
+
+    return layer
+
+
+def _vectors(n: int, d: int) -> list[Tensor]:
+    return [torch.randn(d, requires_grad=True) for _ in range(n)]
+
+
+def count_operations(layer: Layer, n: int, d: int) -> int:
+    """Count the multiplications that a layer does on n vectors of width d, while it does them."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        layer(_vectors(n, d))
+    return counter.get_total_flops() // 2  # PyTorch counts a multiplication and its addition
+
+
+def measure_seconds(layer: Layer, n: int, d: int) -> float:
+    """Time a layer on n vectors of width d, on one thread: the median of some tenth of a second.
+
+    What counts is the time that the processor works, so that a busy machine draws the same curve.
+
+    Args:
+        layer: From `make_layer` or of your own making.
+        n: Length of the sequence.
+        d: Width of its vectors.
+
+    Returns:
+        Seconds.
+    """
+    # Where a CUDA build finds no GPU, as on Colab without one, this import says so on stderr.
+    from torch.utils.benchmark import Timer
+
+    known = {"layer": layer, "vectors": _vectors(n, d)}
+    with torch.no_grad():
+        timer = Timer("layer(vectors)", timer=time.process_time, globals=known)
+        return timer.blocked_autorange(min_run_time=0.1).median
+
+
+class Ways(NamedTuple):
+    """Ways through a computation, in products (matrix products and convolutions).
+
+    Attributes:
+        shortest: From the first input vector to the last output vector.
+        longest: To the last output vector from anywhere: products that wait for each other.
+    """
+
+    shortest: int
+    longest: int
+
+
+def ways(layer: Layer, n: int, d: int) -> Ways:
+    """Follow a layer's graph back from its last output vector.
+
+    Args:
+        layer: From `make_layer` or of your own making.
+        n: Length of the sequence.
+        d: Width of its vectors.
+
+    Raises:
+        UserError: the last output does not depend on the first input.
+    """
+    vectors = _vectors(n, d)
+    output = layer(vectors)[-1].sum()
+    (gradient,) = torch.autograd.grad(output, vectors[:1], retain_graph=True, allow_unused=True)
+    if gradient is None or not bool(gradient.any()):
+        raise UserError(
+            f"the last of {n} outputs does not depend on the first input: one such layer does not "
+            "reach so far; stack some"
+        )
+    made_of: dict[Node, list[Node]] = {}
+    waiting: list[Any] = [output.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node not in made_of:
+            made_of[node] = [each for each, _ in node.next_functions if each is not None]
+            waiting += made_of[node]
+    shortest: dict[Node, float] = {}
+    longest: dict[Node, int] = {}
+    for node in TopologicalSorter(made_of).static_order():
+        step = int(node.name().startswith(PRODUCTS))
+        first = getattr(node, "variable", None) is vectors[0]
+        nearest = min((shortest[each] for each in made_of[node]), default=math.inf)
+        shortest[node] = 0 if first else step + nearest
+        longest[node] = step + max((longest[each] for each in made_of[node]), default=0)
+    return Ways(int(shortest[node]), longest[node])  # the last output comes last
+
+
+def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = False) -> int:
+    """Count the convolutions it takes until the last output has seen the first input.
+
+    Measured: layers are added until the gradient arrives.
+
+    Args:
+        n: Length of the sequence.
+        d: Width of its vectors.
+        kernel: Width of each.
+        dilated: Whether each one's holes are `kernel` times as wide as those below it.
+    """
+    layers: list[Layer] = []
+    while True:
+        layers.append(_convolution(d, kernel, kernel ** len(layers) if dilated else 1))
+        vectors = outputs = _vectors(n, d)
+        for layer in layers:
+            outputs = layer(outputs)
+        outputs[-1].sum().backward()
+        gradient = vectors[0].grad
+        if gradient is not None and bool(gradient.any()):
+            return len(layers)
+
+
+BACKWARD = 2  # a product's two gradients, of its input and of its weights, are products as large
+
+
+class Flops(NamedTuple):
+    """Floating-point operations of a forward pass, by what they are for.
+
+    Attributes:
+        projections: Queries, keys, values and outputs of every attention.
+        attention: Scores, and values weighted by them: the only part without weights.
+        feed_forward: The two layers of each feed-forward network.
+        output: The logits, from the last layer's output.
+    """
+
+    projections: int
+    attention: int
+    feed_forward: int
+    output: int
+
+
+def forward_flops(
+    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
+) -> Flops:
+    """Count the operations of a forward pass over sentences of equal length.
+
+    Args:
+        model: The network's shape.
+        vocab_size: Types of the target side.
+        sentences: How many.
+        src_len, tgt_len: Tokens of each, padding and marks included.
+
+    Raises:
+        UserError: a number is under 1.
+    """
+    sizes = {"vocab_size": vocab_size, "sentences": sentences}
+    for name, value in (sizes | {"src_len": src_len, "tgt_len": tgt_len}).items():
+        if value < 1:
+            raise UserError(f"{name} is {value}: give 1 or more")
+    src, tgt = sentences * src_len, sentences * tgt_len
+    keys, values = model.num_heads * model.key_size, model.num_heads * model.value_size
+    near = model.d_model * (keys + values)  # queries and outputs, or keys and values
+    own = 2 * near * (src + tgt)  # self-attention in both stacks
+    cross = near * (tgt + src)  # queries from the target, keys and values from the source
+    pairs = sentences * (src_len**2 + tgt_len**2 + tgt_len * src_len)
+    layers = 2 * model.num_layers  # a multiplication and its addition are two
+    return Flops(
+        projections=layers * (own + cross),
+        attention=layers * pairs * (keys + values),
+        feed_forward=layers * 2 * model.d_model * model.d_ff * (src + tgt),
+        output=2 * tgt * model.d_model * vocab_size,
+    )
+
+
+def step_flops(
+    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
+) -> int:
+    """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
+    lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
+    return (1 + BACKWARD) * sum(forward_flops(model, vocab_size, **lengths))
+
+
+def counted(work: Callable[[], Any]) -> tuple[int, Any]:
+    """Count the operations of products as PyTorch makes them.
+
+    Attention goes by its plain kernel meanwhile: the fused one of a CPU is not counted.
+
+    Args:
+        work: Called once.
+
+    Returns:
+        The count, and what `work` gives.
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        result = work()
+    return counter.get_total_flops(), result

@@ -1,0 +1,131 @@
+"""What a score is worth: a BLEU counted in five ways, and a test set that training has seen.
+
+Systems that report the same figure did not always count the same thing (§6.1, Table 2).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sacrebleu.metrics import BLEU
+
+from attention_laws.leaks import Leak, measure_leak
+from transformer.config import EOS_ID
+from transformer.data.batches import TokenBudgetBatches
+from transformer.data.parallel import Pair, ParallelText, key
+from transformer.data.words import split_words
+from transformer.evaluation.evaluate import fitting_pairs
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
+from transformer.models.translator import Translator
+
+__all__ = ["Leak", "from_memory", "measure_leak", "score_five_ways"]
+
+
+def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) -> dict[str, Any]:
+    """Score one model on one text in five ways (§6.1, Table 2).
+
+    Args:
+        translator: The model.
+        text: Sources, and one reference for each.
+        beam_size: Of the search; the teacher-forced output needs none.
+
+    Returns:
+        points (0 to 100) by the name of the way, teacher-forced without the pairs that are too
+        long; and interval and signature of the last one.
+    """
+    hypotheses = translator.translate(text.src, beam_size)
+    references = [[sentence] for sentence in text.tgt]
+    standard = bleu(hypotheses, references)
+    forced, forced_references = teacher_forced(translator, text)
+    points = {
+        "teacher-forced": bleu(forced, [[sentence] for sentence in forced_references])["score"],
+        "begin and end tokens": with_begin_and_end(hypotheses, text.tgt, text.tgt_lang),
+        "lower-cased tokens": bleu_tokenised_lowercased(hypotheses, references, text.tgt_lang),
+        "mean of sentences": mean_of_sentences(hypotheses, text.tgt),
+        "sacreBLEU 13a": standard["score"],
+    }
+    return {"points": points} | {key: standard[key] for key in ("interval", "signature")}
+
+
+@torch.inference_mode()
+def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str], list[str]]:
+    """Let the model guess each token with the reference's earlier tokens before it.
+
+    No user could have such a translation: it needs the reference. Pairs with an empty side, or
+    longer than the model takes, are left out.
+
+    Returns:
+        The guesses, each cut at its first eos, and the references, both in the batches' order.
+
+    Raises:
+        UserError: no pair is left.
+    """
+    tokenizer = translator.tgt_tokenizer
+    budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
+    guesses, references = [], []
+    for batch in TokenBudgetBatches(fitting_pairs(translator, text), budget).epoch(0):
+        batch = batch.to(translator.device)
+        best = translator.model(batch.src, batch.tgt_in).argmax(dim=-1)
+        for guess, wanted in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):
+            length = wanted.index(EOS_ID)  # as far as there is a reference
+            ended = guess.index(EOS_ID) if EOS_ID in guess[: length + 1] else length + 1
+            guesses.append(tokenizer.decode(guess[:ended]))
+            references.append(tokenizer.decode(wanted[:length]))
+    return guesses, references
+
+
+def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lang: str) -> float:
+    """Score words with a begin and an end token on both sides, which every output gets right."""
+    marked = [
+        [" ".join(["<bos>", *split_words(lang, text), "<eos>"]) for text in side]
+        for side in (hypotheses, references)
+    ]
+    score = BLEU(tokenize="none", force=True).corpus_score(marked[0], [marked[1]])
+    return round(score.score, 2)
+
+
+def mean_of_sentences(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Score each sentence for itself and take the mean, where BLEU counts over the corpus."""
+    metric = BLEU(effective_order=True)
+    pairs = zip(hypotheses, references, strict=True)
+    scores = [metric.sentence_score(guess, [reference]).score for guess, reference in pairs]
+    return round(sum(scores) / len(scores), 2)
+
+
+def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
+    """Translate without a model, from second side to first: say what the likest sentence means.
+
+    Not in the paper. Likeness is Dice's: twice the weight of the words in common over the weight
+    of both sentences' words; a word weighs the logarithm of how rare it is.
+
+    Args:
+        train: The pairs to remember; of equally like ones the first is taken.
+        sources: Sentences of the second side.
+    """
+    remembered = [_words(second) for _, second in train]
+    places: dict[str, list[int]] = {}
+    for place, words in enumerate(remembered):
+        for word in words:
+            places.setdefault(word, []).append(place)
+    holding = {word: np.array(found) for word, found in places.items()}
+    weight = {word: math.log(1 + len(train) / len(found)) for word, found in places.items()}
+    sizes = np.array([sum(weight[word] for word in words) for words in remembered])
+    unknown = math.log(1 + len(train))
+    said = []
+    for source in sources:
+        words = _words(source)
+        shared = np.zeros(len(train))
+        for word in words:
+            if word in holding:
+                shared[holding[word]] += weight[word]
+        size = sum(weight.get(word, unknown) for word in words)
+        likeness = 2 * shared / np.maximum(sizes + size, 1.0)  # under 1 nothing is shared
+        said.append(train[int(likeness.round(9).argmax())][0])
+    return said
+
+
+def _words(sentence: str) -> list[str]:
+    """Give a sentence's different words in one order, so that sums over them are the same."""
+    return sorted(set(key(sentence).split()))

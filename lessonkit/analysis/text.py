@@ -1,0 +1,120 @@
+"""Figures of a text: how its vocabulary grows, what stays unknown, how much of a batch is padding.
+
+Not in the paper, which only says that batches hold pairs of about one length (§5.1).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from transformer.data.batches import Example, TokenBudgetBatches, length_key
+from transformer.support.errors import UserError
+
+Plan = list[list[int]]  # for each batch the positions of its examples
+
+RULES = ("random", "sorted", "token budget")
+
+
+def vocabulary_growth(tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Count the types among the first tokens of a text, at each doubling and at its end.
+
+    Args:
+        tokens: The text, read from its beginning.
+
+    Returns:
+        (tokens read, types seen so far), from one token on.
+
+    Raises:
+        UserError: there are no tokens.
+    """
+    if not tokens:
+        raise UserError("a text without tokens has no vocabulary: give some text")
+    seen: set[str] = set()
+    growth, mark = [], 1
+    for number, token in enumerate(tokens, start=1):
+        seen.add(token)
+        if number in (mark, len(tokens)):
+            growth.append((number, len(seen)))
+        mark = 2 * mark if number == mark else mark
+    return growth
+
+
+def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> float:
+    """Give the share of a text's tokens that a vocabulary of words does not hold.
+
+    The paper's byte-pair encoding knows every text (§5.1).
+
+    Args:
+        known: The training text's tokens; its most frequent types are the vocabulary.
+        tokens: Of another text.
+        size: Types of the vocabulary, at most.
+
+    Returns:
+        0 to 1.
+
+    Raises:
+        UserError: a text has no tokens, or `size` is below 1.
+    """
+    if not known or not tokens:
+        raise UserError("a text without tokens: give some text on both sides")
+    if size < 1:
+        raise UserError(f"size is {size}: give at least 1 type")
+    types = sorted(Counter(known).items(), key=lambda item: (-item[1], item[0]))[:size]
+    held = {word for word, _ in types}
+    return sum(token not in held for token in tokens) / len(tokens)
+
+
+def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
+    """Plan one epoch by each rule, all with about the same number of batches.
+
+    "token budget" is `TokenBudgetBatches`; it sets the number of rows that every batch of the
+    other two has. "random" takes the examples in random order, "sorted" all of them by their longer
+    side, as a pool of the token budget.
+
+    Args:
+        examples: The pairs.
+        batch_tokens: Most positions of a batch of the token budget, on either side.
+        seed: Of the random orders.
+
+    Returns:
+        A plan for each of `RULES`; every example stands once in each.
+
+    Raises:
+        UserError: there are no examples, or one alone is over `batch_tokens`.
+    """
+    budget = TokenBudgetBatches(examples, batch_tokens, seed=seed).plan(0)
+    rows = round(len(examples) / len(budget))
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)
+    by_length = sorted(order, key=lambda i: length_key(examples[i]))
+    cut = ([each[i : i + rows] for i in range(0, len(each), rows)] for each in (order, by_length))
+    return dict(zip(RULES, (*cut, budget), strict=True))
+
+
+def measure(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
+    """Count what a plan's batches hold, without making them.
+
+    As in a `Batch`, the end mark of each side counts as a token.
+
+    Args:
+        examples: The pairs.
+        plan: Positions of the examples of each batch.
+
+    Returns:
+        batches (their number), padding (share of all positions, 0 to 1), and largest and mean
+        (positions of a batch, both sides together).
+
+    Raises:
+        UserError: the plan has no batches.
+    """
+    if not plan:
+        raise UserError("a plan without batches: give at least one")
+    tokens, sizes = 0, []
+    for batch in plan:
+        sides = [[len(examples[index][side]) + 1 for index in batch] for side in (0, 1)]
+        tokens += sum(map(sum, sides))
+        sizes.append(sum(len(lengths) * max(lengths) for lengths in sides))
+    mean = sum(sizes) / len(sizes)
+    padding = 1 - tokens / sum(sizes)
+    return {"batches": len(plan), "padding": padding, "largest": max(sizes), "mean": mean}

@@ -1,0 +1,365 @@
+"""Contrasts: a table as README says, a model whose probabilities are written down, records."""
+
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import pytest
+import torch
+from torch import Tensor
+
+from experiments import contrasts
+from experiments.contrasts import (
+    LANGUAGES,
+    PHENOMENA,
+    WAYS,
+    Contrast,
+    Side,
+    keeps,
+    load_contrasts,
+    log_probabilities,
+    measure_contrasts,
+    read_side,
+    record_contrasts,
+    split_words,
+)
+from lessonkit.analysis.articles import corpus_table
+from tests.helpers import ROOT
+from tests.helpers.scripted import Scripted
+from transformer.config import PAD_ID, UNK_ID
+from transformer.data import corpora
+from transformer.data.parallel import key
+from transformer.evaluation.compare import share_interval
+from transformer.models.folder import Description
+from transformer.models.shipped import names
+from transformer.models.translator import Translator
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
+
+RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
+CONTRASTS = load_contrasts()
+RARE = {"keinen", "niemand", "nobody"}  # what captions hardly have is asked
+PAIRS = {
+    "multi30k": [("de", "en"), ("fr", "en")],
+    "tatoeba": [("fr", "en")],
+    "embedded": [("de", "en"), ("fr", "en")],
+}
+
+
+def test_every_phenomenon_has_its_pairs_in_each_corpus() -> None:
+    counted = Counter((contrast.corpus, contrast.phenomenon) for contrast in CONTRASTS)
+    sizes = {"multi30k": 24, "tatoeba": 20, "embedded": 20}
+    assert counted == {(name, what): sizes[name] for name in sizes for what in PHENOMENA}
+    assert set(sizes) <= set(corpora.CORPORA)
+
+
+def test_every_sentence_is_written_as_one_and_stands_once() -> None:
+    read: Counter[tuple[str, str, str]] = Counter()
+    for contrast in CONTRASTS:
+        for lang, sides in contrast.sides.items():
+            ends = (".", " ?") if lang == "fr" else (".", "?")
+            for side in sides:
+                read[contrast.corpus, lang, side.accepted[0]] += 1
+                for each in side.accepted:
+                    assert each[0].isupper(), each
+                    assert each.endswith(ends), each
+                    assert " ." not in each, each
+                    assert not set("{}/|*\u2019") & set(each), each
+    assert not [sentence for sentence, times in read.items() if times > 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", PAIRS)
+def test_the_words_are_the_corpus_s_and_the_sentences_are_not(
+    corpus: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if corpus != "embedded":
+        folder = request.getfixturevalue("shared_data")
+        monkeypatch.setenv("TRANSFORMER_DATA", str(folder))
+    for src_lang, tgt_lang in PAIRS[corpus]:
+        text = corpora.load(corpus, "train", src_lang, tgt_lang)
+        for lang, lines in ((src_lang, text.src), (tgt_lang, text.tgt)):
+            times = Counter(word for line in lines for word in split_words(lang, line))
+            seen = {key(line) for line in lines}
+            for contrast in CONTRASTS:
+                for side in contrast.sides[lang] if contrast.corpus == corpus else ():
+                    for sentence in side.accepted:
+                        assert key(sentence) not in seen, sentence
+                        rare = {word for word in split_words(lang, sentence) if times[word] < 5}
+                        assert rare <= RARE, sentence
+
+
+def test_a_cell_by_hand() -> None:
+    text, not_no = (
+        "A man is {/*not} here. | {Mike is/No *man's} {in./*out.}",
+        frozenset({"not", "no"}),
+    )
+    alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
+    assert read_side("en", text, 0, alike) == Side(("A man is here.", "Mike is in."), ((), ()))
+    second = read_side("en", text, 1, alike)
+    assert second.accepted == ("A man is not here.", "No man's out.")
+    assert second.cues == ((not_no,), (alike["en", "man's"], frozenset({"out"})))
+    first, second = (read_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1))
+    assert (first.accepted, second.accepted) == (("l'homme ?",), ("n'a pas ?",))
+    assert (first.cues, second.cues) == (((frozenset({"homme"}),),), ((frozenset({"n'"}),),))
+
+
+def test_the_table_is_written_as_readme_says() -> None:
+    cues = corpus_table("contrast_cues.tsv")
+    words = [(row["language"], word) for row in cues for word in row["words"].split()]
+    assert len(words) == len(set(words)), "a word belongs to one line of cues"
+    for row in corpus_table("contrasts.tsv"):
+        for lang in LANGUAGES:
+            assert all(each.count("/") == 1 for each in re.findall(r"\{([^}]*)\}", row[lang]))
+            assert not re.search(r"\*(?!\w)", row[lang]), "no word after *"
+    for sides in (sides for contrast in CONTRASTS for sides in contrast.sides.values()):
+        first, second = sides
+        assert all(a or b for a, b in zip(first.cues, second.cues, strict=True)), first
+        assert all(all(side.cues) or not any(side.cues) for side in sides), first
+        assert not set(first.accepted) & set(second.accepted), first
+
+
+def test_words_are_cut_language_by_language() -> None:
+    assert split_words("en", "He isn\u2019t Tom's.") == ["he", "isn't", "tom's"]
+    assert split_words("fr", "L'Été n\u2019est-il pas l\u00e0 ?") == [
+        "l'", "été", "n'", "est", "il", "pas", "là",
+    ]  # fmt: skip
+    assert split_words("de", "Größe, 3 Bälle!") == ["größe", "3", "bälle"]
+
+
+@pytest.mark.slow
+def test_negation_is_rare_in_captions_and_common_elsewhere(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    negations = {lang: CONTRASTS[0].sides[lang][1].cues[0][0] for lang in LANGUAGES}
+
+    def count(corpus: str, lang: str) -> tuple[int, int]:
+        """Sentences of the training text with a word of negation, and all of them."""
+        text = corpora.load(corpus, "train", lang, "en" if lang != "en" else "fr")
+        return sum(
+            not negations[lang].isdisjoint(split_words(lang, line)) for line in text.src
+        ), len(text)
+
+    # Lessons 07 and 08 say these figures.
+    captions = {lang: count("multi30k", lang) for lang in LANGUAGES}
+    assert captions == {"de": (131, 29_000), "en": (142, 29_000), "fr": (155, 29_000)}
+    negated, sentences = count("tatoeba", "fr")
+    assert negated / sentences == pytest.approx(0.21, abs=0.005)
+    negated, sentences = count("embedded", "fr")
+    assert negated / sentences == pytest.approx(0.17, abs=0.005)
+
+
+# --- a model is asked ---
+
+
+class Letters:
+    """A tokenizer of two words, a and b."""
+
+    def encode(self, text: str) -> list[int]:
+        return [{"a": 4, "b": 5}[word] for word in text.split()]
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join("ab"[number - 4] for number in ids)
+
+
+class Model(Scripted):
+    """The scripted model as a network; a hearing one swaps a and b where the source is b."""
+
+    # A prefix of probability 0 may hold any token.
+    rows: ClassVar = Scripted.rows | dict.fromkeys((PAD_ID, UNK_ID), (1.0, 0.0, 0.0))
+
+    def __init__(self, hearing: bool) -> None:
+        self.hearing = hearing
+
+    def to(self, device: Any) -> Self:
+        return self
+
+    def eval(self) -> Self:
+        return self
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        return src[:, 0]
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
+        swap = (memory == 5)[:, None] & self.hearing
+        turned = torch.where(tgt_in > 3, 9 - tgt_in, tgt_in)
+        logits = super().decode(torch.where(swap, turned, tgt_in), memory, src_mask)
+        return torch.where(swap[..., None], logits[..., [0, 1, 2, 3, 5, 4]], logits)
+
+    def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        return self.decode(tgt_in, self.encode(src, src), src)
+
+
+def translator(hearing: bool) -> Translator:
+    recipe = find_recipe("demo")
+    letters: Any = Letters()
+    model: Any = Model(hearing)
+    return Translator(Description(recipe, letters, letters), model)
+
+
+def side(*accepted: str) -> Side:
+    """A side whose cues are its own words."""
+    return Side(accepted, tuple(tuple(frozenset(word) for word in a.split()) for a in accepted))
+
+
+A_OR_B = (side("a", "a b"), side("b"))
+
+
+def pair(*sides: Side, phenomenon: str = "roles") -> Contrast:
+    """A pair in English and in French, of the same words."""
+    first, second = sides
+    return Contrast("embedded", phenomenon, {"en": (first, second), "fr": (first, second)})
+
+
+def test_probabilities_are_those_that_are_written_down() -> None:
+    # After bos: a .6, b .4. After a: eos .1, a .45, b .45. After b: eos .9, a and b .05.
+    targets = {
+        "a": 0.6 * 0.1,
+        "b": 0.4 * 0.9,
+        "a b": 0.6 * 0.45 * 0.9,
+        "b b a": 0.4 * 0.05 * 0.05 * 0.1,
+    }
+    found = log_probabilities(translator(hearing=False), [("a", target) for target in targets])
+    for (total, tokens), (target, wanted) in zip(found, targets.items(), strict=True):
+        assert total == pytest.approx(math.log(wanted), rel=1e-5)
+        assert tokens == len(target.split()) + 1
+
+
+def test_many_pairs_are_cut_into_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [("a", "b"), ("b a", "a b a"), ("a", "a"), ("b", "b b"), ("a b b", "a")]
+    whole = log_probabilities(translator(hearing=True), pairs)
+    monkeypatch.setattr(contrasts, "BATCH_SENTENCES", 2)
+    parts = log_probabilities(translator(hearing=True), pairs)
+    assert [tokens for _, tokens in parts] == [2, 4, 2, 3, 2]
+    for (total, _), (wanted, _) in zip(parts, whole, strict=True):
+        assert total == pytest.approx(wanted, rel=1e-5)
+
+
+def test_a_deaf_model_by_hand() -> None:
+    found = measure_contrasts(translator(hearing=False), [pair(*A_OR_B)])
+    first, second = found["sentences"]
+    # It says b whatever it reads: log .36 / (7/6)**.6 beats log .243 / (8/6)**.6.
+    assert (first["source"], first["said"], first["kept"]) == ("a", "b", False)
+    assert (second["source"], second["said"], second["kept"]) == ("b", "b", True)
+    margin = math.log(0.243 / 0.36)
+    per_token = math.log(0.243) / 3 - math.log(0.36) / 2
+    assert margin < 0 < per_token
+    assert [first["margin"], second["margin"]] == [round(margin, 3), round(-margin, 3)]
+    assert first["margin_per_token"] == round(per_token, 3)
+    assert second["margin_per_token"] == round(-per_token, 3)
+    (figures,) = found["phenomena"].values()
+    low, high = (round(end, 3) for end in share_interval(0, 1))
+    nothing = {"both": 0, "share": 0.0, "interval": [low, high]}
+    assert figures == {
+        "pairs": 1,
+        "says": {"first": 0, "second": 1} | nothing,
+        "prefers": {"first": 0, "second": 1} | nothing,
+        "prefers_per_token": {"first": 1, "second": 0} | nothing,
+    }
+
+
+def test_a_hearing_model_by_hand() -> None:
+    asked = [pair(side("a"), side("b"), phenomenon=name) for name in ("roles", "negation")]
+    asked.append(pair(side("b"), side("a"), phenomenon="roles"))
+    found = measure_contrasts(translator(hearing=True), asked)
+    # Reading b it says a, by the same figures as it says b when it reads a: always the other.
+    assert [row["said"] for row in found["sentences"]] == ["b", "a", "b", "a", "a", "b"]
+    assert list(found["phenomena"]) == ["negation", "roles"]  # in the order of PHENOMENA
+    assert [found["phenomena"][name]["pairs"] for name in ("negation", "roles")] == [1, 2]
+    for figures in found["phenomena"].values():
+        assert [figures[way]["both"] for way in WAYS] == [0, 0, 0]
+    turned = [Contrast("x", "roles", each.sides | {"fr": each.sides["en"][::-1]}) for each in asked]
+    both = measure_contrasts(translator(hearing=True), turned)["phenomena"]["roles"]
+    assert [both[way]["both"] for way in WAYS] == [3, 3, 3]
+    assert both["says"]["interval"] == [round(end, 3) for end in share_interval(3, 3)]
+
+
+NOT = frozenset({"not", "no"})
+THERE, NOT_THERE = Side(("It is.",), ((),)), Side(("It is not.",), ((NOT,),))
+DOG, CAT = frozenset({"dog", "puppy"}), frozenset({"cat"})
+DOG_CAT, CAT_DOG = Side(("",), ((DOG, CAT),)), Side(("",), ((CAT, DOG),))
+
+
+def test_what_is_kept_by_hand() -> None:
+    """Cues stand in their order; a side without cues wants the other's absent."""
+    for said, own, other, first, second in (
+        ("It is.", THERE, NOT_THERE, True, False),
+        ("It is NOT so.", THERE, NOT_THERE, False, True),
+        ("It is nothing, not known.", THERE, NOT_THERE, False, True),
+        ("It is nothing.", THERE, NOT_THERE, True, False),
+        ("", THERE, NOT_THERE, True, False),
+        ("The puppy bit a cat.", DOG_CAT, CAT_DOG, True, False),
+        ("A cat bit the dog.", DOG_CAT, CAT_DOG, False, True),
+        ("The dog bit the dog.", DOG_CAT, CAT_DOG, False, False),
+        ("The dog and the cat and the dog.", DOG_CAT, CAT_DOG, False, False),  # one and other
+        ("The dogs bit the cat.", DOG_CAT, CAT_DOG, False, False),
+    ):
+        assert keeps("en", said, own, other) is first, said
+        assert keeps("en", said, other, own) is second, said
+
+
+def test_every_accepted_translation_passes_on_its_side_alone() -> None:
+    for contrast in CONTRASTS:
+        for lang, sides in contrast.sides.items():
+            for own, other in (sides, sides[::-1]):
+                for sentence in own.accepted:
+                    assert keeps(lang, sentence, own, other), sentence
+                    assert not keeps(lang, sentence, other, own), sentence
+
+
+def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"add some to contrasts.tsv"):
+        measure_contrasts(translator(hearing=False), [])
+    with pytest.raises(UserError, match="this model has tree, and the pairs are in de, en, fr"):
+        record_contrasts("demo-parser", tmp_path / "record.json")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the work was begun"))
+    with pytest.raises(UserError, match="is a folder"):
+        record_contrasts("demo-fr-en", tmp_path)
+
+
+# --- the records ---------------------------------------------------------------------------------
+
+
+def test_every_translation_model_has_a_record() -> None:
+    assert {file.stem for file in RECORDS} == set(names()) - {"demo-parser"}
+
+
+@pytest.mark.parametrize("file", RECORDS, ids=lambda file: file.stem)
+def test_a_record_is_of_today_s_table_and_of_one_commit(file: Path) -> None:
+    record = read_json(file)
+    some = [contrast for contrast in CONTRASTS if contrast.corpus == record["corpus"]]
+    sources = [side.accepted[0] for contrast in some for side in contrast.sides[record["src_lang"]]]
+    assert [row["source"] for row in record["sentences"]] == sources
+    assert tuple(record["phenomena"]) == PHENOMENA
+    command = f"record contrasts {file.stem} --record data/results/contrasts/{file.name}"
+    assert record["evaluation"]["command"] == f"python -m transformer {command}"
+    assert re.fullmatch("[0-9a-f]{40}", record["evaluation"]["commit"])
+    for row, (own, other) in zip(
+        record["sentences"],
+        (
+            sides
+            for contrast in some
+            for first, second in [contrast.sides[record["tgt_lang"]]]
+            for sides in ((first, second), (second, first))
+        ),
+        strict=True,
+    ):
+        assert row["kept"] == keeps(record["tgt_lang"], row["said"], own, other)
+
+
+def test_a_record_is_what_its_model_gives_today(tmp_path: Path) -> None:
+    stored = read_json(ROOT / "data" / "results" / "contrasts" / "demo-fr-en.json")
+    again = record_contrasts("demo-fr-en", tmp_path / "record.json")
+    assert read_json(tmp_path / "record.json") == again
+    assert list(again) == list(stored)
+    for name in set(stored) - {"sentences", "evaluation"}:
+        assert again[name] == stored[name]
+    for row, wanted in zip(again["sentences"], stored["sentences"], strict=True):
+        assert row == wanted | {way: row[way] for way in ("margin", "margin_per_token")}
+        for way in ("margin", "margin_per_token"):
+            assert row[way] == pytest.approx(wanted[way], abs=0.01)

@@ -1,0 +1,154 @@
+"""What heads do and what they are worth: heads of known habits, and models without a head."""
+
+import pytest
+import torch
+
+from experiments import heads
+from experiments.heads import NamedHead, Role, name_heads, role_scores
+from lessonkit.analysis import roles
+from lessonkit.analysis.heads import STACKS, Head, all_heads
+from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
+from tests.helpers.habits import of_habits, one_piece_each
+from transformer.data import corpora, embedded
+from transformer.evaluation.compare import paired_bootstrap
+from transformer.evaluation.scores import bleu
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+KINDS = ("itself", "before", "next", "first", "second")
+
+
+@pytest.fixture
+def scored(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Role]:
+    """Scores of made-up heads on sentences whose words have one piece each."""
+    maps = of_habits(*KINDS)
+    monkeypatch.setattr(shipped.model, "attention_maps", maps)
+    monkeypatch.setattr(heads, "FEWEST", 11)
+    some = one_piece_each(shipped, 150)
+    return {(role.stack, role.role): role for role in role_scores(shipped, some)}
+
+
+def test_positional_heads_score_one(scored: dict[tuple[str, str], Role]) -> None:
+    for head, role in enumerate((roles.ITSELF, roles.BEFORE, roles.NEXT)):
+        assert scored["encoder", role].scores[0, head] == 1
+    assert scored["decoder", roles.READ].scores[0].tolist()[0] == 1
+    assert scored["decoder", roles.START].scores[0].tolist()[3] == 1
+
+
+def test_a_head_that_always_looks_as_far_away_finds_no_noun(
+    scored: dict[tuple[str, str], Role],
+) -> None:
+    """Most determiners stand one or two words before their nouns: either fails in the others."""
+    nouns = scored["encoder", roles.NOUN]
+    assert nouns.cases >= 11
+    assert nouns.scores[0].tolist() == [0, 0, 0, 0, 0]
+    assert 0 < nouns.even < 0.25
+
+
+def test_a_case_with_a_word_as_far_away_as_usual_is_a_usual_one() -> None:
+    played = torch.ones(1, 1)
+    cases = [
+        heads._Case("encoder", "a", 0.1, frozenset(away), played) for away in ({-1}, {-1, -4}, {2})
+    ]
+    assert heads._by_place(cases) == (cases[:2], cases[2:])
+
+
+def test_the_rarest_word_is_seldom_first(scored: dict[tuple[str, str], Role]) -> None:
+    rare = scored["encoder", heads.RARE]
+    assert rare.scores[0, 0] == 0  # no row of the rarest word itself
+    assert rare.cases > 300
+
+
+def role(name: str, even: float, *scores: float, cases: int = 90) -> Role:
+    return Role("cross", name, cases, even, torch.tensor([scores]))
+
+
+def test_heads_are_named_on_some_sentences_and_scored_on_others() -> None:
+    chosen_on = [role("a", 0.1, 0.3, 0.9), role("b", 0.5, 0.6, 0.95)]
+    scored_on = [role("a", 0.2, 0.4, 0.7), role("b", 0.5, 0.9, 0.1, cases=70)]
+    first, second = name_heads(chosen_on, scored_on)
+    assert first == NamedHead(Head("cross", 1, 1), "a", pytest.approx(0.4), 0.2, 90)  # type: ignore[arg-type]
+    assert second[:2] == (Head("cross", 1, 2), "a")
+
+
+def test_a_role_with_too_few_cases_elsewhere_is_not_given() -> None:
+    (named, _) = name_heads(
+        [role("a", 0.1, 0.3, 0.3), role("b", 0.1, 0.9, 0.9)], [role("a", 0.1, 0.2, 0.2)]
+    )
+    assert named.role == "a"
+
+
+def test_no_sentences_are_refused(shipped: Translator) -> None:
+    with pytest.raises(UserError, match="give at least one"):
+        role_scores(shipped, [])
+
+
+def test_relations_by_hand() -> None:
+    (sentence,) = (
+        each
+        for each in embedded.sentences("test")
+        if each.en == "She asks whether I greeted a tired policeman ."
+    )
+    words = sentence.en.split()
+    found = {
+        (p.question, words[p.query], *(words[k] for k in p.keys)) for p in heads.relations(sentence)
+    }
+    assert found == {
+        (heads.OF_VERB, "asks", "She"),
+        (heads.OF_VERB, "greeted", "I"),
+        (heads.OBJECT, "greeted", "policeman"),
+        (roles.NOUN, "a", "policeman"),
+        (heads.OF_ADJECTIVE, "tired", "policeman"),
+    }
+
+
+def test_relations_are_those_of_the_lesson_s_determiners() -> None:
+    for sentence in embedded.sentences("test")[:200]:
+        asked = {(p.query, p.keys) for p in roles.word_pairs(sentence) if p.question == roles.NOUN}
+        assert {
+            (p.query, p.keys) for p in heads.relations(sentence) if p.question == roles.NOUN
+        } == asked
+
+
+@pytest.mark.slow
+def test_what_each_head_is_worth(shipped: Translator) -> None:
+    model = shipped.model
+    assert isinstance(model, Transformer)
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    text = corpora.load("embedded", "test", "en", "fr")
+    sources, references, others = text.src[:7], text.tgt[:7], text.src[20:23]
+    scores = heads.removal_scores(shipped, sources, references, others)
+    names, gold = [str(head) for head in all_heads(model)], [[tgt] for tgt in references]
+    for way in ("zero", "mean"):
+        assert list(scores[way]["heads"]) == names
+        assert list(scores[way]["stacks"]) == list(STACKS)
+    for name, weight in model.state_dict().items():
+        torch.testing.assert_close(weight, before[name], rtol=0, atol=0)
+
+    whole = shipped.translate(sources)
+    assert scores["whole"]["beam"] == bleu(whole, gold)["score"]
+    head = Head("decoder", 1, 3)
+    with without_heads(model, [head]):
+        broken = {size: shipped.translate(sources, beam_size=size) for size in (1, 4)}
+    found = scores["zero"]["heads"][str(head)]
+    assert found["greedy"] == bleu(broken[1], gold)["score"]
+    assert found["beam"] == bleu(broken[4], gold)["score"]
+    compared = paired_bootstrap(whole, broken[4], gold)
+    assert (found["low"], found["high"]) == (round(compared.low, 2), round(compared.high, 2))
+    assert found["p"] == round(compared.p_value, 4)
+    long = [len(a.split()) > 2 * len(b.split()) for a, b in zip(broken[1], references, strict=True)]
+    assert found["greedy_runs_on"] == sum(long) > 0
+
+    cross = [head for head in all_heads(model) if head.stack == "cross"]
+    means = mean_outputs(shipped, others)
+    with heads_replaced(model, {head: means[head] for head in cross}):
+        blind = shipped.translate(sources)
+    assert scores["mean"]["stacks"]["cross"]["beam"] == bleu(blind, gold)["score"] < 30
+
+
+def test_a_network_without_heads_is_refused() -> None:
+    with pytest.raises(UserError, match="no heads"):
+        heads.removal_scores(
+            Translator.load("demo-lstm"), ["The dog."], ["Le chien."], ["The cat."]
+        )

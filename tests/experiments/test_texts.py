@@ -1,0 +1,198 @@
+"""Records of texts and of figures counted in several ways: traceable, and made again."""
+
+import dataclasses
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from experiments import texts
+from experiments.texts import (
+    BUDGETS,
+    LOSS_WAYS,
+    SIZES,
+    loss_two_ways,
+    measure_splits,
+    random_split,
+    record_two_ways,
+)
+from lessonkit.analysis.text import RULES
+from lessonkit.records import load_result
+from transformer.data import corpora
+from transformer.data.batches import collate, encode_pairs
+from transformer.data.parallel import Pair, ParallelText
+from transformer.evaluation import evaluate
+from transformer.evaluation.evaluate import text_loss
+from transformer.models.shipped import find_model
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
+
+TOKENS, BATCHES = LOSS_WAYS
+TRAIN: list[Pair] = [
+    ("Go!", "Va !"),
+    ("I sleep.", "Je dors."),
+    ("The cat sleeps.", "Le chat dort."),
+    ("The dog sleeps.", "Le chien dort."),
+    ("A bird sings.", "Un oiseau chante."),
+]
+
+
+def test_the_record_can_be_traced() -> None:
+    record = load_result("text/multi30k")
+    assert record["command"].endswith(" text")
+    assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])
+    assert record["hardware"]
+    assert isinstance(record["seed"], int)
+    figures = record["figures"]
+    assert set(figures["languages"]) == {"de", "en", "fr"}
+    rows = [(row["batch_tokens"], row["rule"]) for row in figures["padding"]]
+    assert rows == [(budget, rule) for budget in BUDGETS for rule in RULES]
+
+
+@pytest.mark.slow
+def test_the_record_is_what_multi30k_gives(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    figures = texts.multi30k_figures()
+    assert json.loads(json.dumps(figures)) == load_result("text/multi30k")["figures"]
+    assert figures["sizes"] == SIZES
+
+
+def test_a_random_split_keeps_every_pair_once() -> None:
+    train, test = random_split(TRAIN, test_pairs=2)
+    assert len(test) == 2
+    assert sorted(train + test) == sorted(TRAIN)
+    assert random_split(TRAIN, 2) == (train, test)
+
+
+@pytest.mark.slow
+def test_the_record_is_what_the_code_measures_today(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    pairs = corpora.all_tatoeba_pairs()
+    record = load_result("leaks/tatoeba")
+    assert record["pairs"] == len(pairs)
+    assert measure_splits(pairs) == record["figures"]
+
+
+def test_the_record_says_that_grouping_stops_the_leak() -> None:
+    figures = load_result("leaks/tatoeba")["figures"]
+    assert figures["grouped"]["leak"] == {"first": 0, "second": 0, "either": 0}
+    assert figures["random"]["leak"]["either"] > 0.5
+    assert figures["random"]["bleu"]["interval"][0] > figures["grouped"]["bleu"]["interval"][1]
+
+
+def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations() -> None:
+    train = [("Stop it right now!", "Arrête !")] * 3 + [("Go away from here!", "Va !")]
+    answers = [("Leave us alone at once!", "Va !"), ("Go away from here!", "Va !")]
+    figures = texts.measure_pairs(train, answers)
+    assert figures["test"] == 2
+    assert figures["bleu"]["score"] == pytest.approx(100)
+
+
+@pytest.mark.slow
+def test_five_ways_are_recorded_with_their_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu", 0))
+    file = tmp_path / "ways.json"
+    made = texts.record_five_ways("early-fr-en", file, beam_size=1)
+    record = read_json(file)
+    assert record == made
+    assert all(0 <= points <= 100 for points in record["points"].values())
+    low, high = record["interval"]
+    assert low <= record["points"]["sacreBLEU 13a"] <= high
+    assert record["sentences"] == len(corpora.load("embedded", "test", "fr", "en"))
+    assert {"command", "commit", "hardware", "date"} <= set(record["evaluation"])
+    assert record["training"]["steps"] == 150
+
+
+def test_what_cannot_be_recorded_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the model was loaded"))
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        texts.record_five_ways("demo-en-fr", tmp_path, beam_size=1)
+    folder = shutil.copytree(find_model("demo-en-fr"), tmp_path / "model")
+    (folder / "run.json").unlink()
+    with pytest.raises(UserError, match=r"run\.json"):
+        texts.record_five_ways(str(folder), tmp_path / "ways.json", beam_size=1)
+    assert not (tmp_path / "ways.json").exists()
+
+
+# --- the loss ---
+
+
+@pytest.fixture(scope="module")
+def long_text() -> ParallelText:
+    whole = corpora.load("embedded", "test_long", "en", "fr")
+    return dataclasses.replace(whole, src=whole.src[:23], tgt=whole.tgt[:23], alignments=None)
+
+
+def token_losses(translator: Translator, text: ParallelText) -> list[list[float]]:
+    """Each sentence's own losses, sentence by sentence, the shortest first."""
+    pairs = encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, 255)
+    losses = []
+    for pair in sorted(pairs, key=lambda pair: (len(pair.src), len(pair.tgt))):
+        batch = collate([pair])
+        with torch.no_grad():
+            logits = translator.model.eval()(batch.src, batch.tgt_in)[0]
+        losses.append(cross_entropy(logits, batch.tgt_out[0], reduction="none").tolist())
+    return losses
+
+
+def test_both_means_are_those_of_the_single_tokens(
+    shipped: Translator, long_text: ParallelText
+) -> None:
+    losses = token_losses(shipped, long_text)
+    cut = [losses[first : first + 5] for first in range(0, 23, 5)]
+    flat = [[loss for sentence in batch for loss in sentence] for batch in cut]
+    found = loss_two_ways(shipped, long_text, batch_sentences=5)
+    assert tuple(found) == LOSS_WAYS
+    every = [loss for batch in flat for loss in batch]
+    assert found[TOKENS] == pytest.approx(sum(every) / len(every), rel=1e-4)
+    means = [sum(batch) / len(batch) for batch in flat]
+    assert found[BATCHES] == pytest.approx(sum(means) / 5, rel=1e-4)
+    assert abs(found[TOKENS] - found[BATCHES]) > 0.001  # on these sentences they do differ
+
+
+def test_the_mean_over_tokens_is_that_of_the_evaluation(
+    shipped: Translator, long_text: ParallelText
+) -> None:
+    for sentences in (1, 7, 100):
+        found = loss_two_ways(shipped, long_text, sentences)
+        assert found[TOKENS] == pytest.approx(text_loss(shipped, long_text), rel=1e-4)
+
+
+def test_two_ways_are_recorded_with_their_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu"))
+    file = tmp_path / "ways.json"
+    made = record_two_ways("demo-en-fr", file)
+    record = read_json(file)
+    assert record == made
+    assert record["split"] == "validation"
+    assert record["sentences"] == len(corpora.load("embedded", "validation", "en", "fr"))
+    for way in LOSS_WAYS:
+        assert record["perplexity"][way] == pytest.approx(math.exp(record["loss"][way]))
+    assert {"command", "commit", "hardware", "date"} <= set(record["evaluation"])
+
+
+def test_losses_that_cannot_be_measured(
+    shipped: Translator, long_text: ParallelText, tmp_path: Path
+) -> None:
+    endless = dataclasses.replace(long_text, src=["the dog " * 300], tgt=["le chien"])
+    with pytest.raises(UserError, match="give shorter sentences"):
+        loss_two_ways(shipped, endless)
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        record_two_ways("demo-en-fr", tmp_path)

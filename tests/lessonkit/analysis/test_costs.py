@@ -1,0 +1,148 @@
+"""Table 1 as the paper has it and as the layers tell; a step as its shape and PyTorch tell."""
+
+import math
+import time
+from functools import reduce
+
+import pytest
+import torch
+
+from lessonkit.analysis.costs import (
+    Cost,
+    Flops,
+    Layer,
+    Ways,
+    convolutions_needed,
+    count_operations,
+    counted,
+    forward_flops,
+    make_layer,
+    measure_seconds,
+    step_flops,
+    table_1,
+    ways,
+)
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.data.batches import Batch
+from transformer.model import Transformer
+from transformer.support.errors import UserError
+from transformer.training.loss import batch_loss
+
+MADE = ("self-attention", "recurrent", "convolution")
+PRODUCTS = {"self-attention": 2, "recurrent": 2, "convolution": 1}  # that the O(...) leaves out
+
+
+def test_the_table_by_hand() -> None:
+    table = table_1(9, 5, kernel=3, neighbours=2)
+    assert table["self-attention"] == Cost(405, 1, 1)
+    assert table["recurrent"] == Cost(225, 9, 9)
+    assert table["convolution"] == Cost(675, 1, pytest.approx(2))
+    assert table["restricted self-attention"] == Cost(90, 1, 4.5)
+    table = table_1(3, 5, neighbours=16)  # no more neighbours than words
+    assert table["restricted self-attention"] == table["self-attention"]
+
+
+def test_counted_operations_are_the_table_s() -> None:
+    for name in MADE:
+        for n, d in ((7, 5), (11, 5), (7, 13)):
+            found = count_operations(make_layer(name, d), n, d)
+            assert found == PRODUCTS[name] * table_1(n, d)[name].operations
+
+
+def test_ways() -> None:
+    for n in (2, 7, 31):
+        assert ways(make_layer("self-attention", 5), n, 5) == Ways(shortest=1, longest=2)
+        assert ways(make_layer("recurrent", 5), n, 5) == Ways(shortest=n, longest=n)
+
+
+def test_ways_of_stacked_layers_add_up() -> None:
+    attention, recurrent, convolution = (make_layer(name, 5) for name in MADE)
+
+    def stacked(*layers: Layer) -> Layer:
+        return lambda vectors: reduce(lambda given, layer: layer(given), layers, vectors)
+
+    assert ways(stacked(*[attention] * 3), 7, 5) == Ways(shortest=3, longest=6)
+    assert ways(stacked(attention, recurrent), 7, 5) == Ways(shortest=2, longest=9)
+    assert ways(stacked(*[convolution] * 6), 7, 5) == Ways(shortest=6, longest=6)
+
+
+@pytest.mark.parametrize(("kernel", "n"), [(3, 2), (3, 9), (3, 10), (5, 14), (4, 17)])
+def test_convolutions_needed(kernel: int, n: int) -> None:
+    assert convolutions_needed(n, 3, kernel) == math.ceil((n - 1) / (kernel - 1))
+    dilated = convolutions_needed(n, 3, kernel, dilated=True)
+    assert kernel ** (dilated - 1) < n <= kernel**dilated
+
+
+def test_the_layers_are_what_they_say() -> None:
+    vectors = [torch.randn(5) for _ in range(7)]
+    rows = torch.stack(vectors)
+    attended = torch.nn.functional.scaled_dot_product_attention(rows, rows, rows)
+    torch.testing.assert_close(torch.stack(make_layer("self-attention", 5)(vectors)), attended)
+    changed = [*vectors[:3], torch.zeros(5), *vectors[4:]]
+    seen = {
+        name: [bool((a != b).any()) for a, b in zip(layer(vectors), layer(changed), strict=True)]
+        for name, layer in ((name, make_layer(name, 5)) for name in MADE)
+    }
+    assert seen["convolution"] == [False, False, False, True, True, True, False]
+    assert seen["recurrent"] == [False] * 3 + [True] * 4
+    assert all(seen["self-attention"])
+
+
+def test_what_cannot_be() -> None:
+    with pytest.raises(UserError, match="no layer 'restricted' to measure"):
+        make_layer("restricted", 5)
+    with pytest.raises(UserError, match="kernel is 1: give 2 or more"):
+        table_1(5, 5, kernel=1)
+    with pytest.raises(UserError, match="does not depend on the first input"):
+        ways(make_layer("convolution", 5), 7, 5)
+
+
+def test_seconds_are_those_that_the_processor_works_for_one_call() -> None:
+    calls = []
+
+    def layer(vectors: list[torch.Tensor]) -> list[torch.Tensor]:
+        calls.append(vectors)
+        time.sleep(0.01)
+        done = time.process_time() + 0.002
+        while time.process_time() < done:
+            pass
+        return vectors
+
+    seconds = measure_seconds(layer, n=7, d=3)
+    assert 0.002 <= seconds < 0.01
+    assert {len(vectors) for vectors in calls} == {7}
+    assert calls[0][0].shape == (3,)
+
+
+# --- what a step costs ---
+
+SHAPES = [
+    ModelConfig(d_model=12, d_ff=17, num_heads=3, num_layers=2),
+    ModelConfig(d_model=10, d_ff=7, num_heads=3, d_k=5, d_v=2, num_layers=1, pre_norm=True),
+]
+CONFIG = TrainingConfig()
+SIZES = {"sentences": 5, "src_len": 11, "tgt_len": 13}
+
+
+def test_a_step_takes_what_pytorch_counts() -> None:
+    for shape in SHAPES:
+        model = Transformer(shape, src_vocab_size=23, tgt_vocab_size=23)
+        src, tgt = torch.randint(4, 23, (5, 11)), torch.randint(4, 23, (5, 13))
+        batch = Batch(src, tgt, tgt)
+        forward, sums = counted(lambda model=model, batch=batch: batch_loss(model, batch, CONFIG))
+        backward, _ = counted(sums.loss.backward)
+        assert forward == sum(forward_flops(shape, 23, **SIZES))
+        assert forward + backward == step_flops(shape, 23, **SIZES)
+
+
+def test_a_pass_by_hand() -> None:
+    shape = ModelConfig(d_model=2, d_ff=3, num_heads=1, num_layers=1)
+    found = forward_flops(shape, 5, sentences=1, src_len=1, tgt_len=1)
+    # Encoder 4 matrices, decoder 8, all 2 x 2; three scores and three sums of width 2.
+    assert found == Flops(projections=2 * 12 * 4, attention=2 * 6 * 2, feed_forward=48, output=20)
+
+
+def test_sizes_under_one_are_refused() -> None:
+    for wrong in ("vocab_size", *SIZES):
+        with pytest.raises(UserError, match=f"{wrong} is 0: give 1 or more"):
+            forward_flops(SHAPES[0], **({"vocab_size": 5, **SIZES} | {wrong: 0}))

@@ -1,0 +1,119 @@
+"""Counts of BLEU each by another road; leaks by hand; memory says what it has read."""
+
+import dataclasses
+
+import pytest
+from sacrebleu import corpus_bleu, sentence_bleu
+from torchtext.data.metrics import bleu_score
+
+from attention_laws.errors import UserError
+from lessonkit.analysis.scores import (
+    Leak,
+    from_memory,
+    mean_of_sentences,
+    measure_leak,
+    score_five_ways,
+    teacher_forced,
+    with_begin_and_end,
+)
+from transformer.data import corpora
+from transformer.data.parallel import Pair, ParallelText
+from transformer.data.words import split_words
+from transformer.models.translator import Translator
+
+HYPOTHESES = ["The dog sees a cat.", "A small house is there.", "Yes."]
+REFERENCES = ["The dog sees the cat.", "A small house stands there.", "Yes."]
+TRAIN: list[Pair] = [
+    ("Go!", "Va !"),
+    ("I sleep.", "Je dors."),
+    ("The cat sleeps.", "Le chat dort."),
+    ("The dog sleeps.", "Le chien dort."),
+    ("A bird sings.", "Un oiseau chante."),
+]
+
+
+def test_begin_and_end_tokens_are_counted_like_words() -> None:
+    def marked(texts: list[str]) -> list[list[str]]:
+        return [["<bos>", *split_words("en", text), "<eos>"] for text in texts]
+
+    ours = with_begin_and_end(HYPOTHESES, REFERENCES, "en")
+    theirs = bleu_score(marked(HYPOTHESES), [[words] for words in marked(REFERENCES)])
+    assert ours == pytest.approx(100 * theirs, abs=0.01)
+    plain = bleu_score(
+        [split_words("en", text) for text in HYPOTHESES],
+        [[split_words("en", text)] for text in REFERENCES],
+    )
+    assert theirs > plain  # two tokens of each sentence are right for nothing
+
+
+def test_the_mean_of_sentences_is_the_mean_of_sentences() -> None:
+    scores = [sentence_bleu(h, [r]).score for h, r in zip(HYPOTHESES, REFERENCES, strict=True)]
+    mean = mean_of_sentences(HYPOTHESES, REFERENCES)
+    assert mean == pytest.approx(sum(scores) / 3, abs=0.01)
+    assert mean != pytest.approx(corpus_bleu(HYPOTHESES, [REFERENCES]).score, abs=1)
+
+
+def test_a_teacher_forced_output_has_seen_the_reference(shipped: Translator) -> None:
+    text = corpora.load("embedded", "test", "en", "fr")
+    text = dataclasses.replace(text, src=text.src[:23], tgt=text.tgt[:23], alignments=None)
+    guesses, references = teacher_forced(shipped, text)
+    assert sorted(references) == sorted(text.tgt)
+    assert len(guesses) == len(references)
+    # The same by hand for one sentence, one token at a time.
+    source = dict(zip(text.tgt, text.src, strict=True))[references[0]]
+    one = ParallelText(src_lang="en", tgt_lang="fr", src=[source], tgt=[references[0]])
+    assert teacher_forced(shipped, one) == ([guesses[0]], [references[0]])
+
+
+def test_five_ways_in_one(shipped: Translator) -> None:
+    text = ParallelText(
+        src_lang="en", tgt_lang="fr", src=["The dog is sleeping."], tgt=["Le chien dort."]
+    )
+    found = score_five_ways(shipped, text, beam_size=1)
+    assert list(found["points"].values()) == pytest.approx([100] * 5)
+    assert found["signature"].startswith("nrefs:1|")
+
+
+def test_leak_by_hand() -> None:
+    test = [
+        ("Go.", "Allez-y."),  # the English side, but for the sign
+        ("Leave!", "va"),  # the French side, but for case and sign
+        ("I sleep!", "je dors"),  # both
+        ("He sleeps.", "Il dort."),  # neither
+    ]
+    assert measure_leak(TRAIN, test) == Leak(first=0.5, second=0.5, either=0.75)
+
+
+def test_sides_do_not_leak_into_each_other() -> None:
+    assert measure_leak([("Paris", "Rome")], [("Rome", "Paris")]) == Leak(0, 0, 0)
+
+
+def test_no_test_pairs_cannot_be_measured() -> None:
+    with pytest.raises(UserError, match="nothing that could leak"):
+        measure_leak(TRAIN, [])
+
+
+def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:
+    sources = ["Le chien dort.", "un oiseau ne chante pas", "Le chat", "Mon chien"]
+    assert from_memory(TRAIN, sources) == [
+        "The dog sleeps.",
+        "A bird sings.",
+        "The cat sleeps.",
+        "The dog sleeps.",
+    ]
+
+
+def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
+    train = [("A", "le le2 un"), ("B", "rare x y"), ("C", "le z"), ("D", "le q"), ("E", "le r")]
+    assert from_memory(train, ["le rare"]) == ["B"]
+
+
+def test_what_memory_never_read_gets_an_answer_too() -> None:
+    assert from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]
+
+
+def test_what_is_remembered_word_for_word_is_the_likest() -> None:
+    train = [("We sleep.", "nous dormons"), ("We.", "nous")]
+    train += [(f"x{n}", f"nous w{n}") for n in range(100)]
+    train += [(f"y{n}", f"dormons w{n}") for n in range(100)]
+    assert from_memory(train, ["nous"]) == ["We."]

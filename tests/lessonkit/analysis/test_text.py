@@ -1,0 +1,91 @@
+"""Figures of a text by hand; batching rules, and the waste of each as real batches have it."""
+
+import pytest
+
+from lessonkit.analysis.text import RULES, measure, plans, unknown_share, vocabulary_growth
+from transformer.data.batches import Example, collate, padding_share
+from transformer.support.errors import UserError
+
+TEXT = ["a", "b", "a", "c", "b", "a", "d"]
+
+
+def test_growth_by_hand() -> None:
+    assert vocabulary_growth(TEXT) == [(1, 1), (2, 2), (4, 3), (7, 4)]
+    assert vocabulary_growth(TEXT[:4]) == [(1, 1), (2, 2), (4, 3)]
+    assert vocabulary_growth(["a"]) == [(1, 1)]
+    with pytest.raises(UserError, match="without tokens"):
+        vocabulary_growth([])
+
+
+def test_unknown_share_by_hand() -> None:
+    # kept in this order: a (3 times), b (twice), c and d (once; by alphabet); x never
+    for size, share in ((1, 3 / 5), (2, 2 / 5), (3, 2 / 5), (4, 1 / 5), (99, 1 / 5)):
+        assert unknown_share(TEXT, ["a", "x", "b", "d", "a"], size) == pytest.approx(share)
+
+
+def test_unknown_share_refuses() -> None:
+    with pytest.raises(UserError, match="without tokens"):
+        unknown_share([], ["a"], 1)
+    with pytest.raises(UserError, match="without tokens"):
+        unknown_share(["a"], [], 1)
+    with pytest.raises(UserError, match="size is 0"):
+        unknown_share(["a"], ["a"], 0)
+
+
+HAND = [Example([5, 7, 11], [13, 17]), Example([19], [23, 29, 31])]
+
+
+def mixed(number: int = 211) -> list[Example]:
+    """Examples of 1 to 13 source and 1 to 17 target tokens, in an order without a pattern."""
+    return [Example([5] * (1 + i * 31 % 13), [5] * (1 + i * 37 % 17)) for i in range(number)]
+
+
+def test_measured_by_hand() -> None:
+    # with end marks: source 4 and 2, target 3 and 4; 8 + 8 positions for 6 + 7 tokens
+    figures = measure(HAND, [[0, 1]])
+    assert figures == {"batches": 1, "padding": pytest.approx(3 / 16), "largest": 16, "mean": 16}
+    apart = measure(HAND, [[1], [0]])  # 7 positions, then 6
+    assert apart == {"batches": 2, "padding": 0, "largest": 7, "mean": 6.5}
+
+
+def test_every_rule_takes_every_example_once() -> None:
+    made = plans(mixed(), 97)
+    assert tuple(made) == RULES
+    for rule, plan in made.items():
+        assert sorted(index for batch in plan for index in batch) == list(range(211)), rule
+    numbers = [len(plan) for plan in made.values()]
+    assert max(numbers) - min(numbers) <= 2
+
+
+def test_measured_as_real_batches_are_padded() -> None:
+    examples = mixed()
+    for plan in plans(examples, 97).values():
+        batches = [collate([examples[index] for index in batch]) for batch in plan]
+        assert measure(examples, plan)["padding"] == pytest.approx(padding_share(batches))
+        sizes = [batch.src.numel() + batch.tgt_out.numel() for batch in batches]
+        assert measure(examples, plan)["largest"] == max(sizes)
+        assert measure(examples, plan)["mean"] == pytest.approx(sum(sizes) / len(sizes))
+
+
+def test_only_the_budget_bounds_the_largest_batch() -> None:
+    examples = mixed(1009)
+    figures = {rule: measure(examples, plan) for rule, plan in plans(examples, 97).items()}
+    assert figures["token budget"]["largest"] <= 2 * 97 < figures["sorted"]["largest"]
+    assert figures["random"]["padding"] > 2 * figures["sorted"]["padding"]
+
+
+def test_sorted_goes_by_the_longer_side() -> None:
+    examples = mixed()
+    order = [index for batch in plans(examples, 97)["sorted"] for index in batch]
+    lengths = [max(len(side) for side in examples[index]) for index in order]
+    assert lengths == sorted(lengths)
+    assert lengths != [len(examples[index].src) for index in order]
+
+
+def test_refusals() -> None:
+    with pytest.raises(UserError, match="a plan without batches"):
+        measure(HAND, [])
+    with pytest.raises(UserError, match="no examples"):
+        plans([], 97)
+    with pytest.raises(UserError, match="batch_tokens is 3, and the longest sentence has 4"):
+        plans(HAND, 3)

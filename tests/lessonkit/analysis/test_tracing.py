@@ -1,0 +1,160 @@
+"""The trace: every number is the model's own, and the chain from text to token has no gap."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from lessonkit.analysis.heads import STACKS, Head, attention_of
+from lessonkit.analysis.tracing import FINDER, SENTENCE, Trace, rotate, trace
+from transformer.config import BOS_ID, EOS_ID, ModelConfig
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
+
+# 64 bits beside the model's own 32
+CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5, "check_dtype": False}
+
+
+@pytest.fixture(scope="module")
+def traced(shipped: Translator) -> Trace:
+    return trace(shipped)
+
+
+@pytest.fixture(params=[False, True], ids=["post-norm", "pre-norm"])
+def other(shipped: Translator, request: pytest.FixtureRequest) -> Translator:
+    """The shipped model's tokenizers around a network of another shape, untrained."""
+    torch.manual_seed(5)
+    config = ModelConfig(
+        d_model=22, d_ff=13, num_heads=2, d_k=6, d_v=7, num_layers=3, pre_norm=request.param
+    )
+    size = shipped.tgt_tokenizer.vocab_size
+    network = Transformer(config, src_vocab_size=size, tgt_vocab_size=size)
+    description: Any = (shipped.recipe, shipped.src_tokenizer, shipped.tgt_tokenizer)
+    return Translator(description, network)
+
+
+def by_model(translator: Translator, made: Trace) -> Tensor:
+    """The logits of the model's own forward pass in its own precision, (tgt_len, types)."""
+    with torch.no_grad():
+        return translator.model.eval()(made.source.ids[None], made.target.ids[None])[0]
+
+
+def test_the_sentence_becomes_pieces_ids_and_vectors(traced: Trace, shipped: Translator) -> None:
+    model: Any = shipped.model
+    assert traced.source.text == SENTENCE
+    assert traced.source.tokens == [*shipped.src_tokenizer.tokens(SENTENCE), "<eos>"]
+    assert traced.source.ids.tolist() == [*shipped.src_tokenizer.encode(SENTENCE), EOS_ID]
+    assert traced.target.text == shipped.translate([SENTENCE], beam_size=1)[0]
+    assert traced.target.ids.tolist() == [BOS_ID, *traced.written_ids[:-1].tolist()]
+    for side, embedding in (
+        (traced.source, model.src_embedding),
+        (traced.target, model.tgt_embedding),
+    ):
+        rows = embedding.token.weight.detach()[side.ids]
+        assert_close(side.vectors, rows * math.sqrt(rows.shape[1]), **CLOSE)
+        assert_close(side.vectors + side.positions, side.embedded, **CLOSE)
+
+
+def test_each_line_of_the_head_follows_from_the_one_before(other: Translator) -> None:
+    model: Any = other.model
+    for stack in STACKS:
+        head = Head(stack, 3, 2)
+        at = trace(other, "The cat.", head).attention
+        q_len, k_len = len(at.query_tokens), len(at.key_tokens)
+        assert at.scores.shape == (q_len, k_len)
+        assert_close(at.scores, at.queries @ at.keys.T, **CLOSE)
+        assert_close(at.scaled, at.scores / math.sqrt(6), **CLOSE)
+        assert_close(at.masked.softmax(dim=-1), at.weights, **CLOSE)
+        future = torch.ones(q_len, k_len).triu(1).bool() & (stack == "decoder")
+        assert torch.equal(~at.mask, future)
+        assert not at.weights[future].any()
+        assert_close(at.weights @ at.values, at.mixed, **CLOSE)
+        assert_close(at.joined[:, 7:], at.mixed)
+        with torch.no_grad():
+            output = attention_of(model, head).output_projection(at.joined.float())
+        assert_close(output, at.output, **CLOSE)
+
+
+def test_the_layer_and_all_above_it_give_the_model_s_output(other: Translator) -> None:
+    model: Any = other.model
+    for stack in STACKS:
+        made, pre_norm = trace(other, "The cat.", Head(stack, 3, 1)), model.config.pre_norm
+        for below, above in zip(made.sub_layers, made.sub_layers[1:], strict=False):
+            assert_close(below.after, above.before)
+        for part in made.sub_layers:
+            assert_close(part.before + part.output, part.total)
+            assert pre_norm == torch.equal(part.after, part.total)
+            assert pre_norm != torch.equal(part.given, part.before)
+        last, side = made.sub_layers[-1], model.encoder if stack == "encoder" else model.decoder
+        with torch.no_grad():
+            feed_forward = side.layers[2].feed_forward
+            assert_close(feed_forward.inner(last.given.float()).relu(), made.inner, **CLOSE)
+            assert_close(feed_forward.outer(made.inner.float()), last.output, **CLOSE)
+            above = side.norm(last.after.float())
+            if stack == "encoder":
+                mask = torch.ones(1, 1, 1, len(made.source.ids), dtype=torch.bool)
+                assert_close(above, model.eval().encode(made.source.ids[None], mask)[0], **CLOSE)
+            else:
+                assert_close(above, made.decoded, **CLOSE)
+            assert_close(model.output(made.decoded.float()), made.logits, **CLOSE)
+        assert_close(made.logits, by_model(other, made), **CLOSE)
+
+
+def test_the_shipped_model_writes_its_likeliest_token_each_time(
+    traced: Trace, shipped: Translator
+) -> None:
+    assert_close(traced.logits, by_model(shipped, traced), **CLOSE)
+    assert_close(traced.probabilities.sum(dim=-1), torch.ones(len(traced.written)), **CLOSE)
+    assert traced.probabilities.argmax(dim=-1).tolist() == traced.written_ids.tolist()
+    assert [traced.types[number] for number in traced.written_ids] == traced.written
+
+
+def test_the_named_head_finds_the_word_that_is_written(traced: Trace) -> None:
+    """What lesson 02 says of it."""
+    assert traced.attention.head == FINDER
+    rows = zip(traced.written, traced.attention.weights, strict=True)
+    found = {said: traced.attention.key_tokens[row.argmax()] for said, row in rows}
+    wanted = {"▁chat": "▁cat", "▁noir": "▁black", "▁dort": "▁sleeping", "▁Le": "▁cat"}
+    assert {said: found[said] for said in wanted} == wanted
+
+
+def test_it_leaves_the_model_as_it_was(other: Translator) -> None:
+    other.model.train()
+    trace(other, "The cat.", Head("decoder", 1, 2))
+    assert other.model.training
+    assert next(other.model.parameters()).dtype == torch.float32
+    assert not any(module._forward_hooks for module in other.model.modules())
+
+
+def test_what_cannot_be_traced(shipped: Translator) -> None:
+    for sentence, head, message in (
+        ("  ", FINDER, "give some words"),
+        ("cat " * 300, FINDER, "max_len 256"),
+        (SENTENCE, Head("cross", 3, 1), r"no head cross 3\.1"),
+    ):
+        with pytest.raises(UserError, match=message):
+            trace(shipped, sentence, head)
+    with pytest.raises(UserError, match="a recurrent network has no heads"):
+        trace(Translator.load("demo-lstm"))
+
+
+def test_turned_by_hand() -> None:
+    """Place 1 turns the first pair by 1, and the second by 1 / 100."""
+    one = torch.tensor([[1.0, 0.0, 0.0, 2.0]])
+    expected = [[math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]]
+    assert_close(rotate(one, start=1), torch.tensor(expected))
+    assert_close(rotate(one), one)
+    with pytest.raises(UserError, match="d_k is 7"):
+        rotate(torch.zeros(3, 7))
+
+
+def test_turned_products_depend_on_the_distance_alone() -> None:
+    torch.manual_seed(2)
+    queries, keys = torch.randn(5, 14), torch.randn(7, 14)
+    here = rotate(queries) @ rotate(keys).T
+    assert_close(here, rotate(queries, 13) @ rotate(keys, 13).T, rtol=0, atol=1e-5)
+    assert not torch.allclose(here, rotate(queries, 13) @ rotate(keys).T, atol=0.1)
