@@ -34,6 +34,8 @@ def switch_on(model: Transformer, *names: str) -> None:
             if isinstance(module, MultiHeadAttention):
                 module.key_projection = module.value_projection = module.query_projection
     chosen = [FAULTS[name] for name in names if name != ONE_PROJECTION]
+    if "own_value" in chosen:  # it is the decoder's fault too, and a part has one: as recorded
+        chosen = [name for name in chosen if name != "self_attention_lost"]
     edits = tuple(edit for each in SPECIMENS if each.name in chosen for edit in each.edits)
     if edits:
         alter(model, "_and_".join(chosen), edits)

@@ -77,6 +77,20 @@ def test_one_projection_serves_three_and_is_counted_once() -> None:
     assert count_parameters(built()) - count_parameters(model) == 6 * 2 * 24 * 24
 
 
+def test_padding_is_attended_to() -> None:
+    for model, same in ((built(UNMASKED), False), (built(), True)):
+        with torch.no_grad():
+            padded = model(SRC, TGT)[1]
+            alone = model(SRC[1:, :2], TGT[1:])[0]
+        assert torch.allclose(padded, alone, atol=1e-5) == same
+
+
+def test_a_part_has_one_fault() -> None:
+    """The decoder's self-attention returns its own input, where it is to be lost too."""
+    both, one = built(OWN, LOST), built(OWN)
+    assert torch.equal(both(SRC, TGT), one(SRC, TGT))
+
+
 @pytest.mark.slow
 def test_what_was_trained_with_a_fault_is_loaded_with_it(tmp_path: Path) -> None:
     settings = {"steps": "2", "num_layers": "1", "validate_every": "2", "average_last": "1"}
