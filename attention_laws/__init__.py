@@ -7,8 +7,7 @@ Not in the paper. `diagnose(model)` tries the laws on anybody's encoder-decoder,
 from attention_laws.adapter import Adapter, CachedDecoder, Candidate
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, Line, Report, Verdict
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import diagnose_pipeline
+from attention_laws.run import diagnose, diagnose_pipeline
 
 __all__ = [
     "diagnose",

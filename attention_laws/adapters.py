@@ -4,7 +4,7 @@ Not in the paper.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attention_laws.adapter import Adapter
 from attention_laws.errors import UserError
 from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
-from attention_laws.untouched import untouched
+from attention_laws.untouched import hooked, untouched
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 
@@ -120,12 +120,8 @@ def _called(module: nn.Module, src: Tensor, tgt_in: Tensor) -> tuple[Tensor, dic
             tables.setdefault(int(ids.flatten()[0]), table.num_embeddings)
 
     embeddings = [each for each in module.modules() if isinstance(each, nn.Embedding)]
-    handles = [each.register_forward_pre_hook(note) for each in embeddings]
-    try:
+    with hooked(each.register_forward_pre_hook(note) for each in embeddings):
         return module(src, tgt_in), tables
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _length_first(module: Forward) -> Forward:
@@ -133,20 +129,12 @@ def _length_first(module: Forward) -> Forward:
     return lambda src, tgt_in: module(src.T, tgt_in.T).transpose(0, 1)
 
 
-class TorchParts(Protocol):
-    """What stands around a `torch.nn.Transformer` in somebody's model."""
-
-    src_embedding: nn.Module  # ids -> (batch, length, d_model), positions included
-    tgt_embedding: nn.Module
-    transformer: nn.Transformer  # batch_first=True
-    output: nn.Linear
-
-
 def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
     """Adapt a model around `torch.nn.Transformer`, whose masks say True = hidden.
 
     Args:
-        model: A module with the attributes of `TorchParts`.
+        model: A module with a `transformer`, batch first; `src_embedding` and `tgt_embedding`,
+            which give (batch, length, d_model) of ids, positions included; an `output`, nn.Linear.
         pad_id: Padding.
     """
 

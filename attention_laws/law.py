@@ -7,12 +7,13 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attention_laws.adapter import Adapter
-from attention_laws.report import Finding, Statement, Verdict, kept
+from attention_laws.report import Finding, Verdict, kept
 from attention_laws.untouched import in_double
 
 # What a model raises that makes tensors of 32 bits itself, and so cannot run in 64.
@@ -21,21 +22,48 @@ CANNOT = RuntimeError, TypeError, ValueError
 FAULT = 1e-6
 
 
+Given = TypeVar("Given")
+Check = Callable[[Any], Finding]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Law(Statement):
-    """Something that holds for every sound encoder-decoder, and how to look whether it does.
+class Law:
+    """Something that holds for every sound encoder-decoder, or for what stands around one.
 
     Attributes:
-        check: Tries it.
-        needs: Attributes of the adapter without which it is not tried.
+        name: Short, with underscores.
+        says: The law in one sentence.
+        means: What it usually means when it is broken.
+        look: Where to look then.
+        check: Tries it on a `Subject`, or on a `Pipeline`.
+        needs: Attributes of the adapter, or the pipeline, without which it is not tried.
         compares: Whether it compares outputs, and so needs some that repeat.
         minute: Whether it trains, and so takes up to a minute.
     """
 
-    check: Callable[["Subject"], Finding]
+    name: str
+    says: str
+    means: str
+    look: str
+    check: Check
     needs: tuple[str, ...] = ()
     compares: bool = True
     minute: bool = False
+
+
+def law(**says: Any) -> Callable[[Check], Law]:
+    """Make a check a law of the check's name.
+
+    Args:
+        says: The other attributes of `Law`.
+    """
+    return lambda check: Law(name=check.__name__, check=check, **says)
+
+
+def needed(given: Given | None) -> Given:
+    """Give what a law has asked for by its `needs`, and so is there."""
+    assert given is not None
+    return given
 
 
 class Subject:
@@ -53,6 +81,11 @@ class Subject:
         self.special = {adapter.pad_id, adapter.bos_id, adapter.eos_id} - {None}
         self.scale = 0.0  # the largest logit that was measured
         self.tolerance = self._tolerance()
+
+    @property
+    def module(self) -> nn.Module:
+        """What holds the parameters, where a law has asked for it."""
+        return needed(self.adapter.module)
 
     def ids(self, vocab_size: int, *shape: int) -> Tensor:
         """Draw ids that are no special ones, of any shape, without repeats in a row if possible."""
@@ -84,8 +117,7 @@ class Subject:
 
     def padded(self, ids: Tensor, number: int) -> Tensor:
         """Append `number` places of padding to (batch, length)."""
-        assert self.adapter.pad_id is not None
-        return torch.nn.functional.pad(ids, (0, number), value=self.adapter.pad_id)
+        return torch.nn.functional.pad(ids, (0, number), value=needed(self.adapter.pad_id))
 
     @torch.no_grad()
     def logits(self, src: Tensor, tgt_in: Tensor) -> Tensor:

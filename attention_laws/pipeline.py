@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
-from attention_laws.report import Finding, Statement, not_tried
 
 Pair = tuple[str, str]
 
@@ -54,27 +53,3 @@ class Pipeline:
     def without_marks(self, ids: list[int]) -> list[int]:
         """Leave out bos, eos and padding."""
         return [each for each in ids if each not in (self.pad_id, self.bos_id, self.eos_id)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PipelineLaw(Statement):
-    """What holds for every sound pipeline; see `Law`.
-
-    Attributes:
-        check: Tries it.
-        needs: Attributes of the pipeline without which it is not tried.
-    """
-
-    check: Callable[[Pipeline], Finding]
-    needs: tuple[str, ...]
-
-
-def missing(pipeline: Pipeline, needs: Sequence[str]) -> Finding | None:
-    """Say what a pipeline lacks of what a law needs; None where it lacks nothing."""
-    lacking = [name for name in needs if _is_missing(getattr(pipeline, name))]
-    return not_tried(f"the pipeline has no {' and no '.join(lacking)}") if lacking else None
-
-
-def _is_missing(given: Any) -> bool:
-    """Tell that nothing was given: no function, or no pairs, whatever holds them."""
-    return given is None or (not callable(given) and len(given) == 0)

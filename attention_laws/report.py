@@ -4,12 +4,8 @@ Not in the paper.
 """
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-
-KEPT_ALL, BROKE_ONE, COULD_NOT_RUN = 0, 1, 2  # exit statuses
 
 
 class Verdict(StrEnum):
@@ -55,23 +51,6 @@ def not_tried(reason: str) -> Finding:
     return Finding(Verdict.NOT_TRIED, reason)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Statement:
-    """What a law says, whatever it is tried on.
-
-    Attributes:
-        name: Short, with underscores.
-        says: The law in one sentence.
-        means: What it usually means when it is broken.
-        look: Where to look then.
-    """
-
-    name: str
-    says: str
-    means: str
-    look: str
-
-
 @dataclass(frozen=True)
 class Line:
     """A law and what was found of it.
@@ -93,21 +72,6 @@ class Line:
     means: str
     look: str
     seconds: float
-
-
-def line_of(law: Statement, try_it: Callable[[], Finding]) -> Line:
-    """Try a law, and write down what was found and how long it took."""
-    began = time.perf_counter()
-    finding = try_it()
-    return Line(
-        law=law.name,
-        says=law.says,
-        verdict=finding.verdict,
-        seen=finding.seen,
-        means=law.means,
-        look=law.look,
-        seconds=time.perf_counter() - began,
-    )
 
 
 @dataclass(frozen=True)
@@ -151,8 +115,8 @@ class Report:
         """0: no law is broken; 1: one is; 2: nothing could be tried."""
         untried = all(line.verdict == Verdict.NOT_TRIED for line in self.lines)
         if self.stopped or (self.lines and untried):
-            return COULD_NOT_RUN
-        return BROKE_ONE if self.broken else KEPT_ALL
+            return 2
+        return 1 if self.broken else 0
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""

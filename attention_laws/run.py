@@ -1,7 +1,8 @@
-"""Try every law on a model (not in the paper)."""
+"""Try every law on a model, or on what stands around one (not in the paper)."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
+import time
+from collections.abc import Callable, Iterable, Sized
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,8 +11,9 @@ from attention_laws.adapter import Adapter
 from attention_laws.adapters import from_module
 from attention_laws.errors import UserError
 from attention_laws.law import Law, Subject
-from attention_laws.laws import LAWS
-from attention_laws.report import Finding, Line, Report, Verdict, line_of, not_tried
+from attention_laws.laws import LAWS, PIPELINE_LAWS
+from attention_laws.pipeline import Pipeline
+from attention_laws.report import Finding, Line, Report, Verdict, not_tried
 from attention_laws.untouched import untouched
 
 REPEATS = "repeats"  # the law without which outputs cannot be compared
@@ -50,41 +52,65 @@ def diagnose(
     except Exception as error:  # whatever somebody's model raises
         return Report((), stopped=_told(error))
     lines: list[Line] = []
-    repeats = True
+
+    def tried(law: Law) -> Finding:
+        if law.minute and not minute:
+            return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
+        repeats = all(line.verdict == Verdict.KEPT for line in lines if line.law == REPEATS)
+        if law.compares and not repeats:
+            return not_tried("outputs that do not repeat cannot be compared: see `repeats`")
+        with untouched(adapter.module, adapter.optimizer, adapter.stateful):
+            if adapter.module is not None:
+                adapter.module.eval()
+            torch.manual_seed(0)
+            subject.generator.manual_seed(subject.seed)
+            return law.check(subject)
+
     for law in laws:
         on_law(law.name)
-        line = line_of(law, partial(_tried, law, subject, minute, repeats))
-        lines.append(line)
-        if law.name == REPEATS:
-            repeats = line.verdict == Verdict.KEPT
+        lines.append(_line(law, "adapter", adapter, tried))
     return Report(tuple(lines), adapter.assumptions, subject.tolerance)
 
 
-def _tried(law: Law, subject: Subject, minute: bool, repeats: bool) -> Finding:
-    """Try one law, and leave the model as it was."""
-    adapter = subject.adapter
-    missing = [name for name in law.needs if getattr(adapter, name) is None]
+def diagnose_pipeline(
+    pipeline: Pipeline,
+    *,
+    laws: Iterable[Law] = PIPELINE_LAWS,
+    on_law: Callable[[str], None] = lambda name: None,
+) -> Report:
+    """Try the laws that data, tokenizers and scores must obey, and say what was found of each.
+
+    Args:
+        pipeline: What stands around a model.
+        laws: Which; all of them unless said otherwise.
+        on_law: Called with the name of each law before it is tried.
+    """
+    lines = []
+    for law in laws:
+        on_law(law.name)
+        lines.append(_line(law, "pipeline", pipeline, lambda law: law.check(pipeline)))
+    return Report(tuple(lines))
+
+
+def _line(law: Law, kind: str, given: Any, try_it: Callable[[Law], Finding]) -> Line:
+    """Try a law where nothing is missing; what somebody's code raises is a reason."""
+    began = time.perf_counter()
+    missing = [name for name in law.needs if _is_missing(getattr(given, name))]
     if missing:
-        return not_tried(f"the adapter has no {' and no '.join(missing)}")
-    if law.minute and not minute:
-        return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
-    if law.compares and not repeats:
-        return not_tried("outputs that do not repeat cannot be compared: see `repeats`")
-    return _checked(law, subject)
-
-
-def _checked(law: Law, subject: Subject) -> Finding:
-    """Run the check in evaluation mode; what the model raises is a reason, never a traceback."""
-    adapter = subject.adapter
-    with untouched(adapter.module, adapter.optimizer, adapter.stateful):
-        if adapter.module is not None:
-            adapter.module.eval()
-        torch.manual_seed(0)
-        subject.generator.manual_seed(subject.seed)
+        finding = not_tried(f"the {kind} has no {' and no '.join(missing)}")
+    else:
         try:
-            return law.check(subject)
-        except Exception as error:  # whatever somebody's model raises
-            return not_tried(f"it raised {_told(error)}")
+            finding = try_it(law)
+        except Exception as error:  # whatever somebody's model or pipeline raises
+            finding = not_tried(f"it raised {_told(error)}")
+    seconds = time.perf_counter() - began
+    found = finding.verdict, finding.seen
+    return Line(law.name, law.says, *found, law.means, law.look, seconds)
+
+
+def _is_missing(given: Any) -> bool:
+    """Tell that nothing was given, or no pairs."""
+    return given is None or (isinstance(given, Sized) and len(given) == 0)
 
 
 def _told(error: Exception) -> str:

@@ -4,11 +4,12 @@ Not in the paper.
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from attention_laws.adapter import Stateful
 
@@ -70,6 +71,17 @@ class _Values:
             tensor.data.copy_(self.value)
         tensor.requires_grad_(self.requires_grad)
         tensor.grad = self.grad
+
+
+@contextmanager
+def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+    """Take hooks off at the end."""
+    handles = list(handles)
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 @contextmanager

@@ -10,17 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiments import training_parts
 from experiments.bench.tables import FOLDER, SECTIONS
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
-from transformer.cli.commands import parse_settings
-from transformer.cli.parser import add_beam, add_model
+from transformer.cli.commands import parse_settings, train_as_typed
+from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, write_json
 from transformer.support.paths import corpus_folder, require_checkout, results_folder
 
 Run = Callable[[argparse.Namespace], int | None]
-AddOption = Callable[[argparse.ArgumentParser], object]
+AddOption = Callable[[Parser], object]
 
 
 class Command(NamedTuple):
@@ -293,6 +294,16 @@ def specimens(options: argparse.Namespace) -> None:
 
     folder = results_folder() / "museum"
     museum_training.train_museum(folder, seeds=options.seeds, only=options.only)
+
+
+@command("multi30k-de-en-fast", add_train_options)
+def train(options: argparse.Namespace) -> int:
+    """Train the fast recipe, or another with its settings: decay, optimizer, cooccurrence_start."""
+    recipe, parts = training_parts.find(options.recipe)
+    recipe, parts = training_parts.changed(
+        recipe, parse_settings(options.set, options.steps), parts
+    )
+    return train_as_typed(recipe, options, parts.options)
 
 
 @command(

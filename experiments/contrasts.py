@@ -4,9 +4,11 @@
 about each: which of the two translations it thinks the likelier, and what it says itself.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +17,7 @@ from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
 from transformer.data.batches import Example, collate
 from transformer.data.treatment import tidy
-from transformer.evaluation.compare import share_interval
+from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
@@ -267,3 +269,21 @@ def record_contrasts(model: str, file: Path) -> dict[str, Any]:
     record |= {"training": training, "evaluation": provenance(translator.device)}
     write_json(file, record)
     return record
+
+
+def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
+    """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
+
+    Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
+    a width where all or none were hits.
+
+    Args:
+        hits: How often it was so.
+        trials: How often it could have been, each independent of the others.
+        level: Of the interval.
+    """
+    square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    middle = (hits + square / 2) / (trials + square)
+    spread = hits * (trials - hits) / trials + square / 4
+    half = math.sqrt(square * spread) / (trials + square)
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))

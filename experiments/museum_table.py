@@ -3,21 +3,30 @@
 Not in the paper. `python -m experiments museum` makes the record and the page of it.
 """
 
+import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
 
-from attention_laws.laws import LAWS
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import PIPELINE_LAWS, diagnose_pipeline
-from lessonkit.museum import SPECIMENS, trained_table
-from lessonkit.museum.sound import drawn_config, sound
+from attention_laws.run import diagnose, diagnose_pipeline
+from lessonkit.museum import SPECIMENS, sound
+from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.specimen import RECORD, Specimen
-from lessonkit.museum.text import sound_pipeline
+from lessonkit.museum.trained_table import (
+    SOUND,
+    Runs,
+    against_sound,
+    read_runs,
+    scores,
+    told_by_score,
+)
+from transformer.evaluation.compare import Interval
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.paths import results_folder
 from transformer.support.provenance import provenance
@@ -35,6 +44,38 @@ TITLES = {
     "decoding": "Search and cache",
     "text": "Text, data, scores",
 }
+
+
+def drawn_config(seed: int) -> dict[str, Any]:
+    """Draw a configuration that is as sound as any, as `sound_model` takes it.
+
+    Args:
+        seed: Of what is drawn.
+    """
+    draw = random.Random(seed)
+    heads = draw.choice([1, 2, 4])
+    positions = draw.choice(["sinusoidal", "learned", "concatenated"])
+    joint = draw.random() < 0.5
+    config: dict[str, Any] = {
+        "d_model": heads * draw.choice([8, 12, 16]),
+        "d_ff": draw.choice([31, 64, 97]),
+        "num_heads": heads,
+        "num_layers": draw.randint(1, 4),
+        "dropout": draw.choice([0.0, 0.1, 0.3]),
+        "attention_dropout": draw.choice([0.0, 0.1]),
+        "pre_norm": draw.random() < 0.5,
+        "positions": positions,
+        "tie_source_target": joint,
+        "tie_softmax": positions != "concatenated" and draw.random() < 0.5,
+        "attention_bias": draw.random() < 0.5,
+        "output_bias": draw.random() < 0.5,
+        "tgt_vocab_size": draw.choice([29, 61, 211]),
+    }
+    if joint:
+        config["src_vocab_size"] = config["tgt_vocab_size"]
+    if positions == "concatenated":
+        config["position_dim"] = 4
+    return config
 
 
 def found(report: Report) -> dict[str, list[str]]:
@@ -113,7 +154,7 @@ def page() -> str:
     lines += ["", "## What no law sees", "", *_missed(missed, record["specimens"])]
     lines += ["", "## What each law catches", "", *_by_law(record)]
     broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
-    lines += ["", *trained_table.section(trained_table.read_runs(), broken)]
+    lines += ["", *trained_section(read_runs(), broken)]
     return "\n".join(lines) + "\n"
 
 
@@ -165,3 +206,64 @@ def _by_law(record: Mapping[str, Any]) -> list[str]:
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append(f"| `{law}` | {count} | {sum(len(each) == 1 for each in seen)} |")
     return rows
+
+
+def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> list[str]:
+    """Write what was trained as a section of the page, the highest BLEU first.
+
+    Args:
+        runs: Of `read_runs`, the sound model's among them.
+        broken: The laws that each specimen breaks.
+
+    Returns:
+        Lines of Markdown.
+    """
+    names = sorted(
+        set(runs) - {SOUND},
+        key=lambda name: (-mean(scores(runs[name])), name),
+    )
+    hidden = [name for name in names if not told_by_score(name, runs)]
+    caught = sum(bool(broken[name]) for name in hidden)
+    return [
+        "## Trained: which of them a score tells of",
+        "",
+        f"{len(names)} were trained on the embedded corpus beside the sound model, "
+        f"{len(runs[SOUND])} seeds each (`python -m experiments specimens`): BLEU of the "
+        "validation text by a beam of 4, perplexity per token there, and the training loss at "
+        "the end, means over seeds. In brackets is the 95% interval of the difference from the "
+        "sound model's BLEU. A score tells of a fault where that interval lies below 0; for "
+        f"{len(hidden)} of them it does not, and a law is broken by {caught} of these.",
+        "",
+        "| specimen | BLEU | perplexity | loss | told by its score | first law broken |",
+        "| --- | ---: | ---: | ---: | --- | --- |",
+        _row("the sound model", runs[SOUND], None, ["", ""]),
+        *(
+            _row(
+                f"`{name}`",
+                runs[name],
+                against_sound(name, runs),
+                [
+                    "no" if name in hidden else "yes",
+                    f"`{broken[name][0]}`" if broken[name] else "none",
+                ],
+            )
+            for name in names
+        ),
+    ]
+
+
+def _row(title: str, runs: Runs, interval: Interval | None, last: list[str]) -> str:
+    bleu = f"{mean(scores(runs)):.1f}"
+    if interval is not None:
+        bleu += f" ({interval.low:+.1f} to {interval.high:+.1f})"
+    perplexity = _mean([run["perplexity"] for run in runs])
+    loss = _mean([run["curve"][-1][1] for run in runs])
+    return "| " + " | ".join([title, bleu, perplexity, loss, *last]) + " |"
+
+
+def _mean(values: list[float | None]) -> str:
+    """Write a mean in three or four figures, or that there was no number."""
+    numbers = [each for each in values if each is not None]
+    if len(numbers) < len(values):
+        return "none"
+    return f"{mean(numbers):,.2f}" if mean(numbers) < 100 else f"{mean(numbers):,.0f}"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -25,7 +25,6 @@ from transformer.data.batches import Example, TokenBudgetBatches, collate_source
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
 from transformer.evaluation.scores import bleu, count_run_on
-from transformer.model import Transformer
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import unknown_name
 from transformer.support.files import check_file, read_json, write_json
@@ -136,9 +135,10 @@ def make_setup(specimen: Specimen, seed: int) -> Setup:
     config = dataclasses.replace(sound, dropout=DROPOUT, **changes)
     types = text().tokenizer.vocab_size
     torch.manual_seed(seed)
-    model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
-    specimen.alter(model)
-    return specimen.setup(model, warmup_steps=WARMUP_STEPS, label_smoothing=0.0)
+    code = specimen.code()
+    model = code["model"].Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
+    setup = code["sound"].Setup(model, warmup_steps=WARMUP_STEPS, label_smoothing=0.0)
+    return cast(Setup, setup)
 
 
 def one_run(specimen: Specimen, seed: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ test set, `loss` a model on its validation text: system 4's perplexity is of the
 import dataclasses
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,14 @@ from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText, split_pairs
 from transformer.data.tokenizers import train
 from transformer.data.words import split_words
-from transformer.evaluation.evaluate import fitting_pairs, record_measure
+from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
+from transformer.models.folder import RUN
+from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.machine import pick_device
+from transformer.support.provenance import provenance
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
@@ -188,3 +193,39 @@ def record_two_ways(model: str, file: Path) -> dict[str, Any]:
         return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
 
     return record_measure(model, file, "validation", measure)
+
+
+def record_measure(
+    model: str,
+    file: Path,
+    split: str | None,
+    measure: Callable[[Translator, ParallelText], dict[str, Any]],
+) -> dict[str, Any]:
+    """Take one measure of a model on its own corpus, and write it with its origin.
+
+    Args:
+        model: A model folder, or the name of a shipped one.
+        file: JSON to write.
+        split: Of the corpus; None means its first test set.
+        measure: Gives what to record of a model and a text, by name.
+
+    Returns:
+        What is written: recipe, corpus, split, src_lang, tgt_lang, sentences, what `measure`
+        gives, training and evaluation.
+
+    Raises:
+        UserError: the model or the corpus cannot be had, or the file cannot be written.
+    """
+    check_file(file)
+    folder = find_model(model)
+    training = read_json(folder / RUN)  # fails before the work, if at all
+    translator = Translator.load(folder, pick_device())
+    data = translator.recipe.data
+    split = split or corpora.default_split(data.corpus)
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
+    record |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    record |= {"sentences": len(text)} | measure(translator, text)
+    record |= {"training": training, "evaluation": provenance(translator.device)}
+    write_json(file, record)
+    return record

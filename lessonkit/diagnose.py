@@ -16,8 +16,7 @@ from tqdm import tqdm
 from attention_laws import Adapter, Pipeline, Report, diagnose, diagnose_pipeline
 from attention_laws.adapters import from_module
 from attention_laws.errors import UserError as WrongModel
-from attention_laws.laws import LAWS
-from attention_laws.run_pipeline import PIPELINE_LAWS
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from lessonkit.subjects import from_folder, from_transformer
 from transformer.model import Transformer
 from transformer.support.errors import UserError, unknown_name

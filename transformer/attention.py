@@ -1,8 +1,7 @@
 """Scaled dot-product and multi-head attention (§3.2), with a cache for decoding.
 
-Two paths give the same output. The explicit one follows Eq. 1 line by line and returns
-the weights; the fused one is PyTorch's `scaled_dot_product_attention`, which is
-faster and never forms them. The fused path serves whenever no weights are asked for.
+Two paths give the same output. The explicit one follows Eq. 1 line by line and returns the weights;
+where nobody asks for them, PyTorch's own `scaled_dot_product_attention` serves, which is faster.
 """
 
 import math

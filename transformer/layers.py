@@ -91,9 +91,8 @@ class EncoderLayer(nn.Module):
             (batch, src_len, d_model), and the weights (batch, num_heads, src_len, src_len) or None.
         """
         frame = self.self_attention_residual
-        output, weights = self.self_attention(
-            frame.before(hidden), mask=mask, return_weights=return_weights
-        )
+        inputs = frame.before(hidden)
+        output, weights = self.self_attention(inputs, mask=mask, return_weights=return_weights)
         hidden = frame.after(hidden, output)
         frame = self.feed_forward_residual
         return frame.after(hidden, self.feed_forward(frame.before(hidden))), weights

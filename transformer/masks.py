@@ -42,14 +42,13 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
     return everything.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
 
 
-def decoder_mask(tgt_in: Tensor, pad_id: int = PAD_ID) -> Tensor:
+def decoder_mask(tgt_in: Tensor) -> Tensor:
     """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
 
     Args:
         tgt_in: Target ids that begin with bos, (batch, tgt_len).
-        pad_id: The id that fills up.
 
     Returns:
         Boolean mask, (batch, 1, tgt_len, tgt_len).
     """
-    return padding_mask(tgt_in, pad_id) & causal_mask(tgt_in.shape[1], device=tgt_in.device)
+    return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

@@ -26,12 +26,11 @@ class Encoder(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
-        """Run (batch, src_len, d_model) through every layer; collect weights if asked for."""
+        """Run (batch, src_len, d_model) through every layer; give its weights too, or None."""
         collected: list[Tensor] = []
         for layer in self.layers:
             hidden, weights = layer(hidden, mask, return_weights)
-            if return_weights:
-                collected.append(weights)
+            collected.append(weights)
         return self.norm(hidden), collected
 
 
@@ -72,15 +71,14 @@ class Decoder(nn.Module):
         cache: DecoderCache | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Run (batch, tgt_len, d_model) through every layer; collect weights if asked for."""
+        """Run (batch, tgt_len, d_model) through every layer; give its weights too, or None."""
         own: list[Tensor] = []
         cross: list[Tensor] = []
         for index, layer in enumerate(self.layers):
             past = None if cache is None else cache.layers[index]
             hidden, *weights = layer(hidden, memory, tgt_mask, src_mask, past, return_weights)
-            if return_weights:
-                own.append(weights[0])
-                cross.append(weights[1])
+            own.append(weights[0])
+            cross.append(weights[1])
         return self.norm(hidden), own, cross
 
 
@@ -206,12 +204,11 @@ class Transformer(nn.Module):
     def _initialise(self) -> None:
         """Draw the weights: Xavier uniform for matrices, biases 0.
 
-        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in
-        the authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are
-        added unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose
-        place they stand. (Concatenated ones, beside the word, are drawn as words are.) With
-        `xavier_embeddings` all are drawn as matrices are, and a word starts at
-        sqrt(2 * width / (types + width)), about a quarter.
+        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in the
+        authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are added
+        unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose place they
+        stand. (Concatenated ones are drawn as words are.) With `xavier_embeddings` all are drawn as
+        matrices are, and a word starts at sqrt(2 * width / (types + width)), about a quarter.
         """
         positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():

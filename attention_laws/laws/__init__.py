@@ -13,8 +13,10 @@ from attention_laws.laws import (
     parameters,
     reach,
     schedule,
+    scores,
     search,
     start,
+    text,
     tying,
     weights,
 )
@@ -37,3 +39,4 @@ LAWS: tuple[Law, ...] = (
     *search.LAWS,
     *learning.LAWS,
 )
+PIPELINE_LAWS: tuple[Law, ...] = (*scores.LAWS, *text.LAWS)

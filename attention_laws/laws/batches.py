@@ -1,6 +1,6 @@
 """What is read and what is to be said are one sentence, a place apart (§3.1)."""
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, warned
 
 LENGTHS = ((3, 4), (5, 2), (1, 6))  # of source and target
@@ -12,15 +12,22 @@ class _Made:
 
     def __init__(self, subject: Subject) -> None:
         adapter = subject.adapter
-        assert adapter.make_batch is not None
         self.pad_id, self.bos_id, self.eos_id = adapter.pad_id, adapter.bos_id, adapter.eos_id
         lengths = EQUAL if self.pad_id is None else LENGTHS
         self.sources = [subject.ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
         self.targets = [subject.ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
-        self.src, self.tgt_in, self.tgt_out = adapter.make_batch(self.sources, self.targets)
+        self.src, self.tgt_in, self.tgt_out = needed(adapter.make_batch)(self.sources, self.targets)
 
 
-def _marks(subject: Subject) -> Finding:
+@law(
+    says="What the decoder reads begins with bos; what it is to say ends in eos.",
+    means="a mark is missing: without bos nothing asks for the first word, without eos the "
+    "model never learns to stop",
+    look="at where the marks are added, and at what is cut off with [:-1] and [1:]",
+    needs=("make_batch",),
+    compares=False,
+)
+def targets_are_marked(subject: Subject) -> Finding:
     """Look at both ends of each target."""
     made = _Made(subject)
     for target, tgt_in, tgt_out in _rows(made):
@@ -38,7 +45,14 @@ def _rows(made: _Made) -> list[tuple[list[int], list[int], list[int]]]:
     return list(zip(made.targets, made.tgt_in.tolist(), made.tgt_out.tolist(), strict=True))
 
 
-def _shifted(subject: Subject) -> Finding:
+@law(
+    says="The target at each position is the token after the one that is read there.",
+    means="the target is not shifted (the model learns to copy its input), or twice",
+    look="at where tgt_in and tgt_out are cut from the target",
+    needs=("make_batch",),
+    compares=False,
+)
+def shifted_by_one(subject: Subject) -> Finding:
     """Compare what is read and what is to be said, place by place."""
     made = _Made(subject)
     if made.tgt_in.shape != made.tgt_out.shape:
@@ -52,7 +66,14 @@ def _shifted(subject: Subject) -> Finding:
     return kept("tgt_in is bos and the target, tgt_out the target and eos")
 
 
-def _padded_at_end(subject: Subject) -> Finding:
+@law(
+    says="After a target there is padding and nothing else.",
+    means="padding stands before the target, or rows are filled with another id",
+    look="at pad_sequence and its padding_value",
+    needs=("make_batch",),
+    compares=False,
+)
+def padding_at_the_end(subject: Subject) -> Finding:
     """Look at what stands after the targets, and after the sources."""
     made = _Made(subject)
     for target, tgt_in, tgt_out in _rows(made):
@@ -65,7 +86,15 @@ def _padded_at_end(subject: Subject) -> Finding:
     return kept("after each target there is padding alone")
 
 
-def _source(subject: Subject) -> Finding:
+@law(
+    says="Each source is in the batch as it is, with an end mark.",
+    means="tokens are cut off or reversed; without an end mark many systems do well, but "
+    "training and translation must agree on it",
+    look="at how sources are put together, in training and in translation",
+    needs=("make_batch",),
+    compares=False,
+)
+def source_is_whole(subject: Subject) -> Finding:
     """Look for each source in its row, whole, and for eos after it."""
     made = _Made(subject)
     marked = []
@@ -84,43 +113,4 @@ def _source(subject: Subject) -> Finding:
     return kept("each source is whole and ends in eos")
 
 
-LAWS = (
-    Law(
-        name="targets_are_marked",
-        says="What the decoder reads begins with bos; what it is to say ends in eos.",
-        means="a mark is missing: without bos nothing asks for the first word, without eos the "
-        "model never learns to stop",
-        look="at where the marks are added, and at what is cut off with [:-1] and [1:]",
-        check=_marks,
-        needs=("make_batch",),
-        compares=False,
-    ),
-    Law(
-        name="shifted_by_one",
-        says="The target at each position is the token after the one that is read there.",
-        means="the target is not shifted (the model learns to copy its input), or twice",
-        look="at where tgt_in and tgt_out are cut from the target",
-        check=_shifted,
-        needs=("make_batch",),
-        compares=False,
-    ),
-    Law(
-        name="padding_at_the_end",
-        says="After a target there is padding and nothing else.",
-        means="padding stands before the target, or rows are filled with another id",
-        look="at pad_sequence and its padding_value",
-        check=_padded_at_end,
-        needs=("make_batch",),
-        compares=False,
-    ),
-    Law(
-        name="source_is_whole",
-        says="Each source is in the batch as it is, with an end mark.",
-        means="tokens are cut off or reversed; without an end mark many systems do well, but "
-        "training and translation must agree on it",
-        look="at how sources are put together, in training and in translation",
-        check=_source,
-        needs=("make_batch",),
-        compares=False,
-    ),
-)
+LAWS = (targets_are_marked, shifted_by_one, padding_at_the_end, source_is_whole)

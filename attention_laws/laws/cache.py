@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_laws.adapter import CachedDecoder
-from attention_laws.law import Law, Subject, rounding_aside
+from attention_laws.law import Subject, law, needed, rounding_aside
 from attention_laws.report import Finding, broken, kept, not_tried
 
 BATCHES = (1, 2, 7)
@@ -29,11 +28,6 @@ def _sources(subject: Subject, batch: int) -> Tensor:
     return src
 
 
-def _cached(subject: Subject) -> CachedDecoder:
-    assert subject.adapter.cached is not None
-    return subject.adapter.cached
-
-
 def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """Read (batch, length) token by token; give the logits (batch, length, vocab), and the cache.
 
@@ -42,7 +36,7 @@ def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """
     found = []
     for place in range(tokens.shape[1]):
-        logits, cache = _cached(subject).step(tokens[:, place : place + 1], cache)
+        logits, cache = needed(subject.adapter.cached).step(tokens[:, place : place + 1], cache)
         if logits.dim() != 2 or len(logits) != len(tokens):
             raise ValueError(
                 f"`cached.step` gave logits of the shape {tuple(logits.shape)} for "
@@ -52,13 +46,22 @@ def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     return torch.stack(found, dim=1), cache
 
 
+@law(
+    says="Decoding a token at a time with a cache gives the logits of one pass, at every step.",
+    means="positions begin at 0 in every step, keys and values are appended over the wrong "
+    "axis, a mask has the length of the newest token alone, or padding of the source is "
+    "seen again",
+    look="at the position that is given to the newest token, then at the mask's k_len",
+    needs=("cached",),
+)
+@rounding_aside
 @torch.no_grad()
-def _steps(subject: Subject) -> Finding:
+def cache(subject: Subject) -> Finding:
     """Decode batches token by token; compare each step with `forward`."""
     for batch in BATCHES:
         src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
         wanted = subject.logits(src, tgt_in)
-        found, _ = _read(subject, tgt_in, _cached(subject).start(src))
+        found, _ = _read(subject, tgt_in, needed(subject.adapter.cached).start(src))
         for step in range(STEPS):
             moved = subject.differ(found[:, step], wanted[:, step])
             if moved:
@@ -71,10 +74,18 @@ def _steps(subject: Subject) -> Finding:
     return kept(f"{STEPS} steps of batches of {BATCHES} have the logits of one pass")
 
 
+@law(
+    says="A cache whose rows are exchanged or repeated goes on as those rows would.",
+    means="keys are reordered and values are not, one layer is left out, or the memory and its "
+    "mask stay where they were",
+    look="at everything that has a batch axis and outlives a step",
+    needs=("cached",),
+)
+@rounding_aside
 @torch.no_grad()
-def _reordered(subject: Subject) -> Finding:
+def cache_reordered(subject: Subject) -> Finding:
     """Exchange and repeat rows in the middle, as a beam search does."""
-    cached = _cached(subject)
+    cached = needed(subject.adapter.cached)
     if cached.reorder is None:
         return not_tried("the adapter's `cached` has no `reorder`")
     src = _sources(subject, SENTENCES).repeat_interleave(BEAMS, dim=0)
@@ -96,10 +107,18 @@ def _reordered(subject: Subject) -> Finding:
     return kept(f"rows exchanged and repeated after 3 steps, {SAME_SENTENCE} and {ANY_SENTENCE}")
 
 
+@law(
+    says="A sentence decoded after another has the logits it has by itself.",
+    means="the cache is kept on the layers and not emptied, or cross-attention keeps the keys "
+    "of the sentence before",
+    look="at where the cache is made: once for the model, or once for each sentence?",
+    needs=("cached",),
+)
+@rounding_aside
 @torch.no_grad()
-def _begins_empty(subject: Subject) -> Finding:
+def cache_begins_empty(subject: Subject) -> Finding:
     """Decode a sentence, another, and the first again."""
-    cached = _cached(subject)
+    cached = needed(subject.adapter.cached)
     sources = [subject.src(1, 7), subject.src(1, 7)]
     targets = [subject.tgt_in(1, 4), subject.tgt_in(1, 4)]
     first, _ = _read(subject, targets[0], cached.start(sources[0]))
@@ -120,15 +139,21 @@ def _begins_empty(subject: Subject) -> Finding:
     return kept("a sentence after another has the logits it has alone")
 
 
+@law(
+    says="encode and decode, one after the other, give what forward gives.",
+    means="translation takes another road than training: another mask, no final norm, "
+    "positions that only one of them adds",
+    look="at what forward does that encode and decode do not",
+    needs=("encode", "decode"),
+)
+@rounding_aside
 @torch.no_grad()
-def _in_two(subject: Subject) -> Finding:
+def encode_then_decode(subject: Subject) -> Finding:
     """Encode, then decode."""
-    adapter = subject.adapter
-    assert adapter.encode is not None
-    assert adapter.decode is not None
+    encode, decode = needed(subject.adapter.encode), needed(subject.adapter.decode)
     for batch in BATCHES:
         src, tgt_in = _sources(subject, batch), subject.tgt_in(batch, STEPS)
-        found = adapter.decode(tgt_in, adapter.encode(src), src)
+        found = decode(tgt_in, encode(src), src)
         moved = subject.differ(found, subject.logits(src, tgt_in))
         if moved:
             return broken(
@@ -138,42 +163,4 @@ def _in_two(subject: Subject) -> Finding:
     return kept(f"decode(encode(src)) is forward in batches of {BATCHES}")
 
 
-LAWS = (
-    Law(
-        name="encode_then_decode",
-        says="encode and decode, one after the other, give what forward gives.",
-        means="translation takes another road than training: another mask, no final norm, "
-        "positions that only one of them adds",
-        look="at what forward does that encode and decode do not",
-        check=rounding_aside(_in_two),
-        needs=("encode", "decode"),
-    ),
-    Law(
-        name="cache",
-        says="Decoding a token at a time with a cache gives the logits of one pass, at every step.",
-        means="positions begin at 0 in every step, keys and values are appended over the wrong "
-        "axis, a mask has the length of the newest token alone, or padding of the source is "
-        "seen again",
-        look="at the position that is given to the newest token, then at the mask's k_len",
-        check=rounding_aside(_steps),
-        needs=("cached",),
-    ),
-    Law(
-        name="cache_reordered",
-        says="A cache whose rows are exchanged or repeated goes on as those rows would.",
-        means="keys are reordered and values are not, one layer is left out, or the memory and its "
-        "mask stay where they were",
-        look="at everything that has a batch axis and outlives a step",
-        check=rounding_aside(_reordered),
-        needs=("cached",),
-    ),
-    Law(
-        name="cache_begins_empty",
-        says="A sentence decoded after another has the logits it has by itself.",
-        means="the cache is kept on the layers and not emptied, or cross-attention keeps the keys "
-        "of the sentence before",
-        look="at where the cache is made: once for the model, or once for each sentence?",
-        check=rounding_aside(_begins_empty),
-        needs=("cached",),
-    ),
-)
+LAWS = (encode_then_decode, cache, cache_reordered, cache_begins_empty)

@@ -3,13 +3,21 @@
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import Law, Subject, rounding_aside
+from attention_laws.law import Subject, law, rounding_aside
 from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.untouched import hooked
 
 LENGTHS = (2, 3, 7)
 
 
-def _changed(subject: Subject) -> Finding:
+@law(
+    says="A later target token changes nothing at an earlier position.",
+    means="the decoder's self-attention has no causal mask, or one that is inverted, shifted "
+    "by a place, or broadcast over the wrong axis",
+    look="where the decoder's self-attention gets its mask; does True mean may attend, or hidden?",
+)
+@rounding_aside
+def no_future(subject: Subject) -> Finding:
     """Change each target token in turn; what stands before it must not move."""
     vocab_size = subject.adapter.tgt_vocab_size
     for length in LENGTHS:
@@ -28,12 +36,17 @@ def _changed(subject: Subject) -> Finding:
     return kept(f"each token of {max(LENGTHS)} changed in turn: no logits before it move")
 
 
-def _gradient(subject: Subject) -> Finding:
+@law(
+    says="Logits at a position have no gradient at later tokens' embeddings.",
+    means="as `no_future`; or something is computed over all positions, such as a norm over "
+    "the time axis or a mean over the sentence",
+    look="as `no_future`, and at what is normalised over which axis",
+    needs=("module",),
+)
+def no_gradient_from_the_future(subject: Subject) -> Finding:
     """Ask of the logits at a position for gradients at the embeddings of later ones."""
-    module = subject.adapter.module
-    assert module is not None
     src, tgt_in = subject.src(1, 5), subject.tgt_in(1, 5)
-    found = gradients(subject, module, src, tgt_in, tgt_in)
+    found = gradients(subject, src, tgt_in, tgt_in)
     if found is None:
         return not_tried("no nn.Embedding reads tgt_in as it is")
     if not bool(found.isfinite().all()):
@@ -52,14 +65,11 @@ def _gradient(subject: Subject) -> Finding:
     return kept(f"of {tgt_in.shape[1]} positions none has a gradient at a later one")
 
 
-def gradients(
-    subject: Subject, module: nn.Module, src: Tensor, tgt_in: Tensor, ids: Tensor
-) -> Tensor | None:
+def gradients(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor | None:
     """Measure how the logits at each position hang on what each id was embedded as.
 
     Args:
         subject: The model.
-        module: What holds its embeddings.
         src: Source ids, (1, src_len).
         tgt_in: Target ids, (1, tgt_len).
         ids: Either of them.
@@ -78,43 +88,18 @@ def gradients(
             return rows[-1]
         return None
 
-    tables = [each for each in module.modules() if isinstance(each, nn.Embedding)]
-    handles = [each.register_forward_hook(note) for each in tables]
-    try:
+    tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
+    with hooked(each.register_forward_hook(note) for each in tables):
         logits = subject.adapter.forward(src, tgt_in)[0]  # (tgt_len, vocab_size)
-    finally:
-        for handle in handles:
-            handle.remove()
     if not rows:
         return None
     weights = torch.randn(logits.shape[1], generator=subject.generator).to(logits)
     found = []
     for scores in logits @ weights:
-        given = torch.autograd.grad(scores, rows, retain_graph=True, allow_unused=True)
-        kept_grads = [
-            torch.zeros_like(r) if g is None else g for r, g in zip(rows, given, strict=True)
-        ]
-        found.append(sum(g.reshape(ids.numel(), -1).abs().amax(dim=-1) for g in kept_grads))
-    return torch.stack([torch.as_tensor(each) for each in found])
+        given = torch.autograd.grad(scores, rows, retain_graph=True, materialize_grads=True)
+        sizes = [grad.reshape(ids.numel(), -1).abs().amax(dim=-1) for grad in given]
+        found.append(torch.stack(sizes).sum(dim=0))
+    return torch.stack(found)
 
 
-LAWS = (
-    Law(
-        name="no_future",
-        says="A later target token changes nothing at an earlier position.",
-        means="the decoder's self-attention has no causal mask, or one that is inverted, shifted "
-        "by a place, or broadcast over the wrong axis",
-        look="where the decoder's self-attention gets its mask; does True mean may attend, or "
-        "hidden?",
-        check=rounding_aside(_changed),
-    ),
-    Law(
-        name="no_gradient_from_the_future",
-        says="Logits at a position have no gradient at later tokens' embeddings.",
-        means="as `no_future`; or something is computed over all positions, such as a norm over "
-        "the time axis or a mean over the sentence",
-        look="as `no_future`, and at what is normalised over which axis",
-        check=_gradient,
-        needs=("module",),
-    ),
-)
+LAWS = (no_future, no_gradient_from_the_future)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 
@@ -21,7 +21,13 @@ def _in(subject: Subject, dtype: torch.dtype, src: Tensor, tgt_in: Tensor) -> Te
         return subject.logits(src, tgt_in).float()
 
 
-def _bfloat16(subject: Subject) -> Finding:
+@law(
+    says="In bfloat16 the logits are finite.",
+    means="two additive masks of the smallest float add up to minus infinity, or a norm "
+    "divides by something that 8 bits of precision round to 0",
+    look="at how masks are joined, and at each epsilon",
+)
+def bfloat16(subject: Subject) -> Finding:
     """Run two sentences in bfloat16."""
     src, tgt_in = _sentences(subject)
     logits = subject.logits(src, tgt_in).float()
@@ -36,7 +42,13 @@ def _bfloat16(subject: Subject) -> Finding:
     return kept(f"logits in bfloat16 are finite, up to {moved:.2g} from those in 32 bits")
 
 
-def _float16(subject: Subject) -> Finding:
+@law(
+    says="In float16 the logits are finite.",
+    means="a mask of -1e9 does not fit into float16; bfloat16 has room for it, older GPUs, "
+    "such as Colab's T4, are slow at that",
+    look="at masked_fill: -inf, or torch.finfo(scores.dtype).min, fits always",
+)
+def float16(subject: Subject) -> Finding:
     """Run two sentences in float16."""
     src, tgt_in = _sentences(subject)
     try:
@@ -53,7 +65,13 @@ def _float16(subject: Subject) -> Finding:
     return kept("logits in float16 are finite")
 
 
-def _empty(subject: Subject) -> Finding:
+@law(
+    says="A source of padding alone does not spoil the batch it is in.",
+    means="the softmax over a row of minus infinities is NaN, as it is in many sound models: "
+    "do such sources get into a batch?",
+    look="at what fills the scores of hidden places, and at what reads the corpus",
+)
+def empty_source(subject: Subject) -> Finding:
     """Put a source of padding alone beside another."""
     adapter = subject.adapter
     if adapter.pad_id is None:
@@ -79,29 +97,4 @@ def _empty(subject: Subject) -> Finding:
     return kept("a source of padding alone gives finite logits, and leaves other rows alone")
 
 
-LAWS = (
-    Law(
-        name="empty_source",
-        says="A source of padding alone does not spoil the batch it is in.",
-        means="the softmax over a row of minus infinities is NaN, as it is in many sound models: "
-        "do such sources get into a batch?",
-        look="at what fills the scores of hidden places, and at what reads the corpus",
-        check=_empty,
-    ),
-    Law(
-        name="bfloat16",
-        says="In bfloat16 the logits are finite.",
-        means="two additive masks of the smallest float add up to minus infinity, or a norm "
-        "divides by something that 8 bits of precision round to 0",
-        look="at how masks are joined, and at each epsilon",
-        check=_bfloat16,
-    ),
-    Law(
-        name="float16",
-        says="In float16 the logits are finite.",
-        means="a mask of -1e9 does not fit into float16; bfloat16 has room for it, older GPUs, "
-        "such as Colab's T4, are slow at that",
-        look="at masked_fill: -inf, or torch.finfo(scores.dtype).min, fits always",
-        check=_float16,
-    ),
-)
+LAWS = (empty_source, bfloat16, float16)

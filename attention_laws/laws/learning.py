@@ -9,18 +9,19 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Adam, Adamax, AdamW, NAdam, RAdam
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.laws.loss import output_form
 from attention_laws.laws.parameters import trainable
 from attention_laws.laws.schedule import learning_rate
 from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.untouched import hooked
 
 SECONDS, STEPS = 20.0, 600  # seconds of this thread's computing
 EXAMINE_EVERY = 25
@@ -30,14 +31,16 @@ MOVED = 0.05  # share of the weights' size below which nothing is said either
 TYPES = 6  # of a toy language
 BLIND = 0.97  # share of what is had without looking; above it nothing was learned
 
-Pairs = tuple[list[list[int]], list[list[int]]]  # sources and targets
+Rows = list[list[int]]
+Pairs = tuple[Rows, Rows]  # sources and targets
 
 
-class _Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """Something to learn.
 
     Attributes:
-        draw: `draw(number)` gives so many pairs.
+        draw: `draw(number)` gives so many sources and targets.
         examined: What the loss is measured on.
         enough: Loss at which it is learned, nats per token.
         blind: Loss of who does not look where the answer is.
@@ -51,70 +54,58 @@ class _Task(NamedTuple):
     without: str
 
 
-class _Learner:
-    """Trains a model on a task and examines it."""
+def learned(subject: Subject, task: Task) -> Finding:
+    """Train a model until it has learned a task, or the time is up, and say what its loss means."""
+    train_step = needed(subject.adapter.train_step)
+    form = output_form(subject)
+    before = _flat(subject)
+    losses = [_loss(subject, task, form)]
+    began, steps = time.thread_time(), 0
+    with _at_our_rate(subject) as rate:
+        while steps < STEPS and losses[-1] > task.enough:
+            if time.thread_time() - began > SECONDS:
+                break
+            subject.module.train()
+            train_step(*_batch(subject, task.draw(SENTENCES)))
+            steps += 1
+            if steps % EXAMINE_EVERY == 0:
+                losses.append(_loss(subject, task, form))
+    moved = float((_flat(subject) - before).norm() / before.norm())
+    at = "at its own rate" if rate is None else f"at a rate of {rate:.2g}"
+    seen = f"loss {losses[0]:.2f} before, {losses[-1]:.2f} after {steps} steps {at}"
+    if losses[-1] <= task.enough:
+        return kept(f"{seen}; {task.blind:.2f} {task.without}")
+    if steps < STEPS:
+        return not_tried(f"{steps} steps in {SECONDS:.0f} s are too few to tell: {seen}")
+    if moved < MOVED:
+        return not_tried(f"the weights moved by {moved:.1%}, too little to tell: {seen}")
+    if losses[-1] <= BLIND * task.blind or rate is None:
+        return warned(f"{seen}, not {task.enough:.2f}; {task.blind:.2f} {task.without}")
+    return broken(f"{seen}; {task.blind:.2f} is had {task.without}")
 
-    def __init__(self, subject: Subject, task: _Task) -> None:
-        self.subject, self.task = subject, task
-        self.gives_probabilities = output_form(subject) == "probabilities"
 
-    def learn(self) -> Finding:
-        """Train until it is learned, or the time is up."""
-        adapter = self.subject.adapter
-        assert adapter.module is not None and adapter.train_step is not None
-        before = _flat(self.subject)
-        losses = [self._loss(adapter.module)]
-        began, steps = time.thread_time(), 0
-        with _at_our_rate(self.subject) as rate:
-            while steps < STEPS and losses[-1] > self.task.enough:
-                if time.thread_time() - began > SECONDS:
-                    break
-                adapter.module.train()
-                adapter.train_step(*self._batch(self.task.draw(SENTENCES), asked=True))
-                steps += 1
-                if steps % EXAMINE_EVERY == 0:
-                    losses.append(self._loss(adapter.module))
-        moved = float((_flat(self.subject) - before).norm() / before.norm())
-        at = "at its own rate" if rate is None else f"at a rate of {rate:.2g}"
-        seen = f"loss {losses[0]:.2f} before, {losses[-1]:.2f} after {steps} steps {at}"
-        return self._judged(losses[-1], seen, steps, moved, rate)
+@torch.no_grad()
+def _loss(subject: Subject, task: Task, form: str) -> float:
+    """Measure the loss in evaluation, nats per token, whatever the adapter makes of targets."""
+    subject.module.eval()
+    adapter, targets = subject.adapter, task.examined[1]
+    tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
+    tgt_out = torch.tensor([[*each, adapter.eos_id] for each in targets])
+    logits = subject.logits(_batch(subject, task.examined)[0], tgt_in)
+    scores = logits.log() if form == "probabilities" else logits
+    loss = float(F.cross_entropy(scores.flatten(end_dim=1), tgt_out.flatten()))
+    return loss if math.isfinite(loss) else math.inf
 
-    def _judged(
-        self, last: float, seen: str, steps: int, moved: float, rate: float | None
-    ) -> Finding:
-        """Say what a loss of `last` means."""
-        task = self.task
-        if last <= task.enough:
-            return kept(f"{seen}; {task.blind:.2f} {task.without}")
-        if steps < STEPS:
-            return not_tried(f"{steps} steps in {SECONDS:.0f} s are too few to tell: {seen}")
-        if moved < MOVED:
-            return not_tried(f"the weights moved by {moved:.1%}, too little to tell: {seen}")
-        if last <= BLIND * task.blind or rate is None:
-            return warned(f"{seen}, not {task.enough:.2f}; {task.blind:.2f} {task.without}")
-        return broken(f"{seen}; {task.blind:.2f} is had {task.without}")
 
-    @torch.no_grad()
-    def _loss(self, module: nn.Module) -> float:
-        """Measure the loss in evaluation, nats per token."""
-        module.eval()
-        src, tgt_in, tgt_out = self._batch(self.task.examined, asked=False)
-        logits = self.subject.logits(src, tgt_in)
-        scores = logits.log() if self.gives_probabilities else logits
-        loss = float(F.cross_entropy(scores.flatten(end_dim=1), tgt_out.flatten()))
-        return loss if math.isfinite(loss) else math.inf
-
-    def _batch(self, pairs: Pairs, asked: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Make a batch; where `asked`, as the adapter does."""
-        adapter = self.subject.adapter
-        sources, targets = pairs
-        src = torch.tensor([[*each, adapter.eos_id] for each in sources])
-        tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
-        tgt_out = torch.tensor([[*each, adapter.eos_id] for each in targets])
-        if adapter.make_batch is None:
-            return src, tgt_in, tgt_out
-        made = adapter.make_batch(sources, targets)
-        return made if asked else (made[0], tgt_in, tgt_out)
+def _batch(subject: Subject, pairs: Pairs) -> tuple[Tensor, Tensor, Tensor]:
+    """Make a batch, as the adapter does if it says how."""
+    adapter = subject.adapter
+    if adapter.make_batch is not None:
+        return adapter.make_batch(*pairs)
+    sources, targets = pairs
+    src = torch.tensor([[*each, adapter.eos_id] for each in sources])
+    tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
+    return src, tgt_in, torch.tensor([[*each, adapter.eos_id] for each in targets])
 
 
 @contextmanager
@@ -137,18 +128,15 @@ def _at_our_rate(subject: Subject) -> Iterator[float | None]:
         for group in optimizer.param_groups:
             group["lr"] = rate * rise
 
-    handle = optimizer.register_step_pre_hook(set_rate)
-    try:
+    with hooked([optimizer.register_step_pre_hook(set_rate)]):
         yield rate
-    finally:
-        handle.remove()
 
 
 def _flat(subject: Subject) -> Tensor:
     return torch.cat([w.detach().float().flatten() for w in trainable(subject).values()])
 
 
-class _Languages:
+class Languages:
     """A few types of each side, and sentences of them."""
 
     def __init__(self, subject: Subject) -> None:
@@ -159,87 +147,79 @@ class _Languages:
         )
         self.number = min(len(self.src_types), len(self.tgt_types))
 
-    def draw(self, number: int, length: int) -> list[list[int]]:
+    def draw(self, number: int, length: int) -> Rows:
         """Draw rows of indices of types, each alike and for itself."""
         shape = (number, length)
         return torch.randint(self.number, shape, generator=self.generator).tolist()
 
-    def source(self, rows: list[list[int]]) -> list[list[int]]:
-        """Write rows in the source's ids."""
-        return [[self.src_types[each] for each in row] for row in rows]
+    def pairs(self, sources: Rows, targets: Rows) -> Pairs:
+        """Write rows of indices in the ids of the two sides."""
+        src, tgt = self.src_types, self.tgt_types
+        return [[src[i] for i in row] for row in sources], [
+            [tgt[i] for i in row] for row in targets
+        ]
 
-    def target(self, rows: list[list[int]]) -> list[list[int]]:
-        """Write rows in the target's ids."""
-        return [[self.tgt_types[each] for each in row] for row in rows]
 
-
-def _by_heart(subject: Subject) -> Finding:
+@law(
+    says="A few sentences can be learned by heart.",
+    means="the step does not train this model, the loss is about something else, or the "
+    "logits do not see the sentence",
+    look="at what the laws about loss, parameters and reach say",
+    needs=("module", "train_step"),
+    minute=True,
+)
+def learns_a_batch(subject: Subject) -> Finding:
     """Train on the same few sentences again and again."""
-    languages = _Languages(subject)
-    pairs = languages.source(languages.draw(4, 6)), languages.target(languages.draw(4, 6))
+    languages = Languages(subject)
+    pairs = languages.pairs(languages.draw(4, 6), languages.draw(4, 6))
     blind = 6 / 7 * math.log(languages.number)
-    task = _Task(lambda _: pairs, pairs, 0.4, blind, "without looking at the sentence")
-    return _Learner(subject, task).learn()
+    task = Task(lambda _: pairs, pairs, 0.4, blind, "without looking at the sentence")
+    return learned(subject, task)
 
 
-def _copies(subject: Subject) -> Finding:
+@law(
+    says="A translation word by word can be learned.",
+    means="the decoder does not see the source, or not in order; or targets are not shifted",
+    look="at cross-attention, at positions, at the batches",
+    needs=("module", "train_step"),
+    minute=True,
+)
+def learns_to_copy(subject: Subject) -> Finding:
     """Train on random sentences whose translation is word by word."""
-    languages = _Languages(subject)
+    languages = Languages(subject)
 
     def draw(number: int) -> Pairs:
         rows = languages.draw(number, 2)
-        return languages.source(rows), languages.target(rows)
+        return languages.pairs(rows, rows)
 
     blind = 2 / 3 * math.log(languages.number)
-    task = _Task(draw, draw(64), blind / 2, blind, "without the source")
-    return _Learner(subject, task).learn()
+    task = Task(draw, draw(64), blind / 2, blind, "without the source")
+    return learned(subject, task)
 
 
-def _looks_back(subject: Subject) -> Finding:
+@law(
+    says="A word that follows from the one before the last can be learned.",
+    means="the decoder's self-attention is thrown away, or gives each position its own input",
+    look="at what becomes of the self-attention's result in the decoder",
+    needs=("module", "train_step"),
+    minute=True,
+)
+def learns_to_look_back(subject: Subject) -> Finding:
     """Train on targets in which each word follows from the one before the last.
 
     The source tells nothing, and the last word alone tells nothing either.
     """
-    languages = _Languages(subject)
+    languages = Languages(subject)
 
     def draw(number: int) -> Pairs:
         rows = languages.draw(number, 2)
         for row in rows:
             row.extend((row[i % 2] + 1 + i // 2) % languages.number for i in range(4))
-        return languages.source(languages.draw(number, 2)), languages.target(rows)
+        return languages.pairs(languages.draw(number, 2), rows)
 
     blind = 6 / 7 * math.log(languages.number)
-    task = _Task(draw, draw(64), 0.6 * blind, blind, "with the last word alone")
-    return _Learner(subject, task).learn()
+    task = Task(draw, draw(64), 0.6 * blind, blind, "with the last word alone")
+    return learned(subject, task)
 
 
-LAWS = (
-    Law(
-        name="learns_a_batch",
-        says="A few sentences can be learned by heart.",
-        means="the step does not train this model, the loss is about something else, or the "
-        "logits do not see the sentence",
-        look="at what the laws about loss, parameters and reach say",
-        check=_by_heart,
-        needs=("module", "train_step"),
-        minute=True,
-    ),
-    Law(
-        name="learns_to_copy",
-        says="A translation word by word can be learned.",
-        means="the decoder does not see the source, or not in order; or targets are not shifted",
-        look="at cross-attention, at positions, at the batches",
-        check=_copies,
-        needs=("module", "train_step"),
-        minute=True,
-    ),
-    Law(
-        name="learns_to_look_back",
-        says="A word that follows from the one before the last can be learned.",
-        means="the decoder's self-attention is thrown away, or gives each position its own input",
-        look="at what becomes of the self-attention's result in the decoder",
-        check=_looks_back,
-        needs=("module", "train_step"),
-        minute=True,
-    ),
-)
+LAWS = (learns_a_batch, learns_to_copy, learns_to_look_back)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
@@ -12,37 +12,26 @@ LENGTHS = (2, 5)  # real tokens of the two sentences
 
 
 class _Scores:
-    """What a loss is given: scores as this model gives them, drawn at random.
-
-    Args:
-        subject: The model.
-
-    Attributes:
-        form: "logits", "log-probabilities" or "probabilities", whichever the model's output is.
-    """
+    """Scores as this model gives them, drawn at random, and what the loss says of them."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.form = output_form(subject)
+        self.probabilities = output_form(subject) == "probabilities"
 
-    def draw(self, batch: int, length: int, size: float = 1.0) -> Tensor:
+    def draw(self, batch: int, length: int) -> Tensor:
         """Draw scores before the softmax, (batch, length, tgt_vocab_size)."""
         shape = (batch, length, self.subject.adapter.tgt_vocab_size)
-        return size * torch.randn(shape, generator=self.subject.generator)
+        return torch.randn(shape, generator=self.subject.generator)
 
     def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Give the loss of scores.
+        """Give the loss of scores, normalised, or as probabilities where the loss wants these.
 
-        They are normalised: log-probabilities are logits too, and right for a loss that wants
-        either. A loss that wants probabilities gets them.
+        Log-probabilities are logits too, and right for a loss that wants either.
         """
-        assert self.subject.adapter.loss is not None
         given = scores.log_softmax(dim=-1)
-        return self.subject.adapter.loss(given.exp() if self._wants_exp else given, targets)
-
-    @property
-    def _wants_exp(self) -> bool:
-        return self.form == "probabilities" and not shift_changes_nothing(self.subject)
+        if self.probabilities and not shift_changes_nothing(self.subject):
+            given = given.exp()
+        return needed(self.subject.adapter.loss)(given, targets)
 
 
 def output_form(subject: Subject) -> str:
@@ -57,11 +46,11 @@ def output_form(subject: Subject) -> str:
 
 def shift_changes_nothing(subject: Subject) -> bool:
     """Add a constant to the logits of each place; a softmax does not see it."""
-    assert subject.adapter.loss is not None
+    loss = needed(subject.adapter.loss)
     scores = torch.randn((2, 4, subject.adapter.tgt_vocab_size), generator=subject.generator)
     targets = subject.ids(subject.adapter.tgt_vocab_size, 2, 4)
     shifts = torch.tensor([0.5, 1.0, 1.5, 2.0])[:, None]
-    losses = [float(subject.adapter.loss(each, targets)) for each in (scores, scores + shifts)]
+    losses = [float(loss(each, targets)) for each in (scores, scores + shifts)]
     return _near(*losses)
 
 
@@ -69,7 +58,15 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other), 1e-3)
 
 
-def _takes_logits(subject: Subject) -> Finding:
+@law(
+    says="The loss takes a softmax of logits, once.",
+    means="the model ends in a softmax and the loss takes another, which flattens every "
+    "gradient; or the loss wants probabilities and is given logits",
+    look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
+    "NLLLoss and KLDivLoss take log-probabilities",
+    needs=("loss",),
+)
+def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     """Compare what the model gives with what the loss takes."""
     form = output_form(subject)
     softmax_inside = shift_changes_nothing(subject)
@@ -83,7 +80,12 @@ def _takes_logits(subject: Subject) -> Finding:
             "a constant added to all logits of a place changes the loss, and the model gives "
             "logits that are not normalised"
         )
-    even, wrong = _even_and_wrong(_Scores(subject))
+    scores, true = _Scores(subject), subject.other_id(-1, subject.adapter.tgt_vocab_size)
+    alike = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
+    another_is_sure = alike.clone()
+    another_is_sure[..., subject.other_id(true, alike.shape[-1])] = CONFIDENT
+    target = torch.tensor([[true]])
+    even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
     if wrong < 4 * even:
         return broken(
             f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
@@ -93,18 +95,13 @@ def _takes_logits(subject: Subject) -> Finding:
     return kept(f"the model gives {form}, and the loss {inside}")
 
 
-def _even_and_wrong(scores: _Scores) -> tuple[float, float]:
-    """Give the loss of a token where all are alike, and where another is sure."""
-    vocab_size = scores.subject.adapter.tgt_vocab_size
-    true = scores.subject.other_id(-1, vocab_size)
-    even = torch.zeros(1, 1, vocab_size)
-    wrong = even.clone()
-    wrong[..., scores.subject.other_id(true, vocab_size)] = CONFIDENT
-    target = torch.tensor([[true]])
-    return float(scores.loss(even, target)), float(scores.loss(wrong, target))
-
-
-def _padding(subject: Subject) -> Finding:
+@law(
+    says="Padding is out of the loss, and out of what it is divided by.",
+    means="ignore_index is missing, or the sum is divided by all places",
+    look="at ignore_index, and at what the sum is divided by",
+    needs=("loss",),
+)
+def padding_costs_nothing(subject: Subject) -> Finding:
     """Change logits at padding, and add padded places."""
     pad_id = subject.adapter.pad_id
     if pad_id is None:
@@ -139,7 +136,14 @@ def _targets(subject: Subject) -> Tensor:
     return targets
 
 
-def _each_once(subject: Subject) -> Finding:
+@law(
+    says="The loss is a sum over tokens, or a mean over tokens.",
+    means="a mean is divided again, or means of sentences or batches are averaged, so that "
+    "tokens of short sentences weigh more",
+    look="at each mean() and each division after the loss",
+    needs=("loss",),
+)
+def each_token_counts_once(subject: Subject) -> Finding:
     """Compare the loss of two sentences together with theirs alone."""
     if subject.adapter.pad_id is None:
         return not_tried("without padding sentences of unequal lengths cannot stand together")
@@ -170,7 +174,13 @@ def _each_once(subject: Subject) -> Finding:
     )
 
 
-def _every_token(subject: Subject) -> Finding:
+@law(
+    says="At every real token the loss is lowered most by the true token's logit.",
+    means="targets are shifted against the logits, once too often, or eos is left out",
+    look="at what is shifted where: by the batch, by the model or by the loss, but once",
+    needs=("loss",),
+)
+def wants_the_true_token(subject: Subject) -> Finding:
     """Look at each place for the token whose logit the loss would raise."""
     scores = _Scores(subject)
     targets = _targets(subject)
@@ -194,7 +204,13 @@ def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
     return found
 
 
-def _mass(subject: Subject) -> Finding:
+@law(
+    says="The smoothed target is a distribution: it sums to one.",
+    means="what the true token gives up is shared among more tokens, or fewer, than are there",
+    look="at what the smoothing is divided by, and whether the true token and padding get a share",
+    needs=("loss",),
+)
+def smoothing_sums_to_one(subject: Subject) -> Finding:
     """Recover from gradients what distribution the loss trains towards.
 
     With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
@@ -228,48 +244,6 @@ def _mass(subject: Subject) -> Finding:
 
 
 LAWS = (
-    Law(
-        name="loss_takes_what_it_is_given",
-        says="The loss takes a softmax of logits, once.",
-        means="the model ends in a softmax and the loss takes another, which flattens every "
-        "gradient; or the loss wants probabilities and is given logits",
-        look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
-        "NLLLoss and KLDivLoss take log-probabilities",
-        check=_takes_logits,
-        needs=("loss",),
-    ),
-    Law(
-        name="padding_costs_nothing",
-        says="Padding is out of the loss, and out of what it is divided by.",
-        means="ignore_index is missing, or the sum is divided by all places",
-        look="at ignore_index, and at what the sum is divided by",
-        check=_padding,
-        needs=("loss",),
-    ),
-    Law(
-        name="each_token_counts_once",
-        says="The loss is a sum over tokens, or a mean over tokens.",
-        means="a mean is divided again, or means of sentences or batches are averaged, so that "
-        "tokens of short sentences weigh more",
-        look="at each mean() and each division after the loss",
-        check=_each_once,
-        needs=("loss",),
-    ),
-    Law(
-        name="wants_the_true_token",
-        says="At every real token the loss is lowered most by the true token's logit.",
-        means="targets are shifted against the logits, once too often, or eos is left out",
-        look="at what is shifted where: by the batch, by the model or by the loss, but once",
-        check=_every_token,
-        needs=("loss",),
-    ),
-    Law(
-        name="smoothing_sums_to_one",
-        says="The smoothed target is a distribution: it sums to one.",
-        means="what the true token gives up is shared among more tokens, or fewer, than are there",
-        look="at what the smoothing is divided by, and whether the true token and padding get a "
-        "share",
-        check=_mass,
-        needs=("loss",),
-    ),
+    *(loss_takes_what_it_is_given, padding_costs_nothing, each_token_counts_once),
+    *(wants_the_true_token, smoothing_sums_to_one),
 )

@@ -3,13 +3,20 @@
 import torch
 from torch import nn
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept, not_tried
 
 DRAWS = 8  # passes in training mode before dropout is said to do nothing
 
 
-def _repeats(subject: Subject) -> Finding:
+@law(
+    says="In evaluation mode the same input gives the same logits, and they are numbers.",
+    means="dropout is on in evaluation: a functional call without training=self.training, a "
+    "layer that no eval() reaches, or eval() was forgotten",
+    look="at each F.dropout, and at layers kept in a plain list",
+    compares=False,
+)
+def repeats(subject: Subject) -> Finding:
     """Run twice with other random numbers."""
     src, tgt_in = subject.src(1, 3), subject.tgt_in(1, 2)
     torch.manual_seed(1)
@@ -25,10 +32,15 @@ def _repeats(subject: Subject) -> Finding:
     return kept("twice the same input gave equal logits")
 
 
-def _drops(subject: Subject) -> Finding:
+@law(
+    says="In training mode dropout changes the logits from pass to pass.",
+    means="a dropout layer is made and never called, or train() does not reach it",
+    look="at forward: is the layer's result used?",
+    needs=("module",),
+)
+def dropout_in_training(subject: Subject) -> Finding:
     """Run in training mode with other random numbers."""
-    module = subject.adapter.module
-    assert module is not None
+    module = subject.module
     rates = [each.p for each in module.modules() if isinstance(each, nn.Dropout)]
     src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
     module.train()
@@ -43,22 +55,4 @@ def _drops(subject: Subject) -> Finding:
     return broken(f"with dropout of up to {max(rates)} the logits of {DRAWS} passes are equal")
 
 
-LAWS = (
-    Law(
-        name="repeats",
-        says="In evaluation mode the same input gives the same logits, and they are numbers.",
-        means="dropout is on in evaluation: a functional call without training=self.training, a "
-        "layer that no eval() reaches, or eval() was forgotten",
-        look="at each F.dropout, and at layers kept in a plain list",
-        check=_repeats,
-        compares=False,
-    ),
-    Law(
-        name="dropout_in_training",
-        says="In training mode dropout changes the logits from pass to pass.",
-        means="a dropout layer is made and never called, or train() does not reach it",
-        look="at forward: is the layer's result used?",
-        check=_drops,
-        needs=("module",),
-    ),
-)
+LAWS = (repeats, dropout_in_training)

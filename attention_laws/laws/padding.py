@@ -2,11 +2,15 @@
 
 import torch
 
-from attention_laws.law import Law, Subject, rounding_aside
+from attention_laws.law import Subject, law, rounding_aside
 from attention_laws.report import Finding, broken, kept, not_tried
 
 PADDED = (1, 3)  # places of padding that are added
 BATCHES = (1, 2, 7)
+MEANS = (
+    "the padding mask is missing, inverted, not passed on to every layer, made from something "
+    "else than the ids, or broadcast over the wrong axis"
+)
 
 
 def _no_padding(subject: Subject) -> Finding | None:
@@ -15,12 +19,25 @@ def _no_padding(subject: Subject) -> Finding | None:
     return None
 
 
-def _source(subject: Subject) -> Finding:
+@law(
+    says="Padding after a source changes nothing.",
+    means=MEANS,
+    look="at the masks of the encoder's self-attention and of cross-attention: both need the "
+    "source's",
+)
+@rounding_aside
+def source_padding(subject: Subject) -> Finding:
     """Append padding to a source."""
     return _no_padding(subject) or _padded(subject, "src")
 
 
-def _target(subject: Subject) -> Finding:
+@law(
+    says="Padding after a target changes nothing before it.",
+    means="the decoder has no causal mask, or something is computed over all positions",
+    look="at the decoder's mask",
+)
+@rounding_aside
+def target_padding(subject: Subject) -> Finding:
     """Append padding to a target; look at the positions before it."""
     return _no_padding(subject) or _padded(subject, "tgt_in")
 
@@ -42,7 +59,14 @@ def _padded(subject: Subject, side: str) -> Finding:
     return kept(f"up to {max(PADDED)} places of padding move nothing in batches of {BATCHES}")
 
 
-def _company(subject: Subject) -> Finding:
+@law(
+    says="A sentence has the same logits alone and in a batch.",
+    means="the padding mask takes one sentence's lengths for all, or an axis of the batch is "
+    "mixed with another: positions over the batch, a view in place of a transpose",
+    look="at each view, reshape and sum over axis 0",
+)
+@rounding_aside
+def company(subject: Subject) -> Finding:
     """Compare each sentence of a padded batch with itself alone."""
     if subject.adapter.pad_id is None:
         return not_tried("the model has no padding (pad_id=None), so its batches are of one length")
@@ -64,7 +88,13 @@ def _company(subject: Subject) -> Finding:
     return kept(f"sentences of batches of {BATCHES[1:]} have the logits they have alone")
 
 
-def _left(subject: Subject) -> Finding:
+@law(
+    says="Padding before a source changes nothing, where the model is fed so.",
+    means="positions count the padding, or the mask supposes that it stands at the end",
+    look="at how positions are counted",
+)
+@rounding_aside
+def left_padding(subject: Subject) -> Finding:
     """Put padding before a source."""
     if subject.adapter.pad_id is None or not subject.adapter.left_padding:
         return not_tried("the adapter does not say that padding may stand before a source")
@@ -77,39 +107,4 @@ def _left(subject: Subject) -> Finding:
     return kept("3 places of padding before a source move nothing")
 
 
-_MEANS = (
-    "the padding mask is missing, inverted, not passed on to every layer, made from something "
-    "else than the ids, or broadcast over the wrong axis"
-)
-LAWS = (
-    Law(
-        name="source_padding",
-        says="Padding after a source changes nothing.",
-        means=_MEANS,
-        look="at the masks of the encoder's self-attention and of cross-attention: both need the "
-        "source's",
-        check=rounding_aside(_source),
-    ),
-    Law(
-        name="target_padding",
-        says="Padding after a target changes nothing before it.",
-        means="the decoder has no causal mask, or something is computed over all positions",
-        look="at the decoder's mask",
-        check=rounding_aside(_target),
-    ),
-    Law(
-        name="company",
-        says="A sentence has the same logits alone and in a batch.",
-        means="the padding mask takes one sentence's lengths for all, or an axis of the batch is "
-        "mixed with another: positions over the batch, a view in place of a transpose",
-        look="at each view, reshape and sum over axis 0",
-        check=rounding_aside(_company),
-    ),
-    Law(
-        name="left_padding",
-        says="Padding before a source changes nothing, where the model is fed so.",
-        means="positions count the padding, or the mask supposes that it stands at the end",
-        look="at how positions are counted",
-        check=rounding_aside(_left),
-    ),
-)
+LAWS = (source_padding, target_padding, company, left_padding)

@@ -4,13 +4,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.untouched import hooked
 
 NAMED = 4  # parameters that a finding names
 
 
-def _gradients_reach(subject: Subject) -> Finding:
+@law(
+    says="The loss has a gradient at every parameter.",
+    means="a layer is made and never used, its result is thrown away, or it is cut off by "
+    "detach, no_grad, argmax or a new tensor",
+    look="in forward, at the layer that is named",
+    needs=("module",),
+    compares=False,
+)
+def gradients_reach(subject: Subject) -> Finding:
     """Ask a loss over a batch for gradients at all parameters.
 
     Some right models begin with matrices of zeros, behind which nothing has a gradient. So all
@@ -40,8 +49,7 @@ def _gradients_reach(subject: Subject) -> Finding:
 
 def trainable(subject: Subject) -> dict[str, Tensor]:
     """Give the parameters that require a gradient, by their names."""
-    assert subject.adapter.module is not None
-    return {n: p for n, p in subject.adapter.module.named_parameters() if p.requires_grad}
+    return {n: p for n, p in subject.module.named_parameters() if p.requires_grad}
 
 
 def listed(names: list[str]) -> str:
@@ -78,14 +86,21 @@ def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]
     return src, tgt_in, torch.cat((tgt_in[:, 1:], eos), dim=1)
 
 
-def _optimizer_holds(subject: Subject) -> Finding:
+@law(
+    says="The optimizer holds every parameter of this model.",
+    means="it was made for another model, before a layer was added or replaced, or the layers "
+    "stand in a plain list that parameters() does not see",
+    look="at where the optimizer is made, and of what",
+    needs=("module", "optimizer"),
+    compares=False,
+)
+def optimizer_holds(subject: Subject) -> Finding:
     """Compare what the optimizer holds with what the model has."""
     names = trainable(subject)
-    assert subject.adapter.optimizer is not None and subject.adapter.module is not None
-    held = [p for group in subject.adapter.optimizer.param_groups for p in group["params"]]
+    held = [p for group in needed(subject.adapter.optimizer).param_groups for p in group["params"]]
     ids = {id(each) for each in held}
     missing = [name for name, weight in names.items() if id(weight) not in ids]
-    own = {id(each) for each in subject.adapter.module.parameters()}
+    own = {id(each) for each in subject.module.parameters()}
     foreign = sum(id(each) not in own for each in held)
     beside = f"; {foreign} of its {len(held)} are no parameters of this model" if foreign else ""
     if missing:
@@ -95,13 +110,19 @@ def _optimizer_holds(subject: Subject) -> Finding:
     return kept(f"the optimizer holds all {len(names)} parameters and no others")
 
 
-def _all_move(subject: Subject) -> Finding:
+@law(
+    says="A few steps move every matrix.",
+    means="the step is another optimizer's, the rate is 0, or a matrix gets no gradient",
+    look="at which optimizer is stepped, and at its rate",
+    needs=("module", "train_step"),
+    compares=False,
+)
+def all_move(subject: Subject) -> Finding:
     """Do a few steps, and look which parameters are what they were."""
     names = trainable(subject)
-    assert subject.adapter.train_step is not None
     before = {name: weight.detach().clone() for name, weight in names.items()}
     for _ in range(3):
-        subject.adapter.train_step(*batch(subject))
+        needed(subject.adapter.train_step)(*batch(subject))
     moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in names.items()}
     largest = max(moves.values(), default=0.0)
     if largest == 0:
@@ -130,7 +151,13 @@ def _rates(subject: Subject) -> str:
     return f"; the optimizer's rate is {max(rates):.2g}"
 
 
-def _cleared(subject: Subject) -> Finding:
+@law(
+    says="A step's gradient comes from its own batch alone.",
+    means="gradients are not cleared between steps, and add up",
+    look="for zero_grad() before backward(), of the optimizer or of the model",
+    needs=("module", "train_step"),
+)
+def gradient_cleared(subject: Subject) -> Finding:
     """Do a step alone, and again after one on another batch, from the same weights."""
     names = trainable(subject)
     weights = {name: weight.detach().clone() for name, weight in names.items()}
@@ -170,20 +197,15 @@ def _gradients_of_step(
     subject: Subject, names: dict[str, Tensor], given: tuple[Tensor, Tensor, Tensor]
 ) -> dict[str, Tensor]:
     """Do one step; give the gradients that the optimizer found, or those that are left."""
-    assert subject.adapter.train_step is not None
     found: dict[str, Tensor] = {}
 
     def note(*_: object) -> None:
         found.update({n: w.grad.clone() for n, w in names.items() if w.grad is not None})
 
     optimizer = subject.adapter.optimizer
-    handle = None if optimizer is None else optimizer.register_step_pre_hook(note)
     torch.manual_seed(0)
-    try:
-        subject.adapter.train_step(*given)
-    finally:
-        if handle is not None:
-            handle.remove()
+    with hooked([] if optimizer is None else [optimizer.register_step_pre_hook(note)]):
+        needed(subject.adapter.train_step)(*given)
     if not found:
         note()
     return found
@@ -196,10 +218,16 @@ def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
     return float(sum(map(float, gaps)) / max(size, 1e-30)) ** 0.5
 
 
-def _training_mode(subject: Subject) -> Finding:
+@law(
+    says="Dropout is on in every step of training.",
+    means="eval() was called to translate or to validate, and train() was not called again",
+    look="at what is called before each epoch and after each validation",
+    needs=("module", "train_step"),
+    compares=False,
+)
+def trains_in_training_mode(subject: Subject) -> Finding:
     """Note the mode of each nn.Dropout as it is called in steps that follow each other."""
-    module, step = subject.adapter.module, subject.adapter.train_step
-    assert module is not None and step is not None
+    module, step = subject.module, needed(subject.adapter.train_step)
     layers = [each for each in module.modules() if isinstance(each, nn.Dropout) and each.p > 0]
     if not layers:
         return not_tried("it has no nn.Dropout with a probability above 0")
@@ -216,12 +244,8 @@ def _training_mode(subject: Subject) -> Finding:
             step(*batch(subject))
         return sum(calls) / max(len(calls), 1)
 
-    handles = [each.register_forward_pre_hook(note) for each in layers]
-    try:
+    with hooked(each.register_forward_pre_hook(note) for each in layers):
         training, evaluating = share(True), share(False)
-    finally:
-        for handle in handles:
-            handle.remove()
     if not calls:
         return not_tried("no nn.Dropout is called in a step")
     if training < 1:
@@ -231,51 +255,4 @@ def _training_mode(subject: Subject) -> Finding:
     return kept("dropout is on in every step, after eval() too")
 
 
-LAWS = (
-    Law(
-        name="gradients_reach",
-        says="The loss has a gradient at every parameter.",
-        means="a layer is made and never used, its result is thrown away, or it is cut off by "
-        "detach, no_grad, argmax or a new tensor",
-        look="in forward, at the layer that is named",
-        check=_gradients_reach,
-        needs=("module",),
-        compares=False,
-    ),
-    Law(
-        name="optimizer_holds",
-        says="The optimizer holds every parameter of this model.",
-        means="it was made for another model, before a layer was added or replaced, or the layers "
-        "stand in a plain list that parameters() does not see",
-        look="at where the optimizer is made, and of what",
-        check=_optimizer_holds,
-        needs=("module", "optimizer"),
-        compares=False,
-    ),
-    Law(
-        name="all_move",
-        says="A few steps move every matrix.",
-        means="the step is another optimizer's, the rate is 0, or a matrix gets no gradient",
-        look="at which optimizer is stepped, and at its rate",
-        check=_all_move,
-        needs=("module", "train_step"),
-        compares=False,
-    ),
-    Law(
-        name="gradient_cleared",
-        says="A step's gradient comes from its own batch alone.",
-        means="gradients are not cleared between steps, and add up",
-        look="for zero_grad() before backward(), of the optimizer or of the model",
-        check=_cleared,
-        needs=("module", "train_step"),
-    ),
-    Law(
-        name="trains_in_training_mode",
-        says="Dropout is on in every step of training.",
-        means="eval() was called to translate or to validate, and train() was not called again",
-        look="at what is called before each epoch and after each validation",
-        check=_training_mode,
-        needs=("module", "train_step"),
-        compares=False,
-    ),
-)
+LAWS = (gradients_reach, optimizer_holds, all_move, gradient_cleared, trains_in_training_mode)

@@ -3,21 +3,33 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept
 
 LENGTH = 6
 SILENT = 1e-4  # share of the typical effect below which a place is said to have none
 
 
-def _source(subject: Subject) -> Finding:
+@law(
+    says="Each source token changes the logits at every target position.",
+    means="cross-attention hides places that it should not (a mask inverted or of the wrong "
+    "shape), reads another layer's or no memory, or its result is thrown away",
+    look="at what cross-attention is given as memory and mask, and what is done with its result",
+)
+def source_reaches(subject: Subject) -> Finding:
     """Change each source token in turn; the logits at every position must move."""
     src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH - 1)
     effects = _effects(subject, src, tgt_in, src, range(LENGTH - 1))
     return _judged(effects, torch.ones_like(effects, dtype=torch.bool), src, "source")
 
 
-def _prefix(subject: Subject) -> Finding:
+@law(
+    says="Each target token changes the logits at its own position and at all after it.",
+    means="the causal mask hides too much, or the decoder's self-attention is thrown away or "
+    "gives its own input back",
+    look="at the decoder's mask, and at what each residual connection adds",
+)
+def target_reaches(subject: Subject) -> Finding:
     """Change each target token in turn; the logits at it and after it must move."""
     src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
     effects = _effects(subject, src, tgt_in, tgt_in, range(1, LENGTH))
@@ -56,7 +68,12 @@ def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
     )
 
 
-def _order(subject: Subject) -> Finding:
+@law(
+    says="Tokens in another order give other logits.",
+    means="positions are missing, or the same for all: never added, or indexed by the batch",
+    look="where positions are added to the embeddings, on both sides",
+)
+def order_matters(subject: Subject) -> Finding:
     """Exchange two source tokens, and two target tokens."""
     with subject.finely():  # fresh positions may be faint
         return _exchanged(subject)
@@ -77,29 +94,4 @@ def _exchanged(subject: Subject) -> Finding:
     return kept("two tokens exchanged, of the source and of the target: the logits move")
 
 
-LAWS = (
-    Law(
-        name="source_reaches",
-        says="Each source token changes the logits at every target position.",
-        means="cross-attention hides places that it should not (a mask inverted or of the wrong "
-        "shape), reads another layer's or no memory, or its result is thrown away",
-        look="at what cross-attention is given as memory and mask, and what is done with its "
-        "result",
-        check=_source,
-    ),
-    Law(
-        name="target_reaches",
-        says="Each target token changes the logits at its own position and at all after it.",
-        means="the causal mask hides too much, or the decoder's self-attention is thrown away or "
-        "gives its own input back",
-        look="at the decoder's mask, and at what each residual connection adds",
-        check=_prefix,
-    ),
-    Law(
-        name="order_matters",
-        says="Tokens in another order give other logits.",
-        means="positions are missing, or the same for all: never added, or indexed by the batch",
-        look="where positions are added to the embeddings, on both sides",
-        check=_order,
-    ),
-)
+LAWS = (source_reaches, target_reaches, order_matters)

@@ -3,9 +3,10 @@
 import math
 
 from attention_laws.errors import UserError
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.laws.parameters import batch
 from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.untouched import hooked
 
 STEPS = 5
 LATEST = 10_000  # a step that is past every start
@@ -16,10 +17,16 @@ def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
     return float(d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
 
 
-def _positive(subject: Subject) -> Finding:
+@law(
+    says="The schedule gives a rate above 0 from step 1 on.",
+    means="steps are counted from 0, and the rate rises from nothing",
+    look="at which number the first step has",
+    needs=("schedule",),
+    compares=False,
+)
+def rate_above_zero(subject: Subject) -> Finding:
     """Ask for the rates of the first steps."""
-    schedule = subject.adapter.schedule
-    assert schedule is not None
+    schedule = needed(subject.adapter.schedule)
     rates = {step: float(schedule(step)) for step in (1, 2, 3, 10, 100)}
     for step, rate in rates.items():
         if not math.isfinite(rate) or rate < 0 or (rate == 0 and step > 1):
@@ -31,11 +38,17 @@ def _positive(subject: Subject) -> Finding:
     return kept(f"from {rates[1]:.2g} at step 1 to {rates[100]:.2g} at step 100")
 
 
-def _paper(subject: Subject) -> Finding:
+@law(
+    says="The schedule is the paper's (§5.3, Eq. 3), for this width and warm-up.",
+    means="a power is wrong, steps are counted from 0, or min has become max",
+    look="at the formula: d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)",
+    needs=("schedule", "d_model", "warmup_steps"),
+    compares=False,
+)
+def schedule_of_paper(subject: Subject) -> Finding:
     """Compare with Eq. 3; the whole of it may be multiplied."""
-    schedule, d_model = subject.adapter.schedule, subject.adapter.d_model
-    warmup = subject.adapter.warmup_steps
-    assert schedule is not None and d_model is not None and warmup is not None
+    schedule, d_model = needed(subject.adapter.schedule), needed(subject.adapter.d_model)
+    warmup = needed(subject.adapter.warmup_steps)
     steps = sorted(
         {1, 2, 3, max(warmup // 2, 1), max(warmup - 1, 1), warmup, warmup + 1, 4 * warmup}
     )
@@ -52,24 +65,28 @@ def _paper(subject: Subject) -> Finding:
     return kept(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
 
 
-def _used(subject: Subject) -> Finding:
+@law(
+    says="Step k is made at the rate that the schedule has for step k.",
+    means="the scheduler is stepped twice, once an epoch, before the first update, or never; "
+    "or it counts from 0",
+    look="at where the rate is set, and how often",
+    needs=("schedule", "optimizer", "train_step"),
+    compares=False,
+)
+def rates_used(subject: Subject) -> Finding:
     """Note the rate that each update is made with."""
     adapter = subject.adapter
-    assert adapter.optimizer and adapter.schedule and adapter.train_step
+    optimizer, train_step = needed(adapter.optimizer), needed(adapter.train_step)
     done = _updates_done(subject)
     rates: list[list[float]] = []
 
-    def note(optimizer: object, *_: object) -> None:
-        assert adapter.optimizer is not None
-        rates[-1].append(float(adapter.optimizer.param_groups[0]["lr"]))
+    def note(*_: object) -> None:
+        rates[-1].append(float(optimizer.param_groups[0]["lr"]))
 
-    handle = adapter.optimizer.register_step_pre_hook(note)
-    try:
+    with hooked([optimizer.register_step_pre_hook(note)]):
         for _ in range(STEPS):
             rates.append([])
-            adapter.train_step(*batch(subject))
-    finally:
-        handle.remove()
+            train_step(*batch(subject))
     if not all(rates):
         return not_tried("a train_step does not step this optimizer: see `all_move`")
     used = [each[0] for each in rates]
@@ -88,18 +105,17 @@ def _used(subject: Subject) -> Finding:
 
 def _updates_done(subject: Subject) -> int:
     """Give how many updates the optimizer remembers, as Adam does."""
-    assert subject.adapter.optimizer is not None
-    states = subject.adapter.optimizer.state.values()
+    states = needed(subject.adapter.optimizer).state.values()
     return max((int(each["step"]) for each in states if "step" in each), default=0)
 
 
 def _asked(subject: Subject, done: int) -> list[float]:
     """Give the schedule's rates after `done` steps; NaN where it refuses."""
-    assert subject.adapter.schedule is not None
+    schedule = needed(subject.adapter.schedule)
     rates = []
     for step in range(done + 1, done + STEPS + 1):
         try:
-            rates.append(float(subject.adapter.schedule(step)))
+            rates.append(float(schedule(step)))
         except (UserError, ValueError, ZeroDivisionError):
             rates.append(math.nan)
     return rates
@@ -114,33 +130,4 @@ def _written(rates: list[float]) -> str:
     return ", ".join(f"{rate:.3g}" for rate in rates)
 
 
-LAWS = (
-    Law(
-        name="rate_above_zero",
-        says="The schedule gives a rate above 0 from step 1 on.",
-        means="steps are counted from 0, and the rate rises from nothing",
-        look="at which number the first step has",
-        check=_positive,
-        needs=("schedule",),
-        compares=False,
-    ),
-    Law(
-        name="schedule_of_paper",
-        says="The schedule is the paper's (§5.3, Eq. 3), for this width and warm-up.",
-        means="a power is wrong, steps are counted from 0, or min has become max",
-        look="at the formula: d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)",
-        check=_paper,
-        needs=("schedule", "d_model", "warmup_steps"),
-        compares=False,
-    ),
-    Law(
-        name="rates_used",
-        says="Step k is made at the rate that the schedule has for step k.",
-        means="the scheduler is stepped twice, once an epoch, before the first update, or never; "
-        "or it counts from 0",
-        look="at where the rate is set, and how often",
-        check=_used,
-        needs=("schedule", "optimizer", "train_step"),
-        compares=False,
-    ),
-)
+LAWS = (rate_above_zero, schedule_of_paper, rates_used)

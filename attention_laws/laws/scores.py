@@ -2,8 +2,10 @@
 
 import unicodedata
 from collections.abc import Callable
+from functools import wraps
 
-from attention_laws.pipeline import Pipeline, PipelineLaw
+from attention_laws.law import law, needed
+from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 SENTENCES = 40
@@ -20,6 +22,7 @@ def references(pipeline: Pipeline) -> list[str]:
 def _with_references(check: Callable[[Pipeline, list[str]], Finding]) -> Callable[..., Finding]:
     """Try a law where there are references enough."""
 
+    @wraps(check)
     def tried(pipeline: Pipeline) -> Finding:
         texts = references(pipeline)
         if len(texts) < 8:
@@ -30,11 +33,18 @@ def _with_references(check: Callable[[Pipeline, list[str]], Finding]) -> Callabl
 
 
 def _score(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
-    assert pipeline.score is not None
-    return float(pipeline.score(list(hypotheses), list(texts)))
+    return float(needed(pipeline.score)(list(hypotheses), list(texts)))
 
 
-def _perfect(pipeline: Pipeline, texts: list[str]) -> Finding:
+@law(
+    says="References score 100 against themselves.",
+    means="each word of a reference is passed as if it were a whole reference, a list of "
+    "references has one level too few, or both sides are tokenised differently",
+    look="at the nesting of the references: one list for each rank, or for each sentence?",
+    needs=("score",),
+)
+@_with_references
+def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Score references as if they were translations."""
     found = _score(pipeline, texts, texts)
     if abs(found - 100) <= 0.01:
@@ -47,7 +57,15 @@ def _perfect(pipeline: Pipeline, texts: list[str]) -> Finding:
     )
 
 
-def _in_place(pipeline: Pipeline, texts: list[str]) -> Finding:
+@law(
+    says="Translations and references are not exchanged.",
+    means="the function of the library takes references first (NLTK), or hypotheses first "
+    "(sacreBLEU), and is called the other way",
+    look="at the order of the score's arguments",
+    needs=("score",),
+)
+@_with_references
+def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Compare translations that are far too long with references that are."""
     longer = [" ".join((texts * 2)[place : place + 4]) for place in range(len(texts))]
     right, exchanged = _score(pipeline, longer, texts), _score(pipeline, texts, longer)
@@ -62,7 +80,15 @@ def _in_place(pipeline: Pipeline, texts: list[str]) -> Finding:
     return kept(shown)
 
 
-def _corpus(pipeline: Pipeline, texts: list[str]) -> Finding:
+@law(
+    says="A corpus's score is not the mean of its sentences' scores.",
+    means="BLEU was taken sentence by sentence and averaged; published figures count over "
+    "the corpus",
+    look="at the loop around the score: it should stand after it, not in it",
+    needs=("score",),
+)
+@_with_references
+def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Score a long right translation and a short wrong one, together and by themselves."""
     by_length = sorted(texts, key=lambda text: len(text.split()))
     for place in (0, 1):
@@ -85,13 +111,20 @@ def _corpus(pipeline: Pipeline, texts: list[str]) -> Finding:
     )
 
 
-def _once(pipeline: Pipeline, texts: list[str]) -> Finding:
+@law(
+    says="What is scored is text: a translation of which every token is right scores 100.",
+    means="decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not "
+    "l'homme to it",
+    look="at decode: does it undo all that encode did?",
+    needs=("score", "encode_tgt", "decode"),
+)
+@_with_references
+def tokenised_once(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Score what a model gives back that says every token right."""
-    assert pipeline.encode_tgt is not None
-    assert pipeline.decode is not None
+    encode, decode = needed(pipeline.encode_tgt), needed(pipeline.decode)
     tokens, wanted = [], []
     for text in texts:
-        given = pipeline.decode(pipeline.encode_tgt(text))
+        given = decode(encode(text))
         if squeezed(given) == squeezed(text):  # all is there, but for blanks, case and accents
             tokens.append(given)
             wanted.append(text)
@@ -119,41 +152,4 @@ def squeezed(text: str) -> str:
     return folded(text).replace(" ", "")
 
 
-LAWS = (
-    PipelineLaw(
-        name="references_score_100",
-        says="References score 100 against themselves.",
-        means="each word of a reference is passed as if it were a whole reference, a list of "
-        "references has one level too few, or both sides are tokenised differently",
-        look="at the nesting of the references: one list for each rank, or for each sentence?",
-        check=_with_references(_perfect),
-        needs=("score",),
-    ),
-    PipelineLaw(
-        name="in_their_places",
-        says="Translations and references are not exchanged.",
-        means="the function of the library takes references first (NLTK), or hypotheses first "
-        "(sacreBLEU), and is called the other way",
-        look="at the order of the score's arguments",
-        check=_with_references(_in_place),
-        needs=("score",),
-    ),
-    PipelineLaw(
-        name="corpus_not_mean",
-        says="A corpus's score is not the mean of its sentences' scores.",
-        means="BLEU was taken sentence by sentence and averaged; published figures count over "
-        "the corpus",
-        look="at the loop around the score: it should stand after it, not in it",
-        check=_with_references(_corpus),
-        needs=("score",),
-    ),
-    PipelineLaw(
-        name="tokenised_once",
-        says="What is scored is text: a translation of which every token is right scores 100.",
-        means="decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not "
-        "l'homme to it",
-        look="at decode: does it undo all that encode did?",
-        check=_with_references(_once),
-        needs=("score", "encode_tgt", "decode"),
-    ),
-)
+LAWS = (references_score_100, in_their_places, corpus_not_mean, tokenised_once)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
@@ -48,14 +48,20 @@ def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
     return short if short > 2 * subject.tolerance else 0.0
 
 
+@law(
+    says="Greedy search says what forward scores highest after each of its prefixes.",
+    means="translation takes another road than training: a mask or positions differ, the "
+    "model is in training mode, bos is another id, or the argmax is taken at the wrong "
+    "position",
+    look="at the first token that differs: what did the model read at that step?",
+    needs=("greedy",),
+)
 @torch.no_grad()
-def _greedy(subject: Subject) -> Finding:
+def greedy_is_forward(subject: Subject) -> Finding:
     """Read each translation with forward: every token must be the best after those before it."""
-    adapter = subject.adapter
-    assert adapter.greedy is not None
-    sources = _sources(subject)
+    adapter, sources = subject.adapter, _sources(subject)
     ended = 0
-    found = adapter.greedy(_batch(subject, sources), LENGTH)
+    found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
     for src, ids in zip(sources, found, strict=True):
         if adapter.eos_id in ids:
             continue  # `search_ends` says so
@@ -73,8 +79,14 @@ def _greedy(subject: Subject) -> Finding:
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
 
 
+@law(
+    says="A translation holds no bos and no padding, and nothing after eos.",
+    means="the search does not look for eos, or looks for another id; padding or bos that "
+    "nothing bars is said by a model that has not learnt yet, seldom by one that has",
+    look="at the condition that ends a sentence, in a batch above all",
+)
 @torch.no_grad()
-def _ends(subject: Subject) -> Finding:
+def search_ends(subject: Subject) -> Finding:
     """Look for special ids in what the searches give."""
     adapter = subject.adapter
     sources = _sources(subject)
@@ -105,15 +117,19 @@ def _ends(subject: Subject) -> Finding:
     return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
 
 
+@law(
+    says="A sentence is translated alike alone and in a batch.",
+    means="padding is seen in the search, or the first sentence to end ends them all",
+    look="at the source's mask in the search, and at its loop's condition",
+    needs=("greedy",),
+)
 @torch.no_grad()
-def _company(subject: Subject) -> Finding:
+def search_in_company(subject: Subject) -> Finding:
     """Search each sentence alone and in a batch."""
-    adapter = subject.adapter
-    assert adapter.greedy is not None
-    sources = _sources(subject)
-    together = adapter.greedy(_batch(subject, sources), LENGTH)
+    greedy, sources = needed(subject.adapter.greedy), _sources(subject)
+    together = greedy(_batch(subject, sources), LENGTH)
     for row, (src, ids) in enumerate(zip(sources, together, strict=True)):
-        alone = adapter.greedy(src, LENGTH)[0]
+        alone = greedy(src, LENGTH)[0]
         if ids != alone and not _tie(subject, src, ids, alone):
             return broken(
                 f"src {src[0].tolist()}: {alone} alone, {ids} as sentence {row + 1} of {SENTENCES}"
@@ -140,15 +156,19 @@ def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) ->
     return sums
 
 
+@law(
+    says="Each candidate's log probability is what forward gives for its ids.",
+    means="the cache is not reordered with the beams, sentences of a batch are mixed, logits "
+    "are added in place of log probabilities, or scores are gathered by the wrong index",
+    look="where prefixes are reordered: is everything else that has a row reordered too?",
+    needs=("beam",),
+)
 @torch.no_grad()
-def _beam(subject: Subject) -> Finding:
+def beam_is_forward(subject: Subject) -> Finding:
     """Add up what forward says of each candidate, in a batch of sentences."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
-    sources = _sources(subject)
-    number = 0
+    sources, number = _sources(subject), 0
     for size in (1, BEAM_SIZE):
-        found = adapter.beam(_batch(subject, sources), size, LENGTH)
+        found = needed(subject.adapter.beam)(_batch(subject, sources), size, LENGTH)
         for row, (src, candidates) in enumerate(zip(sources, found, strict=True)):
             for ids, log_prob, finished in candidates:
                 number += 1
@@ -164,13 +184,17 @@ def _beam(subject: Subject) -> Finding:
     return kept(f"{number} candidates of {SENTENCES} sentences have the sums that forward gives")
 
 
+@law(
+    says="No candidate stands twice, and of equally long ones the more probable comes first.",
+    means="all beams begin with the same prefix and a score of 0, or the order is ascending",
+    look="at the first step's scores: all but one must be minus infinity",
+    needs=("beam",),
+)
 @torch.no_grad()
-def _sorted(subject: Subject) -> Finding:
+def candidates_in_order(subject: Subject) -> Finding:
     """Compare candidates of one length, which any length penalty orders alike."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
     sources = _sources(subject)
-    found = adapter.beam(_batch(subject, sources), BEAM_SIZE, LENGTH)
+    found = needed(subject.adapter.beam)(_batch(subject, sources), BEAM_SIZE, LENGTH)
     for src, candidates in zip(sources, found, strict=True):
         shown = f"src {src[0].tolist()}, beam {BEAM_SIZE}"
         for place, one in enumerate(candidates):
@@ -187,16 +211,20 @@ def _sorted(subject: Subject) -> Finding:
     return kept(f"{counts} candidates a sentence, none twice, the best of a length first")
 
 
+@law(
+    says="Beam search mostly finds what is at least as probable as greedy's translation.",
+    means="a beam drops its best prefix; but a sound beam may lose it by pruning now and then",
+    look="at how many continuations are kept, and what happens to those that end",
+    needs=("beam", "greedy"),
+)
 @torch.no_grad()
-def _not_below_greedy(subject: Subject) -> Finding:
+def beam_not_below_greedy(subject: Subject) -> Finding:
     """Compare the best candidate with greedy's translation."""
-    adapter = subject.adapter
-    assert adapter.beam is not None
-    assert adapter.greedy is not None
-    sources = _sources(subject)
+    adapter, sources = subject.adapter, _sources(subject)
     src = _batch(subject, sources)
     below = []
-    greedy, beams = adapter.greedy(src, LENGTH), adapter.beam(src, BEAM_SIZE, LENGTH)
+    greedy = needed(adapter.greedy)(src, LENGTH)
+    beams = needed(adapter.beam)(src, BEAM_SIZE, LENGTH)
     for each, ids, candidates in zip(sources, greedy, beams, strict=True):
         alone = _log_probs(subject, each, ids, finished=len(ids) < LENGTH)[0]
         best = max((candidate.log_prob for candidate in candidates), default=-torch.inf)
@@ -207,10 +235,17 @@ def _not_below_greedy(subject: Subject) -> Finding:
     return kept(f"it finds less in {len(below)} of {SENTENCES} sentences; pruning may do that")
 
 
-def _penalty(subject: Subject) -> Finding:
+@law(
+    says="Of two equally probable candidates the longer is not ranked below the shorter.",
+    means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
+    "of log probabilities are negative",
+    look="at the formula of the score, with -2.0 in it",
+    needs=("rank",),
+    compares=False,
+)
+def length_penalty(subject: Subject) -> Finding:
     """Rank candidates by hand."""
-    rank = subject.adapter.rank
-    assert rank is not None
+    rank = needed(subject.adapter.rank)
     for log_prob in (-2.0, -12.0):
         shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
         if longer < shorter - 1e-9:
@@ -225,65 +260,6 @@ def _penalty(subject: Subject) -> Finding:
 
 
 LAWS = (
-    Law(
-        name="greedy_is_forward",
-        says="Greedy search says what forward scores highest after each of its prefixes.",
-        means="translation takes another road than training: a mask or positions differ, the "
-        "model is in training mode, bos is another id, or the argmax is taken at the wrong "
-        "position",
-        look="at the first token that differs: what did the model read at that step?",
-        check=_greedy,
-        needs=("greedy",),
-    ),
-    Law(
-        name="search_ends",
-        says="A translation holds no bos and no padding, and nothing after eos.",
-        means="the search does not look for eos, or looks for another id; padding or bos that "
-        "nothing bars is said by a model that has not learnt yet, seldom by one that has",
-        look="at the condition that ends a sentence, in a batch above all",
-        check=_ends,
-    ),
-    Law(
-        name="search_in_company",
-        says="A sentence is translated alike alone and in a batch.",
-        means="padding is seen in the search, or the first sentence to end ends them all",
-        look="at the source's mask in the search, and at its loop's condition",
-        check=_company,
-        needs=("greedy",),
-    ),
-    Law(
-        name="beam_is_forward",
-        says="Each candidate's log probability is what forward gives for its ids.",
-        means="the cache is not reordered with the beams, sentences of a batch are mixed, logits "
-        "are added in place of log probabilities, or scores are gathered by the wrong index",
-        look="where prefixes are reordered: is everything else that has a row reordered too?",
-        check=_beam,
-        needs=("beam",),
-    ),
-    Law(
-        name="candidates_in_order",
-        says="No candidate stands twice, and of equally long ones the more probable comes first.",
-        means="all beams begin with the same prefix and a score of 0, or the order is ascending",
-        look="at the first step's scores: all but one must be minus infinity",
-        check=_sorted,
-        needs=("beam",),
-    ),
-    Law(
-        name="length_penalty",
-        says="Of two equally probable candidates the longer is not ranked below the shorter.",
-        means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
-        "of log probabilities are negative",
-        look="at the formula of the score, with -2.0 in it",
-        check=_penalty,
-        needs=("rank",),
-        compares=False,
-    ),
-    Law(
-        name="beam_not_below_greedy",
-        says="Beam search mostly finds what is at least as probable as greedy's translation.",
-        means="a beam drops its best prefix; but a sound beam may lose it by pruning now and then",
-        look="at how many continuations are kept, and what happens to those that end",
-        check=_not_below_greedy,
-        needs=("beam", "greedy"),
-    ),
+    *(greedy_is_forward, search_ends, search_in_company, beam_is_forward),
+    *(candidates_in_order, length_penalty, beam_not_below_greedy),
 )

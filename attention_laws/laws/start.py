@@ -2,13 +2,15 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.untouched import hooked
 
 SURE = 2.0  # nats above ln V
 LARGE_SCORES = 2.5
@@ -16,20 +18,28 @@ WORDS_TO_POSITIONS = (0.5, 300.0)  # of squares
 SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
 
 
-def _trained(subject: Subject) -> Finding | None:
-    """Say why it is no beginning; None where it is one.
+def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+    """Try a check where the model is fresh.
 
     Scales of layer norms begin as one number, and the first step makes them unequal.
+
+    Args:
+        check: Of a law about how a model begins.
     """
-    adapter = subject.adapter
-    if adapter.fresh is not None:
-        return None if adapter.fresh else not_tried("the adapter says that it is trained")
-    scales = [] if adapter.module is None else list(_norm_scales(adapter.module))
-    if not scales:
-        return not_tried("it has no norms to tell whether it is trained: say fresh=True if not")
-    if all(bool((each == each[0]).all()) for each in scales):
-        return None
-    return not_tried("it is about a fresh model, and this one's norms have learned")
+
+    @wraps(check)
+    def tried(subject: Subject) -> Finding:
+        module, fresh = subject.adapter.module, subject.adapter.fresh
+        scales = [] if module is None else list(_norm_scales(module))
+        if fresh is False:
+            return not_tried("the adapter says that it is trained")
+        if fresh is None and not scales:
+            return not_tried("it has no norms to tell whether it is trained: say fresh=True if not")
+        if fresh is None and not all(bool((each == each[0]).all()) for each in scales):
+            return not_tried("it is about a fresh model, and this one's norms have learned")
+        return check(subject)
+
+    return tried
 
 
 def _norm_scales(module: nn.Module) -> Iterator[Tensor]:
@@ -38,15 +48,19 @@ def _norm_scales(module: nn.Module) -> Iterator[Tensor]:
             yield from (p for p in each.parameters(recurse=False) if p.dim() == 1 and len(p) > 1)
 
 
-def _unsure(subject: Subject) -> Finding:
+@law(
+    says="A fresh model's loss is near ln V: it prefers no token.",
+    means="logits are too large at the start: embeddings that serve as output weights too and "
+    "are drawn too large, a final norm that is missing, or a softmax taken twice",
+    look="at how the embeddings and the output layer are drawn",
+)
+@of_a_beginning
+def starts_unsure(subject: Subject) -> Finding:
     """Compare the loss of a token drawn evenly with that of an even distribution.
 
     The sentence's own tokens are left out of it: a model whose output weights are its
     embeddings begins by repeating what it reads.
     """
-    trained = _trained(subject)
-    if trained:
-        return trained
     src, tgt_in = subject.src(8, 3), subject.tgt_in(8, 3)
     logits = subject.logits(src, tgt_in)  # (8, 3, vocab_size)
     others = torch.ones(8, logits.shape[-1], dtype=torch.bool)
@@ -62,14 +76,20 @@ def _unsure(subject: Subject) -> Finding:
     return warned(seen) if loss > target + SURE else kept(seen)
 
 
-def _scores(subject: Subject) -> Finding:
+@law(
+    says="A fresh model's attention scores spread by about 1.",
+    means="scores are not divided by the square root of d_k, or what attention reads is too "
+    "large: the softmax begins saturated, and passes little gradient",
+    look="at the line that divides the scores, and at how embeddings are drawn and scaled",
+    needs=("attention",),
+)
+@of_a_beginning
+def scores_near_one(subject: Subject) -> Finding:
     """Recover how far scores spread: logs of weights differ as their scores do."""
-    trained = _trained(subject)
-    if trained:
-        return trained
-    assert subject.adapter.attention is not None
     with torch.no_grad():
-        maps = subject.adapter.attention(subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN))
+        maps = needed(subject.adapter.attention)(
+            subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
+        )
     spreads = {name: _spread(weights) for name, weights in maps.items()}
     name = max(spreads, key=spreads.__getitem__)
     if spreads[name] > LARGE_SCORES:
@@ -91,15 +111,18 @@ def _spread(weights: Tensor) -> float:
     return float(torch.stack(rows).median())
 
 
-def _words_and_positions(subject: Subject) -> Finding:
+@law(
+    says="At the start words and positions are of like size.",
+    means="embeddings are not multiplied by the square root of d_model, or drawn so small "
+    "that the positions drown them; or so large that they drown the positions",
+    look="at how embeddings are drawn, and at what is added to them",
+    needs=("module",),
+)
+@of_a_beginning
+def words_and_positions(subject: Subject) -> Finding:
     """See how far another word moves what the first layer reads, and how far another place."""
-    trained = _trained(subject)
-    if trained:
-        return trained
-    module = subject.adapter.module
-    assert module is not None
     src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
-    hidden = first_read(subject, module, src)
+    hidden = first_read(subject, src)
     if hidden is None:
         return not_tried("no nn.Linear, norm or nn.MultiheadAttention reads the embedded source")
     words = 2 * float(hidden.var(dim=0).mean())
@@ -114,12 +137,11 @@ def _words_and_positions(subject: Subject) -> Finding:
     return kept(seen) if few <= words / positions <= many else warned(seen)
 
 
-def first_read(subject: Subject, module: nn.Module, src: Tensor) -> Tensor | None:
+def first_read(subject: Subject, src: Tensor) -> Tensor | None:
     """Give what the first layer after the embeddings is given, (batch, src_len, width).
 
     Args:
         subject: The model.
-        module: What holds its layers.
         src: Source ids, (batch, src_len).
     """
     seen: list[Tensor] = []
@@ -134,29 +156,28 @@ def first_read(subject: Subject, module: nn.Module, src: Tensor) -> Tensor | Non
 
     layers = [
         each
-        for each in module.modules()
+        for each in subject.module.modules()
         if isinstance(each, nn.Linear | nn.MultiheadAttention)
         or "norm" in type(each).__name__.lower()
     ]
-    handles = [each.register_forward_pre_hook(note) for each in layers]
-    try:
+    with hooked(each.register_forward_pre_hook(note) for each in layers):
         # With gradients, since torch's own layers else run without calling their parts.
         subject.adapter.forward(src, subject.tgt_in(len(src), TGT_LEN))
-    finally:
-        for handle in handles:
-            handle.remove()
     return seen[0] if seen else None
 
 
-def _layers_apart(subject: Subject) -> Finding:
+@law(
+    says="Layers of one kind begin with weights of their own.",
+    means="a layer was copied after its weights were drawn, and they were not drawn again",
+    look="at copy.deepcopy, and at what initialises the whole model",
+    needs=("module",),
+    compares=False,
+)
+@of_a_beginning
+def layers_start_apart(subject: Subject) -> Finding:
     """Compare the matrices of layers of one kind, number for number."""
-    trained = _trained(subject)
-    if trained:
-        return trained
-    module = subject.adapter.module
-    assert module is not None
     stacks = 0
-    for prefix, stack in module.named_modules():
+    for prefix, stack in subject.module.named_modules():
         if not isinstance(stack, nn.ModuleList | nn.Sequential):
             continue
         alike: dict[tuple[str, torch.Size], dict[str, Tensor]] = defaultdict(dict)
@@ -185,40 +206,4 @@ def _equal_pair(weights: dict[str, Tensor]) -> str:
     return ""
 
 
-LAWS = (
-    Law(
-        name="starts_unsure",
-        says="A fresh model's loss is near ln V: it prefers no token.",
-        means="logits are too large at the start: embeddings that serve as output weights too and "
-        "are drawn too large, a final norm that is missing, or a softmax taken twice",
-        look="at how the embeddings and the output layer are drawn",
-        check=_unsure,
-    ),
-    Law(
-        name="scores_near_one",
-        says="A fresh model's attention scores spread by about 1.",
-        means="scores are not divided by the square root of d_k, or what attention reads is too "
-        "large: the softmax begins saturated, and passes little gradient",
-        look="at the line that divides the scores, and at how embeddings are drawn and scaled",
-        check=_scores,
-        needs=("attention",),
-    ),
-    Law(
-        name="words_and_positions",
-        says="At the start words and positions are of like size.",
-        means="embeddings are not multiplied by the square root of d_model, or drawn so small "
-        "that the positions drown them; or so large that they drown the positions",
-        look="at how embeddings are drawn, and at what is added to them",
-        check=_words_and_positions,
-        needs=("module",),
-    ),
-    Law(
-        name="layers_start_apart",
-        says="Layers of one kind begin with weights of their own.",
-        means="a layer was copied after its weights were drawn, and they were not drawn again",
-        look="at copy.deepcopy, and at what initialises the whole model",
-        check=_layers_apart,
-        needs=("module",),
-        compares=False,
-    ),
-)
+LAWS = (starts_unsure, scores_near_one, words_and_positions, layers_start_apart)

@@ -3,9 +3,10 @@
 import unicodedata
 from collections import Counter
 
+from attention_laws.law import law, needed
 from attention_laws.laws.scores import folded
 from attention_laws.leaks import measure_leak
-from attention_laws.pipeline import Pipeline, PipelineLaw
+from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
 
 SENTENCES = 200
@@ -15,14 +16,19 @@ LEAK = 0.01  # of the test pairs
 
 def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
     """Give training targets (or sources) with their ids, none with an unknown word."""
-    encode = pipeline.encode_tgt if side == "target" else pipeline.encode_src
-    assert encode is not None
+    encode = needed(pipeline.encode_tgt if side == "target" else pipeline.encode_src)
     texts = [pair[side == "target"] for pair in pipeline.train[:SENTENCES]]
     encoded = [(text, encode(text)) for text in texts]
     return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
 
 
-def _round_trip(pipeline: Pipeline) -> Finding:
+@law(
+    says="Text comes back from its ids, but for blanks, case, accents and punctuation.",
+    means="decode has another vocabulary than encode, or most words are unknown",
+    look="at which tokenizer was saved, and which is loaded",
+    needs=("train", "encode_tgt", "decode"),
+)
+def round_trip(pipeline: Pipeline) -> Finding:
     """Encode training targets and decode them; sources too, where their ids are the same."""
     found = [_come_back(pipeline, "target")]
     if pipeline.joint_vocabulary and pipeline.encode_src is not None:
@@ -33,12 +39,12 @@ def _round_trip(pipeline: Pipeline) -> Finding:
 
 def _come_back(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
-    assert pipeline.decode is not None
+    decode = needed(pipeline.decode)
     came = total = 0
     worst, worst_share = "", 1.0
     for text, ids in _encoded(pipeline, side):
         try:
-            given = pipeline.decode(ids)
+            given = decode(ids)
         except (LookupError, ValueError) as error:  # an id that decode does not have
             return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
         words, back = _words(text), _words(given)
@@ -63,37 +69,47 @@ def _words(text: str) -> Counter[str]:
     return Counter("".join(c if c.isalnum() else " " for c in folded(text)).split())
 
 
-def _no_marks(pipeline: Pipeline) -> Finding:
+@law(
+    says="No bos, eos or padding is in the text that is scored.",
+    means="ids are turned into words with the special ones among them: one right token more "
+    "in each sentence",
+    look="at decode, before the tokens are joined",
+    needs=("train", "encode_tgt", "decode"),
+)
+def no_marks_scored(pipeline: Pipeline) -> Finding:
     """Put the special ids around a target's, as a search may."""
-    assert pipeline.decode is not None
+    decode = needed(pipeline.decode)
     targets = _encoded(pipeline, "target")
     if not targets:
         return not_tried("no training target is without an unknown word")
     text, ids = targets[0]
     plain = pipeline.without_marks(ids)
-    wanted = pipeline.decode(plain)
+    wanted = decode(plain)
     marks = {"bos": [pipeline.bos_id, *plain], "eos": [*plain, pipeline.eos_id]}
     if pipeline.pad_id is not None:
         marks["padding"] = [*plain, pipeline.eos_id, pipeline.pad_id, pipeline.pad_id]
     for name, marked in marks.items():
-        given = pipeline.decode(marked)
+        given = decode(marked)
         if " ".join(given.split()) != " ".join(wanted.split()):
             return broken(f"with {name} the ids of {text!r} are decoded to {given!r}")
     return kept(f"{', '.join(marks)} around a sentence leave no trace in its text")
 
 
-def _treated_alike(pipeline: Pipeline) -> Finding:
+@law(
+    says="A text has the same ids in training and in translation.",
+    means="lower-casing, normalising or cleaning happens while the corpus is read, and not "
+    "where a user's sentence is",
+    look="at what is done to a text before encode: put it into encode",
+    needs=("test", "encode_src", "encode_to_translate"),
+)
+def treated_alike(pipeline: Pipeline) -> Finding:
     """Encode test sources, and odd ways to write them, as training and as translation do."""
-    assert pipeline.encode_src is not None
-    assert pipeline.encode_to_translate is not None
+    encoders = needed(pipeline.encode_src), needed(pipeline.encode_to_translate)
     number = 0
     for source, _ in [*pipeline.test[:SENTENCES], *pipeline.train[:20]]:
         for text in _written(source):
             number += 1
-            ids = [
-                pipeline.without_marks(encode(text))
-                for encode in (pipeline.encode_src, pipeline.encode_to_translate)
-            ]
+            ids = [pipeline.without_marks(encode(text)) for encode in encoders]
             if ids[0] != ids[1]:
                 return broken(
                     f"{text!r} has the ids {ids[0][:12]} in training and {ids[1][:12]} in "
@@ -113,7 +129,13 @@ def _written(text: str) -> list[str]:
     ]
 
 
-def _nothing_shared(pipeline: Pipeline) -> Finding:
+@law(
+    says="No source of a test pair is learnt from, nor its target.",
+    means="a corpus with several translations of a sentence was split at random",
+    look="at the split: pairs that share a side belong on the same side of it",
+    needs=("train", "test"),
+)
+def nothing_shared(pipeline: Pipeline) -> Finding:
     """Look for test sentences among the training sentences."""
     leak = measure_leak(pipeline.train, pipeline.test)
     shown = (
@@ -125,39 +147,4 @@ def _nothing_shared(pipeline: Pipeline) -> Finding:
     return warned(shown) if leak.either else kept(shown)  # trees and labels are shared by right
 
 
-LAWS = (
-    PipelineLaw(
-        name="round_trip",
-        says="Text comes back from its ids, but for blanks, case, accents and punctuation.",
-        means="decode has another vocabulary than encode, or most words are unknown",
-        look="at which tokenizer was saved, and which is loaded",
-        check=_round_trip,
-        needs=("train", "encode_tgt", "decode"),
-    ),
-    PipelineLaw(
-        name="no_marks_scored",
-        says="No bos, eos or padding is in the text that is scored.",
-        means="ids are turned into words with the special ones among them: one right token more "
-        "in each sentence",
-        look="at decode, before the tokens are joined",
-        check=_no_marks,
-        needs=("train", "encode_tgt", "decode"),
-    ),
-    PipelineLaw(
-        name="treated_alike",
-        says="A text has the same ids in training and in translation.",
-        means="lower-casing, normalising or cleaning happens while the corpus is read, and not "
-        "where a user's sentence is",
-        look="at what is done to a text before encode: put it into encode",
-        check=_treated_alike,
-        needs=("test", "encode_src", "encode_to_translate"),
-    ),
-    PipelineLaw(
-        name="nothing_shared",
-        says="No source of a test pair is learnt from, nor its target.",
-        means="a corpus with several translations of a sentence was split at random",
-        look="at the split: pairs that share a side belong on the same side of it",
-        check=_nothing_shared,
-        needs=("train", "test"),
-    ),
-)
+LAWS = (round_trip, no_marks_scored, treated_alike, nothing_shared)

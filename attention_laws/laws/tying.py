@@ -5,15 +5,22 @@ from collections import defaultdict
 import torch
 from torch import nn
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law
 from attention_laws.laws.parameters import listed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 
-def _tied(subject: Subject) -> Finding:
+@law(
+    says="Matrices that are said to be one are one.",
+    means="one was copied to the other, or tied before it was made anew: they part as soon as "
+    "they are trained",
+    look="at where they are tied, and at what is assigned to them afterwards",
+    needs=("module",),
+    compares=False,
+)
+def tied_as_declared(subject: Subject) -> Finding:
     """Look whether the names of each group lead to one tensor."""
-    module = subject.adapter.module
-    assert module is not None
+    module = subject.module
     if not subject.adapter.declared_tied:
         shared = ["=".join(names) for names in shared_names(module)]
         return not_tried(f"none are declared as one; found as one: {listed(shared) or 'none'}")
@@ -35,10 +42,16 @@ def shared_names(module: nn.Module) -> list[list[str]]:
     return [each for each in names.values() if len(each) > 1]
 
 
-def _own_projections(subject: Subject) -> Finding:
+@law(
+    says="Queries, keys and values have projections of their own.",
+    means="one nn.Linear was made and is used for several of them",
+    look="at how the attention's projections are made",
+    needs=("module",),
+    compares=False,
+)
+def own_projections(subject: Subject) -> Finding:
     """Look for a matrix that serves twice within one layer."""
-    module = subject.adapter.module
-    assert module is not None
+    module = subject.module
     tables = {id(t.weight) for t in module.modules() if isinstance(t, nn.Embedding)}
     for names in shared_names(module):
         weight = module.get_parameter(names[0])
@@ -48,24 +61,4 @@ def _own_projections(subject: Subject) -> Finding:
     return kept("no layer uses one matrix twice")
 
 
-LAWS = (
-    Law(
-        name="tied_as_declared",
-        says="Matrices that are said to be one are one.",
-        means="one was copied to the other, or tied before it was made anew: they part as soon as "
-        "they are trained",
-        look="at where they are tied, and at what is assigned to them afterwards",
-        check=_tied,
-        needs=("module",),
-        compares=False,
-    ),
-    Law(
-        name="own_projections",
-        says="Queries, keys and values have projections of their own.",
-        means="one nn.Linear was made and is used for several of them",
-        look="at how the attention's projections are made",
-        check=_own_projections,
-        needs=("module",),
-        compares=False,
-    ),
-)
+LAWS = (tied_as_declared, own_projections)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Law, Subject
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, warned
 
 ROUNDING = 1e-3  # half precision included
@@ -11,15 +11,20 @@ ROUNDING = 1e-3  # half precision included
 
 def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """Ask for the weights of two sentences, the second padded."""
-    assert subject.adapter.attention is not None
     src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
     if subject.adapter.pad_id is not None:
         src[1, 5:] = subject.adapter.pad_id
     with torch.no_grad():
-        return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
+        return src, tgt_in, dict(needed(subject.adapter.attention)(src, tgt_in))
 
 
-def _sum_to_one(subject: Subject) -> Finding:
+@law(
+    says="The weights of each query sum to one over the keys.",
+    means="the softmax is over the wrong axis, or the mask is applied after it",
+    look="at the softmax's dim, and at what follows it",
+    needs=("attention",),
+)
+def rows_sum_to_one(subject: Subject) -> Finding:
     """Add up each row over the keys."""
     _, _, maps = _maps(subject)
     for name, weights in maps.items():
@@ -34,7 +39,13 @@ def _sum_to_one(subject: Subject) -> Finding:
     return kept(f"every row of {len(maps)} maps sums to 1, and no weight is below 0")
 
 
-def _hidden(subject: Subject) -> Finding:
+@law(
+    says="No weight is on padding or on the future.",
+    means="a mask is missing, inverted, or added where it should be filled in",
+    look="at the scores just before the softmax",
+    needs=("attention",),
+)
+def nothing_on_what_is_hidden(subject: Subject) -> Finding:
     """Look for weight on padding, and on the future."""
     src, tgt_in, maps = _maps(subject)
     for name, weights in maps.items():
@@ -50,7 +61,14 @@ def _hidden(subject: Subject) -> Finding:
     return kept(f"no weight of {len(maps)} maps is on padding or on a later position")
 
 
-def _seen(subject: Subject) -> Finding:
+@law(
+    says="Every place that may be seen has some weight.",
+    means="a mask hides too much: a causal mask on the encoder or on cross-attention, or a "
+    "diagonal that is a place off; or attention is local on purpose",
+    look="at which mask goes to which attention",
+    needs=("attention",),
+)
+def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
     """Look for places that may be seen and have no weight at all."""
     src, tgt_in, maps = _maps(subject)
     for name, weights in maps.items():
@@ -67,30 +85,4 @@ def _seen(subject: Subject) -> Finding:
     return kept(f"each position of {len(maps)} maps has some weight on all that it may see")
 
 
-LAWS = (
-    Law(
-        name="rows_sum_to_one",
-        says="The weights of each query sum to one over the keys.",
-        means="the softmax is over the wrong axis, or the mask is applied after it",
-        look="at the softmax's dim, and at what follows it",
-        check=_sum_to_one,
-        needs=("attention",),
-    ),
-    Law(
-        name="nothing_on_what_is_hidden",
-        says="No weight is on padding or on the future.",
-        means="a mask is missing, inverted, or added where it should be filled in",
-        look="at the scores just before the softmax",
-        check=_hidden,
-        needs=("attention",),
-    ),
-    Law(
-        name="weight_on_all_that_may_be_seen",
-        says="Every place that may be seen has some weight.",
-        means="a mask hides too much: a causal mask on the encoder or on cross-attention, or a "
-        "diagonal that is a place off; or attention is local on purpose",
-        look="at which mask goes to which attention",
-        check=_seen,
-        needs=("attention",),
-    ),
-)
+LAWS = (rows_sum_to_one, nothing_on_what_is_hidden, weight_on_all_that_may_be_seen)

@@ -62,55 +62,52 @@ def state_of(model: object) -> list[tuple[int, int]] | None:
 
 
 class Widths(NamedTuple):
-    """How the queries, keys and values of all heads lie side by side."""
+    """How the queries of all heads, their keys and their values lie side by side."""
 
     num_heads: int
     d_k: int
     d_v: int
 
-    def queries(self, projected: Tensor) -> Tensor:
-        """Give the first of (..., length, width), by head: (..., num_heads, length, d_k)."""
-        return self._heads(projected, 0, self.d_k)
+    def split(self, projected: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the queries (..., num_heads * d_k) of (..., width), and the rest."""
+        queries = self.num_heads * self.d_k
+        return projected[..., :queries], projected[..., queries:]
 
-    def keys_and_values(self, projected: Tensor, start: int) -> tuple[Tensor, Tensor]:
-        """Give what follows from a column on, by head: (..., num_heads, length, d_k or d_v)."""
-        values = start + self.num_heads * self.d_k
-        return self._heads(projected, start, self.d_k), self._heads(projected, values, self.d_v)
+    def keys_and_values(self, both: Tensor) -> tuple[Tensor, Tensor]:
+        """Split (..., length, width) by head: (..., num_heads, length, d_k) and (..., d_v)."""
+        keys, values = self.split(both)
+        return self.by_head(keys), self.by_head(values)
 
-    def _heads(self, projected: Tensor, start: int, size: int) -> Tensor:
-        part = projected.narrow(-1, start, self.num_heads * size)
-        return part.view(*part.shape[:-1], self.num_heads, size).transpose(-2, -3)
+    def by_head(self, joined: Tensor) -> Tensor:
+        """(..., length, num_heads * d) -> (..., num_heads, length, d)."""
+        return joined.unflatten(-1, (self.num_heads, -1)).transpose(-2, -3)
 
 
 class FastCache:
-    """Queries, keys and values of all layers, for some prefixes of each source.
+    """Keys and values of all layers, for some prefixes of each source.
 
     Args:
         widths: Of their heads.
-        source: The sources' keys and values, (num_layers, sources, src_len, narrower).
+        source: The sources' keys and values, (num_layers, sources, src_len, width).
         src_mask: True = may attend, (sources, 1, 1, src_len).
         prefixes: Of each source, side by side in the batch.
-        width: Of a position's queries, keys and values.
 
     Attributes:
         length: Target positions already seen.
     """
 
-    def __init__(
-        self, widths: Widths, source: Tensor, src_mask: Tensor, prefixes: int, width: int
-    ) -> None:
+    def __init__(self, widths: Widths, source: Tensor, src_mask: Tensor, prefixes: int) -> None:
         self.widths, self.source, self.prefixes, self.length = widths, source, prefixes, 0
         self.mask: Tensor | None = None  # added to the scores
         if not src_mask.all():
             self.mask = torch.zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
-        num_layers, sources = source.shape[:2]
+        num_layers, sources, _, width = source.shape
         self.own = torch.empty(num_layers, sources * prefixes, BLOCK, width)
         self._view_heads()
 
     def select(self, rows: Tensor) -> None:
         """Keep rows of the batch, (new_batch,): all the prefixes of a source, or none."""
-        queries = self.widths.num_heads * self.widths.d_k  # of no use later
-        place_rows(self.own[:, :, : self.length, queries:], rows)
+        place_rows(self.own[:, :, : self.length], rows)
         if len(rows) < self.own.shape[1]:
             sources = rows[:: self.prefixes] // self.prefixes
             self.own = self.own.narrow(1, 0, len(rows))
@@ -128,10 +125,8 @@ class FastCache:
 
     def _view_heads(self) -> None:
         """View what is kept by head: of each layer (batch, num_heads, room, d_k or d_v)."""
-        self.queries = self.widths.queries(self.own)
-        queries = self.widths.num_heads * self.widths.d_k
-        self.keys, self.values = self.widths.keys_and_values(self.own, queries)
-        src_keys, src_values = self.widths.keys_and_values(self.source, 0)
+        self.keys, self.values = self.widths.keys_and_values(self.own)
+        src_keys, src_values = self.widths.keys_and_values(self.source)
         self.src_keys, self.src_values = src_keys.unbind(), src_values.unbind()
 
 
@@ -178,9 +173,9 @@ class FastTransformer:
         hidden = self.src_words(src).flatten(end_dim=1)  # (batch * src_len, d_model)
         for attention, feed_forward in self.encoder:
             projected = attention.into(attention.norm.before(hidden)).view(batch, src_len, -1)
-            queries = self.widths.queries(projected)  # (batch, num_heads, src_len, d_k)
-            own = self.widths.num_heads * self.widths.d_k
-            keys, values = self.widths.keys_and_values(projected, own)
+            queries, both = self.widths.split(projected)
+            keys, values = self.widths.keys_and_values(both)
+            queries = self.widths.by_head(queries)  # (batch, num_heads, src_len, d_k)
             heads = F.scaled_dot_product_attention(queries, keys, values, mask)
             joined = heads.transpose(1, 2).reshape(batch * src_len, -1)
             hidden = attention.norm.after(attention.out.added_to(hidden, joined))
@@ -198,8 +193,7 @@ class FastTransformer:
         sources, src_len, _ = memory.shape
         found = self.keys_and_values(memory.flatten(end_dim=1))
         found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
-        width = self.decoder[0][0].into.weight.shape[1]
-        return FastCache(self.widths, found.contiguous(), src_mask, prefixes, width)
+        return FastCache(self.widths, found.contiguous(), src_mask, prefixes)
 
     def step(self, ids: Tensor, cache: FastCache) -> Tensor:
         """Score the token after one new position: ids (batch,) -> logits (batch, vocab_size)."""
@@ -208,13 +202,15 @@ class FastTransformer:
         batch = len(ids)
         apart = (-1, cache.prefixes, self.widths.num_heads, self.widths.d_k)
         spots = cache.own.select(2, place).unbind()  # (batch, width) each, as what follows
-        queries = cache.queries.narrow(3, place, 1).unbind()
         keys = cache.keys.narrow(3, 0, place + 1).unbind()
         values = cache.values.narrow(3, 0, place + 1).unbind()
         attend = F.scaled_dot_product_attention
         for i, (attention, cross, feed_forward) in enumerate(self.decoder):
-            attention.into.write(attention.norm.before(hidden), spots[i])
-            heads = attend(queries[i], keys[i], values[i])  # (batch, num_heads, 1, d_v)
+            projected = attention.into(attention.norm.before(hidden))
+            queries, both = self.widths.split(projected)
+            spots[i].copy_(both)
+            queries = self.widths.by_head(queries[:, None])  # (batch, num_heads, 1, d_k)
+            heads = attend(queries, keys[i], values[i])  # (batch, num_heads, 1, d_v)
             hidden = attention.out.added_to(hidden, heads.reshape(batch, -1))
             hidden = attention.norm.after(hidden)
             # The prefixes of a source are query positions: (sources, num_heads, prefixes, d_k).

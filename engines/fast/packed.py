@@ -39,13 +39,6 @@ class Linear(NamedTuple):
             return inputs.mm(self.weight)
         return torch.addmm(self.bias, inputs, self.weight)
 
-    def write(self, inputs: Tensor, out: Tensor) -> None:
-        """Map (rows, inputs) and write it where it stays, (rows, outputs)."""
-        if self.bias is None:
-            torch.mm(inputs, self.weight, out=out)
-        else:
-            torch.addmm(self.bias, inputs, self.weight, out=out)
-
     def added_to(self, hidden: Tensor, inputs: Tensor) -> Tensor:
         """Map (rows, inputs) and add it to `hidden`, (rows, outputs), in the same call."""
         added = torch.addmm(hidden, inputs, self.weight)

@@ -44,7 +44,7 @@ KINDS = {
     LOSS: set(),  # all else with such a side
     "dropout": {"bernoulli_", "random_", "div_", "native_dropout", "native_dropout_backward"},
     "layer norm": {"native_layer_norm", "native_layer_norm_backward"},
-    "optimizer": {"_fused_adamw_", "_foreach_norm", "linalg_vector_norm", "_foreach_mul_"},
+    "optimizer": {"_fused_adam_", "_foreach_norm", "linalg_vector_norm", "_foreach_mul_"},
     "casts and copies": {"_to_copy", "copy_", "clone", "cat"},
     REST: set(),
     "between operators": set(),  # Python, autograd, the allocator

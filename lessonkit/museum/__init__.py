@@ -1,30 +1,11 @@
-"""The museum of faults: a sound Transformer, and small variations of it that are not.
+"""The museum of faults: a sound Transformer, and a hundred changes of its code that break it.
 
-Not in the paper.
+Not in the paper. `specimens.toml` has them all.
 """
 
-from lessonkit.museum import (
-    attention,
-    decoding,
-    embeddings,
-    layers,
-    masks,
-    positions,
-    text,
-    training,
-)
 from lessonkit.museum.sound import sound
-from lessonkit.museum.specimen import Specimen
+from lessonkit.museum.specimen import Specimen, read_specimens
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *masks.SPECIMENS,
-    *attention.SPECIMENS,
-    *positions.SPECIMENS,
-    *embeddings.SPECIMENS,
-    *layers.SPECIMENS,
-    *training.SPECIMENS,
-    *decoding.SPECIMENS,
-    *text.SPECIMENS,
-)
+SPECIMENS = read_specimens()
 
 __all__ = ["SPECIMENS", "Specimen", "sound"]

@@ -6,22 +6,37 @@ Not in the paper. Lessons and experiments measure what each of them costs. They 
 
 from collections.abc import Callable
 
-from lessonkit.museum.attention import (
-    lose_self_attention,
-    return_own_value,
-    share_projection,
-)
-from lessonkit.museum.masks import attend_to_padding
+from lessonkit.museum import SPECIMENS
+from lessonkit.museum.specimen import alter
+from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
 from transformer.models.folder import Description, Network
 from transformer.support.errors import UserError, unknown_name
 
-FAULTS: dict[str, Callable[[Transformer], None]] = {
-    "self-attention returns its own input": return_own_value,
-    "the decoder's self-attention is lost": lose_self_attention,
-    "one projection for queries, keys and values": share_projection,
-    "padding is attended to": attend_to_padding,
+ONE_PROJECTION = "one projection for queries, keys and values"
+FAULTS = {  # the specimen that each is
+    "self-attention returns its own input": "own_value",
+    "the decoder's self-attention is lost": "self_attention_lost",
+    ONE_PROJECTION: "one_projection",
+    "padding is attended to": "padding_attended",
 }
+
+
+def switch_on(model: Transformer, *names: str) -> None:
+    """Put faults into a model, all of them at once.
+
+    Args:
+        model: Its weights stay as they are.
+        names: Of `FAULTS`.
+    """
+    if ONE_PROJECTION in names:
+        for module in model.modules():
+            if isinstance(module, MultiHeadAttention):
+                module.key_projection = module.value_projection = module.query_projection
+    chosen = [FAULTS[name] for name in names if name != ONE_PROJECTION]
+    edits = tuple(edit for each in SPECIMENS if each.name in chosen for edit in each.edits)
+    if edits:
+        alter(model, "_and_".join(chosen), edits)
 
 
 def build_with(*names: str) -> Callable[[Description], Network]:
@@ -42,10 +57,10 @@ def build_with(*names: str) -> Callable[[Description], Network]:
 
     def build(description: Description) -> Network:
         model = description.build()
-        for name in names:
+        if names:
             if not isinstance(model, Transformer):
                 raise UserError(f"{description.recipe.name!r} is no Transformer: no such faults")
-            FAULTS[name](model)
+            switch_on(model, *names)
         return model
 
     return build

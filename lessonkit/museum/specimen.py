@@ -1,8 +1,11 @@
-"""What a specimen is: correct code in which one thing is another (not in the paper)."""
+"""What a specimen is: the course's own code, right but for an edit (not in the paper)."""
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from torch import nn
@@ -10,19 +13,12 @@ from torch import nn
 from attention_laws.adapter import Adapter
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Report
-from attention_laws.run import diagnose
-from attention_laws.run_pipeline import diagnose_pipeline
-from lessonkit.museum.sound import Setup, sound_model
-from transformer.attention import MultiHeadAttention
-from transformer.model import Transformer
+from attention_laws.run import diagnose, diagnose_pipeline
+from lessonkit.museum.edits import Edit, load_edited, module_name
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
 RECORD = "museum/laws.json"
-
-
-def leave(model: Transformer) -> None:
-    """Leave a model as it is: the fault lies elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +28,9 @@ class Specimen:
     Attributes:
         name: Short, with underscores.
         about: What the code does, in a sentence.
-        group: The file of the museum that it is in.
-        alter: Puts the fault into a model, in place; its weights stay as they were drawn.
-        setup: The fault, where it lies in training or in search.
-        config: What the model must have for the fault to matter (see `sound_model`).
-        pipeline: Makes what stands around a model, with the fault in it, where it lies there.
+        group: What it is about, in a word.
+        edits: What is changed in the course's code; the weights stay as they were drawn.
+        config: What the model must have for the fault to matter (see `sound.sound_model`).
         source: Link of a public report, or the system that had it; empty for a classic.
         trains: Whether it is trained, to see what its curve looks like.
         in_search: Whether it shows in the search alone, so that it is trained as what is sound.
@@ -44,14 +38,25 @@ class Specimen:
 
     name: str
     about: str
-    group: str
-    alter: Callable[[Transformer], None] = leave
-    setup: type[Setup] = Setup
+    group: str = ""
+    edits: tuple[Edit, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
-    pipeline: Callable[[], Pipeline] | None = None
     source: str = ""
     trains: bool = False
     in_search: bool = False
+
+    def __str__(self) -> str:
+        """Write it as a change of source: what goes with -, what comes with +."""
+        lines = [f"{self.name}: {self.about}"]
+        for edit in self.edits:
+            lines.append(edit.file)
+            for sign, text in (("-", edit.old), ("+", edit.new)):
+                lines += [f"  {sign} {line}" for line in text.splitlines()]
+        return "\n".join(lines)
+
+    def code(self) -> dict[str, ModuleType]:
+        """Give the edited modules, by name (see `edits.FILES`)."""
+        return load_edited(self.name, self.edits)
 
     def make(self, seed: int = 0) -> Adapter | Pipeline:
         """Make a small model that has the fault, or what stands around one, ready for the laws.
@@ -59,11 +64,17 @@ class Specimen:
         Args:
             seed: Of the weights.
         """
-        if self.pipeline is not None:
-            return self.pipeline()
-        model = sound_model(seed, **self.config)
-        self.alter(model)
-        return self.setup(model).adapter()
+        if self.group == "text":
+            return self.code()["pipeline"].sound_pipeline()
+        return self.code()["sound"].sound(seed, **self.config)
+
+    def alter(self, model: nn.Module) -> None:
+        """Put the fault into a Transformer that is there already; its weights stay.
+
+        Args:
+            model: Of the package's own classes.
+        """
+        alter(model, self.name, self.edits)
 
     def diagnose(self, seed: int = 0, **settings: Any) -> Report:
         """Try the laws on it.
@@ -82,10 +93,31 @@ class Specimen:
         """Give the laws that it was found to break; none where no law sees it."""
         return tuple(recorded().get(self.name, {}).get("broken", ()))
 
-    @property
-    def warned_by(self) -> tuple[str, ...]:
-        """Give the rules of thumb that it was found not to meet."""
-        return tuple(recorded().get(self.name, {}).get("warned", ()))
+
+def alter(model: nn.Module, name: str, edits: tuple[Edit, ...]) -> None:
+    """Turn each part of a model into the class of the same name in the edited files.
+
+    Args:
+        model: Of the package's own classes.
+        name: A word of its own for these edits.
+        edits: Of methods other than `__init__`, which is not run again.
+    """
+    code = load_edited(name, edits)
+    modules = {module_name(edit.file): code[edit.name] for edit in edits}
+    for part in model.modules():
+        if (module := modules.get(type(part).__module__)) is not None:
+            part.__class__ = getattr(module, type(part).__name__)
+
+
+def read_specimens() -> tuple[Specimen, ...]:
+    """Read the table of them, in its order."""
+    text = Path(__file__).with_name("specimens.toml").read_text(encoding="utf-8")
+    return tuple(
+        Specimen(name=name, group=group, edits=tuple(Edit(*edit) for edit in edits), **rest)
+        for group, table in tomllib.loads(text).items()
+        for name, entry in table.items()
+        for edits, rest in [(entry.pop("edits"), entry)]
+    )
 
 
 @cache
@@ -93,26 +125,3 @@ def recorded() -> dict[str, Any]:
     """Read what was found of each specimen; nothing before it is recorded."""
     file = results_folder() / RECORD
     return dict(read_json(file)["specimens"]) if file.exists() else {}
-
-
-def turn(model: nn.Module, kind: type[nn.Module], into: type[nn.Module]) -> None:
-    """Turn each part of a model that is of one class into a subclass, and leave its weights.
-
-    Args:
-        model: Whose parts, itself included.
-        kind: Their class.
-        into: A subclass of it that adds no parameter.
-    """
-    for part in model.modules():
-        if type(part) is kind:
-            part.__class__ = into
-
-
-def attentions(model: Transformer, name: str) -> list[MultiHeadAttention]:
-    """Give the decoder's attentions of this name, `self_attention` or `cross_attention`."""
-    return [layer.get_submodule(name) for layer in model.decoder.layers]  # type: ignore[misc]
-
-
-def turned(kind: type[nn.Module], into: type[nn.Module]) -> Callable[[Transformer], None]:
-    """Give what turns all parts of a class, as `turn` does."""
-    return lambda model: turn(model, kind, into)

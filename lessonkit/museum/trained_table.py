@@ -1,12 +1,11 @@
 """What training shows of the museum's faults: which score like the sound model.
 
 Not in the paper. A fault whose cost is smaller than chance looks healthy: a law tells of it, a
-score does not. The records are those of `museum.train`.
+score does not. The records are those of `experiments.museum_training`.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from lessonkit.museum import SPECIMENS
@@ -22,7 +21,7 @@ Runs = list[dict[str, Any]]
 
 def trained() -> dict[str, Specimen]:
     """Give what is trained, by name: the sound model first."""
-    sound = Specimen(name=SOUND, about="no fault", group="", trains=True, in_search=True)
+    sound = Specimen(name=SOUND, about="no fault", trains=True, in_search=True)
     return {each.name: each for each in (sound, *SPECIMENS) if each.trains}
 
 
@@ -61,47 +60,6 @@ def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
     return mean_interval([run["bleu"]["score"] - by_seed[run["seed"]] for run in runs[name]])
 
 
-def section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> list[str]:
-    """Write what was trained as a section of the page, the highest BLEU first.
-
-    Args:
-        runs: Of `read_runs`, the sound model's among them.
-        broken: The laws that each specimen breaks.
-
-    Returns:
-        Lines of Markdown.
-    """
-    names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
-    hidden = [name for name in names if not told_by_score(name, runs)]
-    caught = sum(bool(broken[name]) for name in hidden)
-    return [
-        "## Trained: which of them a score tells of",
-        "",
-        f"{len(names)} were trained on the embedded corpus beside the sound model, "
-        f"{len(runs[SOUND])} seeds each (`python -m experiments specimens`): BLEU of the "
-        "validation text by a beam of 4, perplexity per token there, and the training loss at "
-        "the end, means over seeds. In brackets is the 95% interval of the difference from the "
-        "sound model's BLEU. A score tells of a fault where that interval lies below 0; for "
-        f"{len(hidden)} of them it does not, and a law is broken by {caught} of these.",
-        "",
-        "| specimen | BLEU | perplexity | loss | told by its score | first law broken |",
-        "| --- | ---: | ---: | ---: | --- | --- |",
-        _row("the sound model", runs[SOUND], None, ["", ""]),
-        *(
-            _row(
-                f"`{name}`",
-                runs[name],
-                against_sound(name, runs),
-                [
-                    "no" if name in hidden else "yes",
-                    f"`{broken[name][0]}`" if broken[name] else "none",
-                ],
-            )
-            for name in names
-        ),
-    ]
-
-
 def told_by_score(name: str, runs: Mapping[str, Runs]) -> bool:
     """Say whether a specimen's BLEU is shown to be below the sound model's.
 
@@ -111,20 +69,3 @@ def told_by_score(name: str, runs: Mapping[str, Runs]) -> bool:
     """
     interval = against_sound(name, runs)
     return interval is not None and interval.high < 0
-
-
-def _row(title: str, runs: Runs, interval: Interval | None, last: list[str]) -> str:
-    bleu = f"{mean(scores(runs)):.1f}"
-    if interval is not None:
-        bleu += f" ({interval.low:+.1f} to {interval.high:+.1f})"
-    perplexity = _mean([run["perplexity"] for run in runs])
-    loss = _mean([run["curve"][-1][1] for run in runs])
-    return "| " + " | ".join([title, bleu, perplexity, loss, *last]) + " |"
-
-
-def _mean(values: list[float | None]) -> str:
-    """Write a mean in three or four figures, or that there was no number."""
-    numbers = [each for each in values if each is not None]
-    if len(numbers) < len(values):
-        return "none"
-    return f"{mean(numbers):,.2f}" if mean(numbers) < 100 else f"{mean(numbers):,.0f}"

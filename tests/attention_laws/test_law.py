@@ -41,11 +41,6 @@ def test_a_seed_draws_the_same_sentences() -> None:
     assert not torch.equal(one, other)
 
 
-def test_padding_is_appended() -> None:
-    subject = Subject(small().replace(pad_id=9))
-    assert subject.padded(torch.tensor([[5, 6]]), 2).tolist() == [[5, 6, 9, 9]]
-
-
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_what_counts_as_a_difference_grows_with_the_logits(size: float) -> None:
     forward = small().forward
@@ -73,15 +68,6 @@ def test_a_model_that_cannot_run_in_64_bits_is_measured_in_32() -> None:
         return forward(src, tgt_in)
 
     assert 0 < Subject(adapter.replace(forward=narrow)).tolerance < 1e-3
-
-
-def test_it_is_finer_in_64_bits() -> None:
-    subject = Subject(small())
-    own = subject.tolerance
-    with subject.finely():
-        assert subject.tolerance < 1e-3 * own
-        assert subject.logits(subject.src(1, 3), subject.tgt_in(1, 2)).dtype == torch.float64
-    assert subject.tolerance == own
 
 
 @pytest.mark.parametrize("sizes", [(7, 29), (23, 7)])

@@ -2,17 +2,11 @@ import json
 
 import pytest
 
-from attention_laws import Finding, Line, Report, Verdict
-from attention_laws.report import broken, kept, not_tried, warned
+from attention_laws import Line, Report, Verdict
 
 
 def line(verdict: Verdict, law: str = "a_law") -> Line:
     return Line(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
-
-
-def test_a_finding_is_made_by_its_verdict() -> None:
-    made = [make("why") for make in (broken, warned, kept, not_tried)]
-    assert made == [Finding(verdict, "why") for verdict in Verdict]
 
 
 @pytest.mark.parametrize(
@@ -26,12 +20,6 @@ def test_a_finding_is_made_by_its_verdict() -> None:
 )
 def test_the_exit_status_is_of_broken_laws_alone(verdicts: list[Verdict], status: int) -> None:
     assert Report(tuple(line(each) for each in verdicts)).exit_status == status
-
-
-def test_a_report_of_nothing_says_why() -> None:
-    report = Report((), stopped="ValueError: no")
-    assert report.exit_status == 2
-    assert str(report) == "could not be diagnosed: ValueError: no"
 
 
 def test_lines_are_had_by_name_and_by_verdict() -> None:

@@ -1,4 +1,3 @@
-import random
 import time
 from typing import Any
 
@@ -43,21 +42,6 @@ def test_a_line_tells_what_was_found_and_of_which_law() -> None:
     assert found == Line(
         "a_law", "It holds.", Verdict.KEPT, "looked at", "a slip", "there", found.seconds
     )
-
-
-def test_a_law_without_its_need_is_not_tried() -> None:
-    adapter = small().replace(loss=None, beam=None)
-    found = line(adapter, needs=("loss", "greedy", "beam"))
-    assert (found.verdict, found.seen) == (
-        Verdict.NOT_TRIED,
-        "the adapter has no loss and no beam",
-    )
-
-
-def test_a_law_that_trains_is_tried_when_asked_for() -> None:
-    training = law(minute=True)
-    assert diagnose(small(), laws=[training])["a_law"].verdict == Verdict.NOT_TRIED
-    assert diagnose(small(), laws=[training], minute=True)["a_law"].verdict == Verdict.KEPT
 
 
 def test_what_a_check_raises_is_told_with_its_place() -> None:
@@ -121,48 +105,6 @@ def test_laws_can_be_followed_as_they_are_tried() -> None:
     names: list[str] = []
     diagnose(small(), laws=[law(), law(name="another")], on_law=names.append)
     assert names == ["a_law", "another"]
-
-
-def drawn(seed: int) -> dict[str, Any]:
-    """Settings of a sound model, drawn."""
-    chance = random.Random(seed)
-    positions = chance.choice(["sinusoidal", "learned", "concatenated"])
-    tied = chance.random() < 0.5
-    size = chance.choice([9, 23, 101])
-    width = {"position_dim": 4} if positions == "concatenated" else {}
-    return width | {
-        "d_model": chance.choice([16, 32, 48]),
-        "num_heads": chance.choice([1, 2, 4]),
-        "num_layers": chance.choice([1, 2, 3, 6]),
-        "pre_norm": chance.random() < 0.5,
-        "positions": positions,
-        "tie_softmax": chance.random() < 0.5 and positions != "concatenated",
-        "tie_source_target": tied,
-        "attention_bias": chance.random() < 0.5,
-        "output_bias": chance.random() < 0.5,
-        "xavier_embeddings": chance.random() < 0.3,
-        "dropout": chance.choice([0.0, 0.1, 0.3]),
-        "src_vocab_size": size,
-        "tgt_vocab_size": size if tied else size + 6,
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_no_law_is_broken_by_a_sound_model(seed: int) -> None:
-    adapter = small(seed, **drawn(seed))
-    if seed % 2:  # trained, too
-        assert adapter.train_step is not None
-        assert adapter.make_batch is not None
-        batch = adapter.make_batch([[5, 6, 7], [6]], [[7, 8], [5, 6, 7]])
-        for _ in range(60):
-            adapter.train_step(*batch)
-        adapter = adapter.replace(fresh=None)
-    before = state(adapter)
-    report = diagnose(adapter, seed=seed)
-    assert [report[name].seen for name in report.broken] == []
-    assert [each.seen for each in report.of(Verdict.WARNED)] == []
-    assert same(before, state(adapter))
 
 
 @pytest.mark.slow

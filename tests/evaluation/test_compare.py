@@ -15,7 +15,6 @@ from transformer.evaluation.compare import (
     mean_interval,
     paired_bootstrap,
     pooled_deviation,
-    share_interval,
     student_t,
     verdict,
 )
@@ -173,25 +172,3 @@ def test_errors() -> None:
         mean_interval([1.0])
     with pytest.raises(UserError, match="0 run"):
         difference_interval([1.0, 2.0], [])
-
-
-def test_a_share_s_interval_by_hand() -> None:
-    # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
-    for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
-        for end in share_interval(hits, trials):
-            error = math.sqrt(end * (1 - end) / trials)
-            assert abs(hits / trials - end) == pytest.approx(1.96 * error, rel=1e-4)
-    # None of n: from 0 to 1.96^2 / (n + 1.96^2).
-    assert share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
-    assert share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)
-    low, high = share_interval(12, 24, level=0.5)
-    assert (low + high) / 2 == pytest.approx(0.5)
-    assert high - low < share_interval(12, 24).high - share_interval(12, 24).low
-
-
-def test_a_share_s_interval_holds_the_truth_as_often_as_it_says() -> None:
-    chance = Random(7)
-    for truth in (0.1, 0.5, 0.9):
-        drawn = [sum(chance.random() < truth for _ in range(24)) for _ in range(2000)]
-        inside = sum(low <= truth <= high for low, high in (share_interval(n, 24) for n in drawn))
-        assert 0.92 < inside / len(drawn) < 0.985

@@ -27,6 +27,7 @@ from transformer.support.files import read_json
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 ARGUMENTS = {
+    "train": ["multi30k-de-en-fast"],
     "heads": ["de-en", "de-en"],
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
@@ -79,7 +80,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     before = stored()
     assert ends("--help") == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert len(COMMANDS) == 23
+    assert len(COMMANDS) == 24
     for name, command in COMMANDS.items():
         assert f" {name} {command.about}" in listed
         assert ends(name, "--help") == 0

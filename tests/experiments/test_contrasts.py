@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar, Self
 
 import pytest
@@ -23,6 +24,7 @@ from experiments.contrasts import (
     measure_contrasts,
     read_side,
     record_contrasts,
+    share_interval,
     split_words,
 )
 from lessonkit.analysis.articles import corpus_table
@@ -31,7 +33,6 @@ from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
 from transformer.data import corpora
 from transformer.data.parallel import key
-from transformer.evaluation.compare import share_interval
 from transformer.models.folder import Description
 from transformer.models.shipped import names
 from transformer.models.translator import Translator
@@ -364,3 +365,25 @@ def test_a_record_is_what_its_model_gives_today(tmp_path: Path) -> None:
         assert row == wanted | {way: row[way] for way in ("margin", "margin_per_token")}
         for way in ("margin", "margin_per_token"):
             assert row[way] == pytest.approx(wanted[way], abs=0.01)
+
+
+def test_a_share_s_interval_by_hand() -> None:
+    # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
+    for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
+        for end in share_interval(hits, trials):
+            error = math.sqrt(end * (1 - end) / trials)
+            assert abs(hits / trials - end) == pytest.approx(1.96 * error, rel=1e-4)
+    # None of n: from 0 to 1.96^2 / (n + 1.96^2).
+    assert share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
+    assert share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)
+    low, high = share_interval(12, 24, level=0.5)
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert high - low < share_interval(12, 24).high - share_interval(12, 24).low
+
+
+def test_a_share_s_interval_holds_the_truth_as_often_as_it_says() -> None:
+    chance = Random(7)
+    for truth in (0.1, 0.5, 0.9):
+        drawn = [sum(chance.random() < truth for _ in range(24)) for _ in range(2000)]
+        inside = sum(low <= truth <= high for low, high in (share_interval(n, 24) for n in drawn))
+        assert 0.92 < inside / len(drawn) < 0.985

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from attention_laws.laws import LAWS
-from attention_laws.run_pipeline import PIPELINE_LAWS
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import museum_table as table
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen
 from tests.helpers import ROOT
+from tests.lessonkit.museum.test_trained_table import runs_of
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
@@ -62,3 +62,19 @@ def test_a_record_is_made_of_what_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert made["specimens"]["score_exchanged"]["broken"] == ["in_their_places"]
     assert len(made["clean"]) == 2
     assert lines[-2:] == ["scale_doubled: no law sees this", "score_exchanged: in_their_places"]
+
+
+def test_the_section_counts_what_it_shows() -> None:
+    runs = {
+        "sound": runs_of(80.0, 81.0, 82.0),
+        "shift_missing": runs_of(0.0, 0.1, 0.2, perplexity=None),
+        "relu_missing": runs_of(80.0, 81.0, 82.5, perplexity=4321.0),
+    }
+    lines = table.trained_section(runs, {"shift_missing": ["shifted_by_one"], "relu_missing": []})
+    assert "2 were trained" in lines[2]
+    assert "3 seeds each" in lines[2]
+    assert "for 1 of them it does not, and a law is broken by 0 of these" in lines[2]
+    assert lines[6] == "| the sound model | 81.0 | 1.25 | 0.50 |  |  |"
+    assert lines[7].startswith("| `relu_missing` | 81.2 (")
+    assert lines[7].endswith("| 4,321 | 0.50 | no | none |")
+    assert lines[8].endswith("| none | 0.50 | yes | `shifted_by_one` |")

@@ -9,7 +9,7 @@ of a Mean").
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from statistics import NormalDist, mean, stdev, variance
+from statistics import mean, stdev, variance
 from typing import NamedTuple
 
 import numpy as np
@@ -191,24 +191,6 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
     ]
     half = student_t(sum(shares) ** 2 / sum(weights)) * error
     return Interval(difference - half, difference + half)
-
-
-def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
-    """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
-
-    Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
-    a width where all or none were hits.
-
-    Args:
-        hits: How often it was so.
-        trials: How often it could have been, each independent of the others.
-        level: Of the interval.
-    """
-    square = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    middle = (hits + square / 2) / (trials + square)
-    spread = hits * (trials - hits) / trials + square / 4
-    half = math.sqrt(square * spread) / (trials + square)
-    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from transformer.models.log import read_log
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
+from transformer.support.files import read_json
 from transformer.support.machine import pick_device
 from transformer.support.provenance import provenance
 from transformer.training.loss import validation_loss
@@ -131,7 +131,11 @@ def evaluate_folder(
             cannot be had.
     """
     translator = Translator.load(folder, pick_device())
-    where, text = _test_text(translator, corpus, split)
+    data = translator.recipe.data
+    corpus = corpus or data.corpus
+    split = split or corpora.default_split(corpus)
+    text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
+    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     return where | evaluate_translator(translator, text, beam_size, alpha)
 
 
@@ -154,50 +158,6 @@ def origin_of(folder: str | Path) -> dict[str, Any]:
         "evaluation": provenance(pick_device()),
         "log": thinned_log(read_log(RunFolder(folder).log)),
     }
-
-
-def record_measure(
-    model: str,
-    file: Path,
-    split: str | None,
-    measure: Callable[[Translator, ParallelText], dict[str, Any]],
-) -> dict[str, Any]:
-    """Take one measure of a model on its own corpus, and write it with its origin.
-
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-        split: Of the corpus; None means its first test set.
-        measure: Gives what to record of a model and a text, by name.
-
-    Returns:
-        What is written: recipe, corpus, split, src_lang, tgt_lang, sentences, what `measure`
-        gives, training and evaluation.
-
-    Raises:
-        UserError: the model or the corpus cannot be had, or the file cannot be written.
-    """
-    check_file(file)
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    where, text = _test_text(translator, None, split)
-    record: dict[str, Any] = {"recipe": translator.recipe.name} | where
-    record |= {"sentences": len(text)} | measure(translator, text)
-    record |= {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
-    return record
-
-
-def _test_text(
-    translator: Translator, corpus: str | None, split: str | None
-) -> tuple[dict[str, str], ParallelText]:
-    """Load a split for a model, and say which it is."""
-    data = translator.recipe.data
-    corpus = corpus or data.corpus
-    split = split or corpora.default_split(corpus)
-    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    return where, corpora.load(corpus, split, data.src_lang, data.tgt_lang)
 
 
 def thinned_log(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:

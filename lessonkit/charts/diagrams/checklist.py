@@ -8,7 +8,6 @@ from matplotlib.patches import Rectangle
 
 from attention_laws.law import Law
 from attention_laws.laws import LAWS, scores, text
-from attention_laws.pipeline import PipelineLaw
 from lessonkit.charts.diagrams.diagram import INK, MONO, Point, mix, sheet, words
 from lessonkit.charts.style import OURS, PAPER, SOURCE
 
@@ -36,7 +35,7 @@ class Section(NamedTuple):
 
 def sections() -> tuple[Section, ...]:
     """Give the laws in the order in which to try them: the cheapest first."""
-    groups: dict[str, tuple[Law | PipelineLaw, ...]] = {
+    groups: dict[str, tuple[Law, ...]] = {
         "Before anything runs: text and score": (*text.LAWS, *scores.LAWS),
         "A batch and its loss": _of("batches", "loss"),
         "A pass forward, trained or not": _of(

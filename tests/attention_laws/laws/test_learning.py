@@ -6,7 +6,7 @@ from torch.optim import SGD
 
 from attention_laws import Adapter, Verdict
 from attention_laws.laws import learning
-from lessonkit.museum.faults import lose_self_attention, return_own_value
+from lessonkit.museum.faults import FAULTS, switch_on
 from tests.attention_laws.trying import same, small, state, tried
 from transformer.model import Transformer
 
@@ -31,19 +31,6 @@ def test_a_sound_model_learns_and_is_left_as_it_was(name: str) -> None:
     assert same(before, state(adapter))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_not_tried_unless_asked_for(name: str) -> None:
-    line = tried(small(), name)
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "--minute" in line.seen
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_not_tried_without_a_step(name: str) -> None:
-    line = tried(small().replace(train_step=None), name, minute=True)
-    assert (line.verdict, line.seen) == (Verdict.NOT_TRIED, "the adapter has no train_step")
-
-
 def cut_off(model: Transformer) -> None:
     """Let cross-attention read a memory of zeros."""
     encode = model.encode
@@ -53,7 +40,7 @@ def cut_off(model: Transformer) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "name"),
-    [(lose_self_attention, BACK), (return_own_value, BACK), (cut_off, COPY)],
+    [(lambda model: switch_on(model, next(iter(FAULTS))), BACK), (cut_off, COPY)],
 )
 def test_what_cannot_be_seen_cannot_be_learned(
     fault: Callable[[Transformer], None], name: str
@@ -64,19 +51,6 @@ def test_what_cannot_be_seen_cannot_be_learned(
     line = tried(adapter, name, minute=True)
     assert line.verdict == Verdict.BROKEN
     assert f"after {learning.STEPS} steps" in line.seen
-
-
-@pytest.mark.slow
-def test_an_unshifted_target_is_not_learned() -> None:
-    adapter = small(d_model=32)
-    assert adapter.make_batch is not None
-    right = adapter.make_batch
-
-    def unshifted(*sentences: list[list[int]]) -> tuple[torch.Tensor, ...]:
-        src, tgt_in, _ = right(*sentences)
-        return src, tgt_in, tgt_in
-
-    assert tried(adapter.replace(make_batch=unshifted), BATCH, minute=True).verdict == "broken"
 
 
 def still(adapter: Adapter) -> Adapter:

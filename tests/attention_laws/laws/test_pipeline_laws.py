@@ -1,17 +1,13 @@
 """Faults of data, tokenizers and scores are told from sound ones."""
 
 import math
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
-import pytest
-from sacrebleu.metrics import BLEU
-
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
-from attention_laws.run_pipeline import PIPELINE_LAWS
+from attention_laws.laws import PIPELINE_LAWS
 from lessonkit.subjects import corpus_bleu
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DataConfig
+from transformer.config import BOS_ID, EOS_ID, UNK_ID, DataConfig
 from transformer.data import corpora, tokenizers
 
 NAMES = [law.name for law in PIPELINE_LAWS]
@@ -44,97 +40,8 @@ def test_on_sound_code_every_law_is_kept() -> None:
     assert report.exit_status == 0
 
 
-def both_ways(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Each token of a reference is passed as if it were a whole reference: system 2's fault."""
-    scores = [
-        BLEU(effective_order=True, tokenize="none").sentence_score(said, wanted.split()).score
-        for said, wanted in zip(hypotheses, references, strict=True)
-    ]
-    return sum(scores) / len(scores)
-
-
-def exchanged(hypotheses: list[str], references: list[str]) -> float:
-    return corpus_bleu(references, hypotheses)
-
-
-def averaged(hypotheses: list[str], references: list[str]) -> float:
-    pairs = zip(hypotheses, references, strict=True)
-    return sum(corpus_bleu([said], [wanted]) for said, wanted in pairs) / len(references)
-
-
 def as_share(hypotheses: list[str], references: list[str]) -> float:
     return corpus_bleu(hypotheses, references) / 100
-
-
-@pytest.mark.parametrize(
-    ("score", "broken"),
-    [
-        (both_ways, "references_score_100"),
-        (as_share, "references_score_100"),
-        (exchanged, "in_their_places"),
-        (averaged, "corpus_not_mean"),
-    ],
-)
-def test_a_fault_of_the_score_breaks_its_law(score: Score, broken: str) -> None:
-    report = diagnose_pipeline(sound().replace(score=score))
-    assert broken in report.broken, str(report)
-    assert report.exit_status == 1
-
-
-def test_a_perfect_translation_scores_next_to_nothing_in_system_2() -> None:
-    report = diagnose_pipeline(sound().replace(score=both_ways))
-    seen = report["references_score_100"].seen
-    assert float(seen.split(" score ")[1].split()[0]) < 20, seen
-    hint = diagnose_pipeline(sound().replace(score=as_share))["references_score_100"].seen
-    assert "a share, not in percent?" in hint
-
-
-@pytest.mark.parametrize("metric", ["none", "char", "intl"])
-def test_other_tokenisations_of_a_score_are_sound(metric: str) -> None:
-    def score(hypotheses: list[str], references: list[str]) -> float:
-        bleu = BLEU(tokenize=metric, force=True)
-        return float(bleu.corpus_score(hypotheses, [references]).score)
-
-    assert not diagnose_pipeline(sound().replace(score=score)).broken
-
-
-def spelt_out(ids: list[int]) -> str:
-    """Every token by itself: "l' homme" and "dor ##t"."""
-    tokenizer_text = sound().decode
-    assert tokenizer_text is not None
-    return " ".join(tokenizer_text([each]) for each in ids)
-
-
-def with_marks(ids: list[int]) -> str:
-    decode = sound().decode
-    assert decode is not None
-    marks = {PAD_ID: "<pad>", BOS_ID: "<bos>", EOS_ID: "<eos>"}
-    said = decode(ids)
-    return " ".join([said, *(marks[each] for each in ids if each in marks)])
-
-
-def of_another_vocabulary(ids: list[int]) -> str:
-    decode, encode = sound().decode, sound().encode_tgt
-    assert decode is not None
-    assert encode is not None
-    order = list(range(4, 400))
-    random.Random(0).shuffle(order)
-    return decode([order[each - 4] if 4 <= each < 400 else each for each in ids])
-
-
-@pytest.mark.parametrize(
-    ("decode", "broken"),
-    [
-        (spelt_out, "tokenised_once"),
-        (with_marks, "no_marks_scored"),
-        (of_another_vocabulary, "round_trip"),
-    ],
-)
-def test_a_fault_of_decoding_breaks_its_law(
-    decode: Callable[[list[int]], str], broken: str
-) -> None:
-    report = diagnose_pipeline(sound().replace(decode=decode))
-    assert broken in report.broken, str(report)
 
 
 def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
@@ -143,15 +50,6 @@ def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
     report = diagnose_pipeline(sound().replace(decode=lambda ids: decode(ids).lower()))
     assert report["tokenised_once"].verdict == Verdict.WARNED
     assert not report.broken
-
-
-def test_a_text_that_is_lower_cased_in_training_alone_is_found() -> None:
-    encode = sound().encode_src
-    assert encode is not None
-    pipeline = sound().replace(encode_src=lambda text: encode(text.lower()))
-    report = diagnose_pipeline(pipeline)
-    assert report.broken == ["treated_alike"]
-    assert "in training and" in report["treated_alike"].seen
 
 
 def test_sources_with_another_vocabulary_are_found_where_there_is_but_one() -> None:

@@ -187,7 +187,7 @@ def test_what_an_operator_works_for() -> None:
         ("mm", [(2, 3), (3, 5), (2, 5)], False, "products"),
         ("mm", [(2, 3), (3, 53), (2, 53)], True, "output product"),
         ("_log_softmax", [(2, 3, 53)], True, "softmax and loss"),
-        ("_fused_adamw_", [(53, 12)], True, "optimizer"),
+        ("_fused_adam_", [(53, 12)], True, "optimizer"),
         ("mul", [(2, 3, 4), (2, 3, 4), (2, 3, 4)], False, "dropout"),
         ("mul", [(2, 3, 4), (2, 3, 4)], False, "rest"),
         ("view", [(2, 3)], False, "rest"),

@@ -368,13 +368,3 @@ def test_german_nouns_have_capitals_and_verbs_stand_second_or_last() -> None:
     assert len(reasons) > 500
     assert {words[1] for words in second} <= finite
     assert set(reasons) <= states
-
-
-def test_mistakes_are_named() -> None:
-    for arguments, message in (
-        (("tset", "en", "fr"), "unknown split 'tset': did you mean 'test'"),
-        (("test", "eng", "fr"), "unknown language 'eng': did you mean 'en'"),
-        (("test", "fr", "fr"), "both 'fr': choose two of en, fr, de"),
-    ):
-        with pytest.raises(UserError, match=message):
-            pairs(*arguments)

@@ -1,14 +1,10 @@
 """The figures that a prediction's question states are those of the records."""
 
-from collections.abc import Callable
 from statistics import mean
 from typing import Any
 
-import pytest
-
-from lessonkit.exercises import before, both_ways, german, scaling, variations
-from lessonkit.exercises.asking import Prediction
 from lessonkit.records import load_runs, scores
+from tests.helpers.exercise_walk import PREDICTIONS
 from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
@@ -18,96 +14,59 @@ def record(name: str) -> Any:
     return read_json(results_folder() / f"{name}.json")
 
 
-def bleu(name: str) -> float:
-    return float(record(name)["figures"]["bleu"]["score"])
+def bleu(name: str) -> int:
+    return round(record(name)["figures"]["bleu"]["score"])
 
 
-def seeds() -> dict[str, list[float]]:
-    """The scores of all runs of the recipe, by their precision, as in lesson 07."""
-    runs = load_runs("multi30k-de-en").items()
-    return {name: [run["figures"]["bleu"]["score"] for run in each] for name, each in runs}
+def runs(name: str) -> dict[str, float]:
+    """The score of each variant by the paper's search."""
+    found = record(f"experiments/{name}")["runs"]
+    return {run["variant"]: run["figures"]["beam"]["bleu"]["score"] for run in found}
 
 
-def faulty() -> list[str]:
-    """The verdicts on the five faulty networks, by the paper's search."""
+def states(name: str, *words: str) -> bool:
+    return all(each in PREDICTIONS[name].asks for each in words)
+
+
+def test_lesson_07() -> None:
+    of_all = load_runs("multi30k-de-en").items()
+    seeds = {name: [run["figures"]["bleu"]["score"] for run in each] for name, each in of_all}
+    assert states("beyond_chance", f"{margin(seeds, runs=1):.1f} points", "Six ingredients")
+    captions = runs("captions")
+    assert len(captions) == 7, "six ingredients, and all of them"
+    assert states("whole_words", "second worst of the seven")
+    assert sorted(captions, key=lambda name: captions[name])[1] == "whole words"
+    negation = record("contrasts/de-en")["phenomena"]["negation"]
+    assert states("kept_negations", f"of {negation['pairs']} pairs")
+
+
+def test_lesson_08() -> None:
+    assert states("french_for_german", f"scores {bleu('multi30k-de-en')} BLEU")
+    german = record("contrasts/de-en")["phenomena"]["negation"]
+    everyday = record("contrasts/tatoeba-fr-en")["phenomena"]["negation"]
+    said = f"in {german['says']['both']} of 24"
+    assert states("everyday_negations", said, f"its {everyday['pairs']} everyday")
+
+
+def test_lesson_10() -> None:
+    with_attention = bleu("validation/homework-seq2seq-attention")
+    mended = round(runs("homework")["mended"])
+    said = f"scores {mended} BLEU", f"with attention {with_attention}."
+    assert states("all_four_faults", *said)
     sound, *others = scores(record("experiments/faults")).values()
-    return [verdict(difference_interval(sound, runs), worth=1) for runs in others]
+    verdicts = [verdict(difference_interval(sound, faulty), worth=1) for faulty in others]
+    assert (len(verdicts), verdicts.count("lower")) == (5, 4)
+    assert states("greedy_verdicts", "four of the five")
 
 
-def captions() -> list[dict[str, Any]]:
-    runs: list[dict[str, Any]] = record("experiments/captions")["runs"]
-    return runs
+def test_lesson_11() -> None:
+    greedy = scores(record("experiments/table-3"), "greedy")
+    assert len(scores(record("experiments/table-3"))) == 18, "the base, and seventeen rows"
+    assert states("rows_shown", "Seventeen rows")
+    base, narrow = (round(mean(greedy[variant])) for variant in ("base", "C: d_model 256"))
+    assert states("half_the_rate", f"base scores {base} BLEU", f"network {narrow}.")
 
 
-def by_bleu() -> list[str]:
-    ordered = sorted(captions(), key=lambda run: run["figures"]["beam"]["bleu"]["score"])
-    return [run["variant"] for run in ordered]
-
-
-def greedy(variant: str) -> float:
-    return mean(scores(record("experiments/table-3"), "greedy")[variant])
-
-
-def negations(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = record(f"contrasts/{name}")["phenomena"]["negation"]
-    return found
-
-
-def homework(variant: str) -> float:
-    runs = {run["variant"]: run["figures"] for run in record("experiments/homework")["runs"]}
-    return float(runs[variant]["beam"]["bleu"]["score"])
-
-
-STATED: list[tuple[Prediction, str, Callable[[], object]]] = [
-    (before.all_four_faults, "scores {} BLEU", lambda: round(homework("mended"))),
-    (
-        before.all_four_faults,
-        "with attention {}.",
-        lambda: round(bleu("validation/homework-seq2seq-attention")),
-    ),
-    (
-        before.greedy_verdicts,
-        "{} of the five",
-        lambda: {4: "four"}.get(faulty().count("lower")) if len(faulty()) == 5 else None,
-    ),
-    (german.beyond_chance, "{} points", lambda: f"{margin(seeds(), runs=1):.1f}"),
-    (german.beyond_chance, "{} ingredients", lambda: {7: "Six"}.get(len(captions()))),
-    (
-        german.whole_words,
-        "{} worst of the seven",
-        lambda: {1: "second"}.get(by_bleu().index("whole words")),
-    ),
-    (german.kept_negations, "of {} pairs", lambda: negations("de-en")["pairs"]),
-    (both_ways.french_for_german, "scores {} BLEU", lambda: round(bleu("multi30k-de-en"))),
-    (
-        both_ways.everyday_negations,
-        "in {} of 24",
-        lambda: negations("de-en")["says"]["both"],
-    ),
-    (
-        both_ways.everyday_negations,
-        "its {} everyday",
-        lambda: negations("tatoeba-fr-en")["pairs"],
-    ),
-    (
-        variations.rows_shown,
-        "{} rows",
-        lambda: {18: "Seventeen"}.get(len(scores(record("experiments/table-3")))),
-    ),
-    (variations.half_the_rate, "base scores {} BLEU", lambda: round(greedy("base"))),
-    (variations.half_the_rate, "network {}.", lambda: round(greedy("C: d_model 256"))),
-    (
-        scaling.products_in_sixteen,
-        "{} seeds",
-        lambda: {5: "five"}.get(min(map(len, scores(record("experiments/precision")).values()))),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("asked", "words", "count"), STATED, ids=[f"{p.name}: {w}" for p, w, _ in STATED]
-)
-def test_the_question_states_what_was_recorded(
-    asked: Prediction, words: str, count: Callable[[], object]
-) -> None:
-    assert words.format(count()) in asked.asks
+def test_lesson_13() -> None:
+    assert min(map(len, scores(record("experiments/precision")).values())) == 5
+    assert states("products_in_sixteen", "five seeds")

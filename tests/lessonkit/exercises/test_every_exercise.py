@@ -46,7 +46,9 @@ def test_every_exercise_has_its_own_name_and_is_reached_under_it() -> None:
 
 def test_reference_blank_and_solution(exercise: Exercise) -> None:
     passed = f"{exercise.name}: passed, {len(exercise.judged_cases)} cases."
+    chance = torch.random.get_rng_state()
     assert repr(exercise.check(exercise.reference)) == passed
+    assert torch.equal(torch.random.get_rng_state(), chance), "a lesson's numbers stay as they are"
     blank = run_cell(exercise.blank, exercise)
     assert blank.status == "not attempted"
     assert f"{exercise.name}: not attempted" in repr(blank)

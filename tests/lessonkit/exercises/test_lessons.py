@@ -96,61 +96,29 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
     assert not faults(cells(lesson), LESSONS[lesson])
 
 
-def a_lesson() -> list[dict[str, Any]]:
-    """A lesson that asks all of lesson 02's predictions."""
-    made = [cell("markdown", "# A lesson"), cell("code", CELL)]
-    for each in predictions(attention).values():
-        made.append(cell("markdown", f"Text.\n\n{each.question.replace(' ', chr(10) + '> ', 9)}"))
-        made.append(cell("code", each.blank, shown=True))
-        made.append(cell("code", "draw()", shown=True, hidden=True))
-        made.append(cell("code", f"ex.{each.name}.compare(3)", shown=True, hidden=True))
-        made.append(cell("markdown", "*What to see.* A line."))
-    return made
-
-
-def cell(kind: str, source: str, *, shown: bool = False, hidden: bool = False) -> dict[str, Any]:
-    outputs = [{"output_type": "stream", "name": "stdout", "text": "3\n"}] if shown else []
-    metadata = {"jupyter": {"outputs_hidden": True}} if hidden else {}
-    return {"cell_type": kind, "source": source, "metadata": metadata, "outputs": outputs}
-
-
-def without(start: str) -> list[dict[str, Any]]:
-    return [each for each in a_lesson() if not each["source"].startswith(start)]
-
-
-def changed(old: str, new: str) -> list[dict[str, Any]]:
-    cells = a_lesson()
-    for each in cells:
-        each["source"] = each["source"].replace(old, new)
-    return cells
-
-
-def opened() -> list[dict[str, Any]]:
-    """The first drawing is no longer hidden."""
-    cells = copy.deepcopy(a_lesson())
-    next(each for each in cells if each["source"] == "draw()")["metadata"] = {}
-    return cells
-
-
 @pytest.mark.parametrize(
-    ("broken", "says"),
+    ("old", "new", "says"),
     [
-        (without(CELL), "recall: among the first 4 cells"),
-        (without("guess = None"), "one cell must hold just this"),
-        (changed("guess = None", "guess = 3"), "one cell must hold just this"),
-        (changed("64", "65"), "the cell above must hold this question"),
-        (without("ex.silent_query"), "silent_query: 0 cells below compare it"),
-        (a_lesson()[:2] + a_lesson()[4:6] + a_lesson()[2:4], "0 cells below compare it"),
-        ([*a_lesson(), cell("code", "ex.silent_query.compare(4)")], "2 cells below compare it"),
-        (opened(), "an output below is not hidden: 'draw()'"),
-        ([*a_lesson(), cell("code", "ex.other.predict(4)")], "other: the lesson has no such"),
+        (CELL, "", "recall: among the first 4 cells"),
+        ("guess = None", "guess = 3", "one cell must hold just this"),
+        ("particular", "general", "the cell above must hold this question"),
+        ("ex.silent_query.compare(", "print(", "silent_query: 0 cells below compare it"),
+        ("ex.shut_query.compare(", "ex.silent_query.compare(", "silent_query: 2 cells below"),
+        ("ex.shut_query", "ex.other", "other: the lesson has no such prediction"),
     ],
 )
-def test_each_fault_of_a_lesson_is_found(broken: list[dict[str, Any]], says: str) -> None:
-    assert faults(a_lesson(), attention) == []
-    assert says in "\n".join(faults(broken, attention))
+def test_a_fault_in_a_lesson_is_found(old: str, new: str, says: str) -> None:
+    changed = copy.deepcopy(cells("02"))
+    for cell in changed:
+        cell.source = cell.source.replace(old, new)
+    assert says in "\n".join(faults(changed, attention))
 
 
-def test_a_lesson_that_asks_nothing_is_found() -> None:
-    nothing = faults([cell("markdown", "# A lesson")], ModuleType("lesson"))
-    assert nothing == ["predictions: the lesson has 0, and must have 2 or more"]
+def test_an_output_that_is_not_hidden_and_a_lesson_that_asks_nothing_are_found() -> None:
+    opened = copy.deepcopy(cells("02"))
+    for cell in opened:
+        cell.metadata.pop("jupyter", None)
+    assert "an output below is not hidden" in "\n".join(faults(opened, attention))
+    assert faults([], ModuleType("lesson")) == [
+        "predictions: the lesson has 0, and must have 2 or more"
+    ]

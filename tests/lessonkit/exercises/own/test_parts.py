@@ -22,12 +22,14 @@ PARTS = [each for each in vars(own).values() if isinstance(each, Part)]
 @pytest.mark.parametrize("part", PARTS, ids=repr)
 def test_right_and_blank_and_every_mistake_with_its_own_hint(part: Part) -> None:
     assert part.check(part.written).status == "passed"
+    assert part.settle(part.written) is part.settle(None) is part.written
     assert part.check(None).status == part.check(...).status == "not attempted"
     assert set(part.hints_of) == set(part.wrong)
     for name, wrong in part.wrong.items():
         made = edited(part.written, *wrong) if isinstance(wrong, tuple) else wrong
         verdict = part.check(made)
         assert verdict.status == "wrong"
+        assert part.settle(made) is part.written
         said = " ".join(verdict.text.split())
         assert [other for other, hint in part.hints_of.items() if hint in said] == [name]
 

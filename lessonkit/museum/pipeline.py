@@ -1,0 +1,58 @@
+"""What stands around the demo's model, right in every line: text, tokens, data, score (§5.1, §6.1).
+
+Not in the paper. The museum's specimens of text are edits of this file.
+"""
+
+from functools import cache
+
+from sacrebleu.metrics import BLEU
+
+from attention_laws.pipeline import Pipeline
+from transformer.config import FIRST_ID, UNK_ID
+from transformer.data import corpora
+from transformer.data.tokenizers import Tokenizer
+from transformer.models.folder import read_description
+from transformer.models.shipped import find_model
+
+TRAIN, TEST = 400, 60  # sentence pairs
+Pairs = tuple[tuple[str, str], ...]
+
+
+@cache
+def tokenizer_of(model: str) -> Tokenizer:
+    """Read the tokenizer of a shipped model."""
+    return read_description(find_model(model)).src_tokenizer
+
+
+@cache
+def pairs(split: str, number: int) -> Pairs:
+    """Read the first sentence pairs of a split."""
+    text = corpora.load("embedded", split, "en", "fr")
+    return tuple(zip(text.src[:number], text.tgt[:number], strict=True))
+
+
+def score(hypotheses: list[str], references: list[str]) -> float:
+    """Give the corpus's BLEU in percent."""
+    return BLEU(force=True).corpus_score(hypotheses, [references]).score
+
+
+def decode(ids: list[int]) -> str:
+    """Give the text of target ids, as it is scored."""
+    text = tokenizer_of("demo-en-fr").decode([each for each in ids if each >= FIRST_ID])
+    return text
+
+
+def sound_pipeline() -> Pipeline:
+    """Make what stands around the demo's model."""
+    encode = tokenizer_of("demo-en-fr").encode
+    return Pipeline(
+        train=pairs("train", TRAIN),
+        test=pairs("test", TEST),
+        encode_src=encode,
+        encode_tgt=encode,
+        encode_to_translate=encode,
+        decode=decode,
+        score=score,
+        unk_id=UNK_ID,
+        joint_vocabulary=True,
+    )
