@@ -81,7 +81,7 @@ def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict
         A plan for each of `RULES`; every example stands once in each.
 
     Raises:
-        UserError: there are no examples, or one alone is over `batch_tokens`.
+        UserError: an example alone is over `batch_tokens`.
     """
     budget = TokenBudgetBatches(examples, batch_tokens, seed=seed).plan(0)
     rows = round(len(examples) / len(budget))

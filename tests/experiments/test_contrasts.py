@@ -353,6 +353,7 @@ def test_a_record_is_of_today_s_table_and_of_one_commit(file: Path) -> None:
         assert row["kept"] == keeps(record["tgt_lang"], row["said"], own, other)
 
 
+@pytest.mark.slow
 def test_a_record_is_what_its_model_gives_today(tmp_path: Path) -> None:
     stored = read_json(ROOT / "data" / "results" / "contrasts" / "demo-fr-en.json")
     again = record_contrasts("demo-fr-en", tmp_path / "record.json")

@@ -173,6 +173,7 @@ def test_the_mean_over_tokens_is_that_of_the_evaluation(
         assert found[TOKENS] == pytest.approx(text_loss(shipped, long_text), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_two_ways_are_recorded_with_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

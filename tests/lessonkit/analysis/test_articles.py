@@ -94,6 +94,7 @@ def test_pairs_of_the_test_set_differ_in_one_noun_of_the_gender_said(
             assert len(shipped.src_tokenizer.encode(sentence)) + 1 == pair.subject.length
 
 
+@pytest.mark.slow
 def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
     model: Any = shipped.model
     pairs = gender_pairs(shipped, held_out)[:30]

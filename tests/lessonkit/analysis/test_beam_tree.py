@@ -52,6 +52,7 @@ def agree(model: Any, src: Tensor, *, use_cache: bool = True, **options: Any) ->
     return tree
 
 
+@pytest.mark.slow
 def test_it_finds_what_the_beam_search_finds(sharp: Transformer) -> None:
     for beam_size in (1, 2, 3, 5):
         for alpha in (0.0, 0.6, 2.0):

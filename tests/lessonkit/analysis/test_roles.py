@@ -53,6 +53,7 @@ def test_the_word_being_said(shipped: Translator) -> None:
         torch.testing.assert_close(found[question].shares, torch.stack(values).mean(0))
 
 
+@pytest.mark.slow
 def test_what_the_lesson_says_of_the_shipped_model(shipped: Translator) -> None:
     found = {each.question: each for each in ask(shipped, embedded.sentences("test")[:150])}
     to_noun = found[roles.PAST_ADJECTIVE]

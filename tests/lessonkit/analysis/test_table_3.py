@@ -26,6 +26,7 @@ def test_a_row_is_near_the_papers_count() -> None:
         assert count(row) == pytest.approx(row.millions or 65, rel=0.07), row.name
 
 
+@pytest.mark.slow
 def test_one_vocabulary_gives_every_count_but_the_big_models() -> None:
     fitting = [
         types
