@@ -8,7 +8,6 @@ from matplotlib.patches import Rectangle
 
 from attention_laws.law import Law
 from attention_laws.laws import LAWS, scores, text
-from attention_laws.pipeline import PipelineLaw
 from experiments.figures.shapes import INK, MONO, Point, sheet, words
 from lessonkit.charts.style import OURS, PAPER, SOURCE, mix
 
@@ -28,7 +27,7 @@ def _of(*names: str) -> tuple[Law, ...]:
 
 
 # The laws by what they cost, in the order in which to try them: the cheapest first.
-GROUPS: dict[str, tuple[Law | PipelineLaw, ...]] = {
+GROUPS: dict[str, tuple[Law, ...]] = {
     "Before anything runs: text and score": (*text.LAWS, *scores.LAWS),
     "A batch and its loss": _of("batches", "loss"),
     "A pass forward, trained or not": _of("modes", "future", "padding", "reach", "weights", "half"),

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from lessonkit.analysis.heads import all_heads
-from lessonkit.analysis.interventions import next_token, translate_hiding
+from lessonkit.analysis.interventions import next_token
 from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO, Knife
 from lessonkit.charts.knife import NOTHING, _new, _shortened, knife_explorer
+from tests.helpers.hiding import translate_hiding
 from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
