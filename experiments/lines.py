@@ -22,11 +22,11 @@ BUDGETS = {
     "transformer": Size(11_000, 90),
     "attention_laws": Size(5_500, 45),
     "engines": Size(1_900, 18),
-    "lessonkit": Size(22_000, 180),
-    "experiments": Size(7_900, 60),
+    "lessonkit": Size(15_000, 110),
+    "experiments": Size(8_200, 60),
     "tests": Size(34_500, 300),
 }
-TOTAL = 47_500  # of all rooms but the tests
+TOTAL = 36_500  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:
