@@ -34,11 +34,11 @@ from transformer.config import PAD_ID, UNK_ID
 from transformer.data import corpora
 from transformer.data.parallel import key
 from transformer.models.folder import Description
-from transformer.models.shipped import names
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.support.paths import model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = load_contrasts()
@@ -327,7 +327,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_translation_model_has_a_record() -> None:
-    assert {file.stem for file in RECORDS} == set(names()) - {"demo-parser"}
+    assert {file.stem for file in RECORDS} == set(model_names()) - {"demo-parser"}
 
 
 @pytest.mark.parametrize("file", RECORDS, ids=lambda file: file.stem)
