@@ -175,7 +175,7 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
         return {"whole": 1.0}
 
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
-    monkeypatch.setattr("transformer.support.machine.pick_device", lambda: picked)
+    monkeypatch.setattr(heads, "pick_device", lambda: picked)
     monkeypatch.setattr(heads, "removal_scores", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
     assert measured == [(picked, 300, 300, 200)]
