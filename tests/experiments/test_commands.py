@@ -32,11 +32,10 @@ ARGUMENTS = {
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
     "export": ["de-en"],
-    "decoding": ["de-en"],
 }
 MEASURED = ("text", "leaks", "heads", "roles", "attributions")
 IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
-IN_THE_CHECKOUT += ("race", "export", "decoding", "speedrun")
+IN_THE_CHECKOUT += ("race", "export", "speedrun")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -79,7 +78,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     before = stored()
     assert ends("--help") == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert len(COMMANDS) == 24
+    assert len(COMMANDS) == 23
     for name, command in COMMANDS.items():
         assert f" {name} {command.about}" in listed
         assert ends(name, "--help") == 0

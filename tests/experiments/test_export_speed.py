@@ -63,8 +63,6 @@ def test_a_model_is_measured_in_every_engine(
 
 def test_what_is_recorded_says_so_for_de_en() -> None:
     """README's figures: every caption is translated as by us."""
-    from transformer.support.paths import results_folder
-
     made = read_json(results_folder() / export_speed.RECORD)
     assert made["model"] == "de-en"
     for engine, found in made["figures"].items():
@@ -75,19 +73,16 @@ def test_what_is_recorded_says_so_for_de_en() -> None:
             assert len(found[way]["seconds"]) == made["rounds"]
 
 
-@pytest.mark.parametrize(
-    ("row", "figures", "kind"),
-    [
+def test_readme_tells_what_is_recorded() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
+    for row, figures, kind in (
         ("CTranslate2, greedy", "figures", "ctranslate2"),
         ("CTranslate2, 4 beams", "with_beams", "ctranslate2"),
         ("ONNX Runtime, greedy", "figures", "onnx"),
-    ],
-)
-def test_readme_tells_what_is_recorded(row: str, figures: str, kind: str) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
-    found = [record[figures][kind] for record in records]
-    together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
-    alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
-    assert f"| {row}, in batches | {' | '.join(together)} |" in readme
-    assert f"| {row}, one by one | {' | '.join(alone)} |" in readme
+    ):
+        found = [record[figures][kind] for record in records]
+        together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
+        alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
+        assert f"| {row}, in batches | {' | '.join(together)} |" in readme
+        assert f"| {row}, one by one | {' | '.join(alone)} |" in readme

@@ -118,6 +118,7 @@ def test_what_is_recorded_names_its_origin_and_is_of_this_code() -> None:
         assert made["hardware"].endswith("1 thread")
 
 
+@pytest.mark.slow
 def test_start_up_is_of_the_process_that_was_started() -> None:
     idle = sections.seconds_to_run(("-c", "import time; time.sleep(0.3)"))
     busy = sections.seconds_to_run(("-c", "import time\nwhile time.process_time() < 0.5: pass"))

@@ -64,6 +64,7 @@ def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, conten
     return contenders.make_contenders(workload(config), bf16)
 
 
+@pytest.mark.slow
 def test_contenders_do_the_same_work() -> None:
     """As many multiplications as PyTorch counts; PyTorch's own has as many parameters too."""
     for config in (CAPTIONS, SYSTEM_4):
@@ -99,6 +100,7 @@ def test_what_marian_has_not_is_said() -> None:
     assert "sinusoidal positions" in system_4[MARIAN].differs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("peer", [OURS, TORCH, MARIAN])
 def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
