@@ -255,11 +255,7 @@ class Recipe:
             raise UserError(f"not a recipe of this version: {error}") from error
 
     def override(self, settings: dict[str, Any]) -> Self:
-        """Give a copy in which some keys of any section have other values.
-
-        Args:
-            settings: Key to value, as typed or of the field's own type, for example
-                {"d_model": "128", "pre_norm": True}.
+        """Give a copy with other values, typed or not: {"d_model": "128", "pre_norm": True}.
 
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.

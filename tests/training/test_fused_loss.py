@@ -23,7 +23,7 @@ def test_equals_the_plain_form(over_all: bool, smoothing: float, pad_id: int) ->
     logits, targets = example(pad_id)
     fused_at, plain_at = leaf(logits), leaf(logits)
     options = {"smoothing": smoothing, "pad_id": pad_id, "over_all": over_all}
-    loss, nll = fused_smoothing_loss(fused_at, targets, **options)
+    loss, nll, _ = fused_smoothing_loss(fused_at, targets, **options)
     plain = label_smoothing_loss(plain_at, targets, **options)
     (3 * loss).backward()
     (3 * plain.loss).backward()
@@ -35,7 +35,7 @@ def test_equals_the_plain_form(over_all: bool, smoothing: float, pad_id: int) ->
 
 def test_the_gradient_is_given_once() -> None:
     logits, targets = example()
-    loss, nll = fused_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
+    loss, nll, _ = fused_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
     assert not nll.requires_grad
     loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -46,8 +46,8 @@ def test_the_gradient_is_given_once() -> None:
 def test_half_precision_logits_are_widened_first(narrow: torch.dtype) -> None:
     logits, targets = example()
     half = logits.to(narrow).requires_grad_()
-    loss, _ = fused_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
-    wide, _ = fused_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
+    loss, *_ = fused_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
+    wide, *_ = fused_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
     assert torch.equal(loss, wide)
     loss.backward()
     assert half.grad is not None

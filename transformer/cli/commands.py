@@ -98,7 +98,8 @@ def train_as_typed(
     command = typed_again(typed, package).replace("python", launcher(), 1)
     try:
         with join_processes() as processes:
-            say = print if processes.is_first else _say_nothing  # the others have the same to say
+            # The others have the same to say.
+            say: Callable[..., None] = print if processes.is_first else lambda *_: None
             result = train_recipe(
                 recipe,
                 out,
@@ -119,10 +120,6 @@ def train_as_typed(
     say(result)
     say(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
     return 0
-
-
-def _say_nothing(*_: object) -> None:
-    pass
 
 
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:

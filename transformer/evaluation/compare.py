@@ -98,13 +98,8 @@ class Interval(NamedTuple):
 def verdict(interval: Interval, worth: float) -> str:
     """Say what an interval of a difference shows.
 
-    Args:
-        interval: Of the difference, above 0 for a gain.
-        worth: The smallest difference worth having, over 0.
-
-    Returns:
-        "higher" or "lower" where the interval leaves out 0; "no difference" where it
-        lies within `worth` to both sides; else "not shown".
+    "higher" or "lower" where it leaves out 0; "no difference" where it lies within `worth`, the
+    smallest difference worth having, to both sides; else "not shown".
     """
     if interval.low > 0:
         return "higher"
@@ -117,9 +112,7 @@ def verdict(interval: Interval, worth: float) -> str:
 def student_t(degrees: float, level: float = LEVEL) -> float:
     """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
 
-    Args:
-        degrees: Of freedom: for one mean its runs less one; over 0, need not be whole.
-        level: Of the interval, between 0 and 1.
+    One mean has its runs less one; they need not be whole. The level is the interval's, 0 to 1.
     """
     low, high = 0.0, 1.0
     while _within(high, degrees) < level:
@@ -182,14 +175,13 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
     _require_two(base)
     _require_two(other)
     shares = [variance(runs) / len(runs) for runs in (base, other)]
-    error = math.sqrt(sum(shares))
     difference = mean(other) - mean(base)
-    if error == 0:
+    if not any(shares):
         return Interval(difference, difference)
     weights = [
         share**2 / (len(runs) - 1) for share, runs in zip(shares, (base, other), strict=True)
     ]
-    half = student_t(sum(shares) ** 2 / sum(weights)) * error
+    half = student_t(sum(shares) ** 2 / sum(weights)) * math.sqrt(sum(shares))
     return Interval(difference - half, difference + half)
 
 

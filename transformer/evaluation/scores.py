@@ -54,14 +54,7 @@ def bleu_tokenised_lowercased(
 ) -> float:
     """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did.
 
-    It runs some points above or below `bleu`'s: compare it only with figures of its kind.
-
-    Args:
-        hypotheses, references: As for `bleu`.
-        lang: The language, for its tokeniser.
-
-    Returns:
-        Points of 0 to 100.
+    In points of 0 to 100, some above or below `bleu`'s: compare it only with figures of its kind.
     """
     _check(hypotheses, references)
 
@@ -131,9 +124,6 @@ def phrases(tree: str) -> Phrases:
     What a model says need not be a tree. A closing bracket ends the phrase that was opened last,
     if that has its label; a bracket without its other half is no phrase.
 
-    Args:
-        tree: Brackets and parts of speech, blanks between them.
-
     Returns:
         How often there is each phrase (label, first word, last word + 1); words count from 0.
     """
@@ -152,14 +142,11 @@ def phrases(tree: str) -> Phrases:
 
 
 def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
-    """Score trees by labelled phrases: the harmonic mean of precision and recall, over all.
+    """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100.
 
     Args:
         found: Trees as a model said them.
         gold: The right ones, in the same order.
-
-    Returns:
-        0 to 100.
 
     Raises:
         UserError: there are no trees, not as many of the one as of the other, or no phrase in

@@ -95,12 +95,7 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
-    """Put saved weights into a model, tied ones everywhere.
-
-    Args:
-        model: Built with the same configuration and vocabularies.
-        tensors: As `weights` gave them.
-        source: The file that they are from, for the message.
+    """Put saved weights (see `weights`) into a model, tied ones everywhere.
 
     Raises:
         UserError: a tensor is missing, foreign, or of another shape or kind, or they are a run's

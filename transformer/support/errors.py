@@ -23,10 +23,7 @@ class UserError(ValueError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     """Build the error for a name that is not known, with the nearest one.
 
-    Args:
-        kind: What was named, in a word: "recipe", "corpus", "split", "key".
-        name: What the user gave.
-        known: Every name that would have been right.
+    What was named is said in a word: "recipe", "corpus", "split", "key".
     """
     options = sorted(known)
     near = get_close_matches(name, options, n=1, cutoff=0.5)

@@ -62,11 +62,9 @@ def smoothed_targets(
     share = smoothing / (vocab_size if over_all else vocab_size - 2)
     size = (*targets.shape, vocab_size)
     wanted = torch.full(size, share, dtype=dtype, device=targets.device)
-    if over_all:
-        true_share = 1 - smoothing + share
-    else:
-        true_share = 1 - smoothing
+    if not over_all:
         wanted[..., pad_id] = 0
+    true_share = 1 - smoothing + (share if over_all else 0)
     wanted.scatter_(-1, targets.unsqueeze(-1), true_share)
     return wanted * (targets != pad_id).unsqueeze(-1)
 
@@ -121,22 +119,19 @@ def label_smoothing_loss(
 
 def fused_smoothing_loss(
     logits: Tensor, targets: Tensor, *, smoothing: float, pad_id: int, over_all: bool = True
-) -> tuple[Tensor, Tensor]:
+) -> LossSums:
     """Sum the label-smoothed loss with its gradient written out: what training uses (§5.4).
 
-    The numbers and gradients of `label_smoothing_loss`, which says what the arguments are, without
-    its large tensors; why is in docs/decisions/loss-gradient.md. The gradient can be asked for
-    once: the backward pass overwrites what it was made from. Smoothing is not checked.
-
-    Returns:
-        The loss in nats, a scalar that carries the gradient, and the unsmoothed negative log
-        likelihood in nats, a scalar without.
+    Takes and gives what `label_smoothing_loss` does, without its large tensors; why is in
+    docs/decisions/loss-gradient.md. The gradient can be asked for once: the backward pass
+    overwrites what it was made from.
     """
+    _check(smoothing, logits.size(-1), over_all)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     real = targets != pad_id
     loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
-    return loss, -true.where(real, 0).sum()
+    return LossSums(loss, -true.where(real, 0).sum(), real.sum())
 
 
 class _SmoothedLoss(torch.autograd.Function):
@@ -225,15 +220,13 @@ def batch_loss(model: nn.Module, batch: Batch, config: TrainingConfig) -> LossSu
     """
     with _mixed_precision(batch.src.device, config.bf16):
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
-    _check(config.label_smoothing, logits.size(-1), config.smooth_over_all)
-    loss, nll = fused_smoothing_loss(
+    return fused_smoothing_loss(
         logits,
         batch.tgt_out,
         smoothing=config.label_smoothing,
         pad_id=PAD_ID,
         over_all=config.smooth_over_all,
     )
-    return LossSums(loss, nll, (batch.tgt_out != PAD_ID).sum())
 
 
 def validation_loss(
