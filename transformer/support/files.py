@@ -15,7 +15,7 @@ from transformer.support.errors import UserError
 
 TEMPORARY = ".tmp"  # ends the name of a file that is being written
 LOCK = ".lock"
-_own = threading.local()  # the folders that this thread holds
+_held: set[tuple[int, Path]] = set()  # threads of this process, and the folders that they hold
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -156,17 +156,16 @@ def locked(folder: Path) -> Iterator[None]:
         UserError: another process or thread holds it (it is named), or nothing can be
             written there.
     """
-    held: set[Path] = vars(_own).setdefault("folders", set())
-    place = folder.absolute()
-    if sys.platform == "win32" or place in held:
+    holder = threading.get_ident(), folder.absolute()
+    if sys.platform == "win32" or holder in _held:
         yield
         return
     file = _take(folder)
-    held.add(place)
+    _held.add(holder)
     try:
         yield
     finally:
-        held.remove(place)
+        _held.remove(holder)
         (folder / LOCK).unlink(missing_ok=True)
         file.close()
 
