@@ -1,6 +1,5 @@
 """What makes decoding faster does the same work, and its record has both sides of each change."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -22,8 +21,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @torch.inference_mode()
-def test_both_sides_compute_the_same(small: None) -> None:
-    model = Translator.load("demo-en-fr").model
+def test_both_sides_compute_the_same(small: None, shipped: Translator) -> None:
+    model = shipped.model
     assert isinstance(model, Transformer)
     torch.manual_seed(3)
     found = {}
@@ -45,30 +44,6 @@ def test_both_sides_compute_the_same(small: None) -> None:
     per_source = before.unflatten(0, (-1, BEAM_SIZE)).squeeze(3).transpose(1, 2)
     torch.testing.assert_close(per_source, after)
     assert torch.equal(*found["who stays is not moved"])
-
-
-def test_the_seconds_of_a_call_are_the_median_of_the_rounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(time, "process_time", lambda: clock[0])
-
-    def side(*seconds: float) -> decoding_steps.Side:
-        rounds = iter(seconds)
-
-        def run() -> None:
-            clock[0] += next(rounds)
-
-        return run
-
-    monkeypatch.setattr(decoding_steps, "ROUNDS", 3)
-    change = decoding_steps.Change("a", "b", side(9, 1, 5, 2), side(0, 0.5, 0.5, 7), calls=1)
-    assert decoding_steps.measure(change) == {
-        "name": "a",
-        "what": "b",
-        "before": 2.0,
-        "after": 0.5,
-    }
 
 
 @pytest.mark.slow

@@ -47,12 +47,6 @@ def test_the_gradient_needs_an_embedding_to_look_at() -> None:
     )
 
 
-def test_a_function_without_module_is_tried() -> None:
-    model = small().forward
-    bare = Adapter(forward=lambda *ids: model(*ids), src_vocab_size=23, tgt_vocab_size=29)
-    assert tried(bare, "no_future").verdict == Verdict.KEPT
-
-
 def test_padding_before_a_source_is_tried_where_the_model_is_fed_so() -> None:
     adapter = small()
     assert tried(adapter, "left_padding").verdict == Verdict.NOT_TRIED

@@ -1,7 +1,5 @@
 """Faults of data, tokenizers and scores are told from sound ones."""
 
-import math
-from collections.abc import Callable
 from functools import cache
 
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
@@ -11,7 +9,6 @@ from transformer.config import BOS_ID, EOS_ID, UNK_ID, DataConfig
 from transformer.data import corpora, tokenizers
 
 NAMES = [law.name for law in PIPELINE_LAWS]
-Score = Callable[[list[str], list[str]], float]
 
 
 @cache
@@ -38,10 +35,6 @@ def test_on_sound_code_every_law_is_kept() -> None:
     report = diagnose_pipeline(sound())
     assert [line.law for line in report.of(Verdict.KEPT)] == NAMES, str(report)
     assert report.exit_status == 0
-
-
-def as_share(hypotheses: list[str], references: list[str]) -> float:
-    return corpus_bleu(hypotheses, references) / 100
 
 
 def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
@@ -94,12 +87,3 @@ def test_what_is_missing_is_said() -> None:
     )
     few = diagnose_pipeline(sound().replace(train=(), test=sound().test[:3]))
     assert "have 5 words or more: give 8" in few["references_score_100"].seen
-
-
-def test_what_a_score_raises_is_a_reason() -> None:
-    def score(hypotheses: list[str], references: list[str]) -> float:
-        return math.log(0)
-
-    line = diagnose_pipeline(sound().replace(score=score))["corpus_not_mean"]
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "ValueError" in line.seen

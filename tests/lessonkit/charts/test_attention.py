@@ -122,13 +122,6 @@ def test_what_does_not_fit_is_refused(ax: Axes) -> None:
     assert not plt.get_fignums()
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_attention_is_drawn_from_a_gpu(ax: Axes) -> None:
-    draw_attention(WEIGHTS.cuda(), QUERIES, KEYS, ax)
-    np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), WEIGHTS.numpy())
-
-
 def test_cells_are_packed_row_by_row() -> None:
     matrix = torch.tensor([[0.0, 1.0, 0.126], [0.5, torch.nan, -0.25]])
     assert pack(matrix) == "0,100,13,50,,-25"

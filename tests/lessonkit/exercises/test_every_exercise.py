@@ -1,7 +1,6 @@
 """Every exercise accepts its reference, knows its blank, and refuses every wrong answer."""
 
 import copy
-import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -87,18 +86,6 @@ def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> N
     failing = [", ".join(map(show, each.args)) for each in tried if each.complaint]
     assert call in {f"my_{exercise.name}({args})" for args in failing}
     assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")
-
-
-@pytest.mark.slow  # 20 seconds for all of them: every pair of mistakes that can be made together
-def test_two_of_its_mistakes_at_once_get_advice(exercise: Exercise) -> None:
-    """Wherever both can be made together; two may cancel each other."""
-    for inner, outer in itertools.permutations(exercise.wrong, 2):
-        answer = exercise.with_both(inner, outer)
-        verdict = exercise.check(answer) if answer else None
-        if verdict and verdict.status == "wrong":
-            text = one_paragraph(verdict)
-            hints = [hint for hint in exercise.hints_of.values() if one_paragraph(hint) in text]
-            assert len(hints) in {1, 2}, f"{inner}, then {outer}"
 
 
 def test_worked_cases_agree_with_the_oracle(exercise: Exercise) -> None:
