@@ -2,6 +2,8 @@
 
 from functools import cache
 
+import pytest
+
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
 from attention_laws.laws import PIPELINE_LAWS
 from lessonkit.subjects import corpus_bleu
@@ -45,6 +47,7 @@ def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
     assert not report.broken
 
 
+@pytest.mark.slow  # loads spaCy, as the next
 def test_sources_with_another_vocabulary_are_found_where_there_is_but_one() -> None:
     other = sound("words").encode_src  # ids as good as any, of another vocabulary
     pipeline = sound().replace(encode_src=other, encode_to_translate=other)
@@ -73,6 +76,7 @@ def test_test_sentences_among_the_training_sentences_are_found() -> None:
     assert other.verdict == Verdict.WARNED  # of trees and labels, which are shared by right
 
 
+@pytest.mark.slow
 def test_words_in_place_of_pieces_are_sound() -> None:
     """A word model's French comes back with blanks at its apostrophes, which cost it points."""
     report = diagnose_pipeline(sound("words"))

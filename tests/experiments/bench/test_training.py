@@ -132,14 +132,6 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
 
 
-def test_where_the_time_of_a_step_goes() -> None:
-    given = workload(SYSTEM_4)
-    ours = contenders.make_contenders(given, False)[OURS]
-    shares = training.where_time_goes(ours, given.batches, TGT_TYPES)
-    assert sum(shares.values()) == pytest.approx(1, abs=0.01)
-    assert all(shares[kind] > 0 for kind in training.KINDS), shares
-
-
 def test_bytes_that_are_kept_by_hand() -> None:
     first, second = nn.Linear(7, 5, bias=False), nn.Linear(5, 3, bias=False)
     model = nn.Sequential(first, nn.Sigmoid(), second)
