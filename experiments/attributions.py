@@ -21,10 +21,9 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText, aligned_tokens
 from transformer.evaluation.compare import RESAMPLES, SEED
 from transformer.models.translator import Translator
-from transformer.support import machine
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
-from transformer.support.provenance import provenance
+from transformer.support.provenance import pick_device, provenance
 
 
 class Difference(NamedTuple):
@@ -130,7 +129,7 @@ def record_attributions(model: str, file: Path) -> dict[str, Any]:
     Returns:
         As `attribution_scores`.
     """
-    translator = Translator.load(model, machine.pick_device())
+    translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
     scores = attribution_scores(translator, text)

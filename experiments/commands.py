@@ -215,16 +215,6 @@ def export(options: argparse.Namespace) -> None:
             )
 
 
-@command("de-en", add_model)
-def decoding(options: argparse.Namespace) -> None:
-    """Measure each change that makes decoding faster, before and after, for data/results/bench."""
-    from experiments import decoding_steps
-
-    record = decoding_steps.record_steps(options.model, record_file(decoding_steps.RECORD))
-    for change in record["changes"]:
-        print(f"{change['name']}: {change['before'] / change['after']:.2f} times as fast")
-
-
 @command(
     "captions --seeds 1 2",
     option("name", metavar="NAME", help=", ".join(EXPERIMENTS)),

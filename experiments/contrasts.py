@@ -23,8 +23,7 @@ from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
-from transformer.support.machine import pick_device
-from transformer.support.provenance import provenance
+from transformer.support.provenance import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")

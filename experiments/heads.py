@@ -39,10 +39,9 @@ from transformer.data.embedded import Sentence
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu, count_run_on
 from transformer.models.translator import Translator
-from transformer.support import machine
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
-from transformer.support.provenance import provenance
+from transformer.support.provenance import pick_device, provenance
 
 SENTENCES = 300  # of the validation text, translated without each head
 MEANS_OVER = 200  # of those that follow, for the heads' mean outputs
@@ -123,7 +122,7 @@ def record_removals(model: str, file: Path) -> None:
         model: A model folder, or the name of a shipped one.
         file: JSON to write.
     """
-    translator = Translator.load(model, machine.pick_device())
+    translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     src, tgt = text.src[:SENTENCES], text.tgt[:SENTENCES]
@@ -351,7 +350,7 @@ def record_roles(model: str, file: Path) -> None:
         model: A model folder, or the name of a shipped one.
         file: JSON to write.
     """
-    translator = Translator.load(model, machine.pick_device())
+    translator = Translator.load(model, pick_device())
     roles = named_roles(translator)
     origin = provenance(translator.device) | {"model": model}
     write_json(file, origin | {"chosen_on": CHOSEN_ON, "scored_on": SCORED_ON, "figures": roles})

@@ -18,8 +18,8 @@ from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
-from transformer.support.machine import pick_device
-from transformer.support.precision import bfloat16_is_faster
+from transformer.support.provenance import pick_device
+from transformer.training.resources import bfloat16_is_faster
 from transformer.training.runner import train_recipe
 
 # In a run's folder, beside what training leaves.

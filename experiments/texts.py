@@ -26,8 +26,7 @@ from transformer.models.folder import RUN
 from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.files import check_file, read_json, write_json
-from transformer.support.machine import pick_device
-from transformer.support.provenance import provenance
+from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results

@@ -18,10 +18,10 @@ from experiments import export_speed
 from experiments.bench import growth, tables, training
 from lessonkit.analysis.machines import one_thread
 from transformer.data import corpora
-from transformer.support.allocator import keep_freed_memory
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, write_json
 from transformer.support.provenance import provenance
+from transformer.training.resources import keep_freed_memory
 
 STARTS = 7
 COMMANDS = {

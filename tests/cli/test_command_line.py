@@ -24,7 +24,7 @@ from transformer.models.folder import read_description
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.training import runner
-from transformer.training.interrupt import NOTED
+from transformer.training.loop import NOTED
 
 Patch = pytest.MonkeyPatch
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]

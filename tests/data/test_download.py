@@ -47,9 +47,14 @@ class Handler(BaseHTTPRequestHandler):
         if manner == "corrupted":
             content = content[:-1] + bytes([content[-1] ^ 1])
         self.send_response(200)
-        if manner != "unsized":
+        if manner not in ("unsized", "endless"):
             self.send_header("Content-Length", str(len(content)))
         self.end_headers()
+        if manner == "endless":
+            with contextlib.suppress(ConnectionError):
+                while not self.server.release.is_set():
+                    self.wfile.write(bytes(10_000))
+            return
         half = len(content) // 2
         self.wfile.write(content[:half])
         if manner in ("truncated", "unsized"):
@@ -124,7 +129,7 @@ def test_a_bad_mirror_gives_way_to_the_next(server: Server, cache: Path, manner:
     ("manner", "reason"),
     [
         ("truncated", "{} cannot be reached, or breaks off"),
-        ("corrupted", "{} sends a file with a wrong check sum"),
+        ("corrupted", "{} sends a file that is too long, or of a wrong sum"),
         ("missing", "404 Client Error: Not Found for url: {}"),
     ],
 )
@@ -139,6 +144,15 @@ def test_a_failure_says_what_to_do_and_leaves_no_file(
     assert "http://127.0.0.1:9/val.de.gz cannot be reached" in message
     assert f"put the file (sha256 {FILE.sha256}) at {cache / FILE.name}, or set" in message
     assert files_below(cache) == []
+
+
+def test_a_server_that_sends_too_much_is_cut_off(server: Server, cache: Path) -> None:
+    path = obtain(FILE, [server.address("endless"), server.address("good")])
+    assert path.read_bytes() == CONTENT
+    assert server.asked == ["endless"] * ASKED + ["good"]
+    with pytest.raises(UserError, match=r"endless/val.de.gz sends a file that is too long"):
+        obtain(FILE._replace(name="other/val.de.gz"), [server.address("endless")])
+    assert files_below(cache) == [FILE.name]
 
 
 def test_a_passing_fault_is_asked_again(server: Server) -> None:

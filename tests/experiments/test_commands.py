@@ -31,11 +31,10 @@ ARGUMENTS = {
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
     "export": ["de-en"],
-    "decoding": ["de-en"],
 }
 MEASURED = ("text", "leaks", "heads", "roles", "attributions")
 IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
-IN_THE_CHECKOUT += ("race", "export", "decoding", "speedrun")
+IN_THE_CHECKOUT += ("race", "export", "speedrun")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -78,7 +77,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     before = stored()
     assert ends("--help") == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert len(COMMANDS) == 24
+    assert len(COMMANDS) == 23
     for name, command in COMMANDS.items():
         assert f" {name} {command.about}" in listed
         assert ends(name, "--help") == 0
@@ -166,7 +165,7 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
         return {"whole": 1.0}
 
     picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
-    monkeypatch.setattr("transformer.support.machine.pick_device", lambda: picked)
+    monkeypatch.setattr(heads, "pick_device", lambda: picked)
     monkeypatch.setattr(heads, "removal_scores", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
     assert measured == [(picked, 300, 300, 200)]

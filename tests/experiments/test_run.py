@@ -101,6 +101,7 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     assert read_json(record)["runs"] == runs[:1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     budget = {**SMALL.budget, "average_last": "1"}
@@ -123,6 +124,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
         run_experiment(small, tmp_path / "runs", record)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     train_recipe(SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=2)

@@ -25,26 +25,19 @@ def test_a_run_is_shipped_under_a_name(capsys: Capture, monkeypatch: Patch) -> N
     assert capsys.readouterr().out == f"{Path('data/models/en-fr')}\n"
 
 
-def test_what_is_no_model_folder_is_not_shipped(
-    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
+    tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
-    assert main(["ship", str(tmp_path), "en-fr"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert not (tmp_path / "models").exists()
-
-
-@pytest.mark.parametrize("name", ["", "a/b", "/tmp/x"])
-def test_a_name_is_no_path(
-    name: str, tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
-    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
-    assert main(["ship", str(tiny_folder), name]) == 2
-    assert "is no name of a model" in capsys.readouterr().err
-    assert not (tmp_path / "models").exists()
+    for folder, name, told in (
+        (tmp_path, "en-fr", "error: "),
+        *((tiny_folder, name, "is no name of a model") for name in ("", "a/b", "/tmp/x")),
+    ):
+        assert main(["ship", str(folder), name]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert told in err
+        assert not (tmp_path / "models").exists()
 
 
 def test_nothing_is_shipped_into_an_installed_package(

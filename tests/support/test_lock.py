@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from transformer.support.errors import UserError
-from transformer.support.lock import LOCK, locked
+from transformer.support.files import LOCK, locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from transformer.support.lock import locked
+from transformer.support.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -12,7 +12,7 @@ import torch
 
 from transformer import __version__
 from transformer.support import provenance
-from transformer.support.provenance import command, commit, hardware
+from transformer.support.provenance import command, commit, hardware, pick_device
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -104,3 +104,7 @@ def test_all_of_it_is_ready_for_json() -> None:
         today,
         today - datetime.timedelta(days=1),
     )
+
+
+def test_the_device_is_a_gpu_only_if_there_is_one() -> None:
+    assert pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")

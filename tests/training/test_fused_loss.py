@@ -5,8 +5,7 @@ import torch
 from torch import Tensor
 
 from tests.training.test_loss import FORMS, VOCAB, example
-from transformer.training.fused_loss import fused_smoothing_loss
-from transformer.training.loss import label_smoothing_loss
+from transformer.training.loss import fused_smoothing_loss, label_smoothing_loss
 
 SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
 PADS = pytest.mark.parametrize("pad_id", [0, 4, VOCAB - 1])

@@ -256,7 +256,7 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
     assert len(translator.translate(["word1 and word2", ""])) == 2
     seen = translator.attention("word1 and word2")
     assert seen.maps.cross.shape == (1, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
-    with pytest.raises(UserError, match="no heads to remove"):
+    with pytest.raises(UserError, match="a recurrent network has no heads"):
         removal_scores(translator, ["word1"], ["mot1"], ["word2"])
 
 

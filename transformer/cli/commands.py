@@ -87,8 +87,8 @@ def train_as_typed(
         parts: Gives what else `train_recipe` takes, of the recipe and the processes.
     """
     from transformer.models.folder import holds_run
-    from transformer.support.allocator import keep_freed_memory
     from transformer.training.processes import join_processes, launcher
+    from transformer.training.resources import keep_freed_memory
     from transformer.training.runner import train_recipe
 
     keep_freed_memory()
@@ -145,7 +145,7 @@ def translate_lines(options: argparse.Namespace) -> int:
     from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
-    from transformer.support.machine import pick_device
+    from transformer.support.provenance import pick_device
 
     if sys.stdin is None:
         raise UserError("standard input is closed: give it sentences, < sentences.txt")

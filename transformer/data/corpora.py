@@ -262,7 +262,7 @@ _CORPORA = (
         splits=("train", "validation", "test"),
         licence="CC BY 2.0 FR",
         citation="www.manythings.org/anki and tatoeba.org",
-        files=(DataFile("tatoeba/data.zip", _TATOEBA_SUM),),
+        files=(DataFile("tatoeba/data.zip", _TATOEBA_SUM, most_bytes=3_000_000),),
         mirrors=("https://download.pytorch.org/tutorial/",),
     ),
     Corpus(

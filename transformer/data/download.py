@@ -5,11 +5,12 @@ copies, only read), the cache, and the corpus's mirrors.
 """
 
 import hashlib
+import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer.support.errors import UserError
 from transformer.support.paths import cache_folder
@@ -25,10 +26,12 @@ class DataFile(NamedTuple):
         name: Path below the data folder, and below `TRANSFORMER_DATA`: "multi30k/val.de.gz";
             its last part follows a mirror's address.
         sha256: Of the whole file, in hexadecimal.
+        most_bytes: No mirror may send more; a little above the file's own size.
     """
 
     name: str
     sha256: str
+    most_bytes: int = 1_000_000
 
 
 class State(StrEnum):
@@ -106,7 +109,7 @@ def _download(file: DataFile, mirrors: Sequence[str], target: Path) -> None:
     import pooch
     import requests
 
-    http = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
+    download = _bounded(pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT), file.most_bytes)
     tried = []
     for mirror in mirrors:
         store = pooch.create(
@@ -116,17 +119,33 @@ def _download(file: DataFile, mirrors: Sequence[str], target: Path) -> None:
             retry_if_failed=RETRIES,
         )
         try:
-            store.fetch(target.name, downloader=http)
+            store.fetch(target.name, downloader=download)
             return
         except requests.HTTPError as error:
             tried.append(str(error))  # "404 Client Error: Not Found for url: ..."
         except requests.RequestException:
             tried.append(f"{mirror}{target.name} cannot be reached, or breaks off")
-        except ValueError:  # pooch's own, of a wrong sum
-            tried.append(f"{mirror}{target.name} sends a file with a wrong check sum")
+        except ValueError:  # from pooch, of a wrong sum, or from `_bounded`
+            tried.append(f"{mirror}{target.name} sends a file that is too long, or of a wrong sum")
         except OSError as error:
             raise UserError(f"cannot write {target}: {error.strerror or error}") from error
     raise UserError(
         f"cannot download {file.name}: {'; '.join(tried)}. With no network, put the file (sha256 "
         f"{file.sha256}) at {target}, or set TRANSFORMER_DATA to a folder that holds {file.name}"
     )
+
+
+def _bounded(http: Callable[..., Any], most: int) -> Callable[..., None]:
+    """Give a downloader for pooch that breaks off where a server sends more bytes than `most`."""
+
+    class File(io.FileIO):
+        def write(self, content: Any) -> int:
+            if self.tell() + len(content) > most:
+                raise ValueError(f"more than {most} bytes")
+            return super().write(content)
+
+    def download(url: str, path: str, store: Any) -> None:
+        with File(path, "w") as file:
+            http(url, file, store)
+
+    return download

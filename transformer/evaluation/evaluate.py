@@ -25,8 +25,7 @@ from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.support.machine import pick_device
-from transformer.support.provenance import provenance
+from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 CURVE_POINTS = 60  # enough for a picture's width

@@ -1,16 +1,21 @@
-"""Files written whole or not at all, and read with clear errors (no torch in here)."""
+"""Files written whole or not at all, read with clear errors, by one writer (no torch in here)."""
 
 import contextlib
 import errno
 import json
 import os
+import sys
+import threading
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from transformer.support.errors import UserError
 
 TEMPORARY = ".tmp"  # ends the name of a file that is being written
+LOCK = ".lock"
+_own = threading.local()  # the folders that this thread holds
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -54,11 +59,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON that people can read, atomically.
-
-    Raises:
-        UserError: as `write_atomically` and `to_json`.
-    """
+    """Write JSON that people can read, atomically; errors as of `write_atomically`, `to_json`."""
     write_atomically(path, to_json(value))
 
 
@@ -110,14 +111,14 @@ def from_json(text: str) -> Any:
     Raises:
         ValueError: it is none, or is nested too deep.
     """
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=refuse)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def check_folder(folder: Path) -> None:
@@ -142,3 +143,74 @@ def check_file(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path} is a folder: give the name of a file")
     check_folder(path.parent)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder, made where there is none, for this thread alone; it may ask again.
+
+    A killed process lets go by itself. Where the system or the file system has no locks (Windows,
+    some network drives), nothing is held.
+
+    Raises:
+        UserError: another process or thread holds it (it is named), or nothing can be
+            written there.
+    """
+    held: set[Path] = vars(_own).setdefault("folders", set())
+    place = folder.absolute()
+    if sys.platform == "win32" or place in held:
+        yield
+        return
+    file = _take(folder)
+    held.add(place)
+    try:
+        yield
+    finally:
+        held.remove(place)
+        (folder / LOCK).unlink(missing_ok=True)
+        file.close()
+
+
+def _take(folder: Path) -> IO[str]:
+    """Open a folder's lock and hold it; what a killed process left is taken over."""
+    path = folder / LOCK
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("a+", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write in {folder}: {error.strerror}") from error
+        if not _is_free(file):
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            file.close()
+            raise UserError(
+                f"{folder} is in use by {holder}: wait for its end, or give another folder"
+            )
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break
+        file.close()  # its holder ended, and removed it, in between
+    try:
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+    except OSError as error:
+        path.unlink()
+        with contextlib.suppress(OSError):
+            file.close()  # which tries once more to write
+        raise UserError(f"cannot write in {folder}: {error.strerror}") from error
+    return file
+
+
+def _is_free(file: IO[str]) -> bool:
+    """Lock a file where no other has it; one that cannot be locked counts as free."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,4 +1,4 @@
-"""Where a figure comes from: command, commit, hardware (§5.2), date."""
+"""Where to compute, and where a figure comes from: command, commit, hardware (§5.2), date."""
 
 import datetime
 import platform
@@ -12,6 +12,11 @@ import torch
 
 from transformer import __version__
 from transformer.support.paths import PACKAGE
+
+
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def provenance(device: torch.device) -> dict[str, Any]:

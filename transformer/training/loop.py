@@ -7,9 +7,13 @@ decide the order of the sums (`runner` says so where they are not), and so must 
 From three processes on it holds to rounding only (docs/several_processes.md).
 """
 
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 
 import torch
@@ -21,10 +25,11 @@ from transformer.models.folder import RunFolder
 from transformer.models.log import Report
 from transformer.support.errors import UserError, is_out_of_memory
 from transformer.training.checkpoint import Progress
-from transformer.training.interrupt import noted_interrupt
 from transformer.training.processes import ALONE, Processes
 from transformer.training.run import Run, TrainingResult
 from transformer.training.updates import MakeOptimizer, Rate, Updates
+
+NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
 class Batches(Protocol):
@@ -128,3 +133,41 @@ def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:
         if progress.batch == 0:
             raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
         progress.epoch, progress.batch = progress.epoch + 1, 0
+
+
+@contextmanager
+def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
+    """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
+
+    So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
+    interrupt, as the command line does. A signal that is ignored or handled by someone else is
+    left alone, as are all in another thread than the main one.
+
+    Yields:
+        A list that is empty until Ctrl-C is pressed.
+    """
+    pressed: list[int] = []
+    interrupt, main = signal.default_int_handler, threading.main_thread()
+    signals = [
+        each
+        for each in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(each) is interrupt and threading.current_thread() is main
+    ]
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        for each in signals:
+            signal.signal(each, interrupt)
+        # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
+        # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
+        with suppress(RuntimeError, OSError):
+            if say:
+                print(NOTED, file=sys.stderr, flush=True)
+
+    for each in signals:
+        signal.signal(each, note)
+    try:
+        yield pressed
+    finally:
+        for each in signals:
+            signal.signal(each, interrupt)

@@ -20,8 +20,7 @@ from transformer.models.checkpoint import average, load_tensors, load_weights, s
 from transformer.models.folder import MANIFEST, RunFolder
 from transformer.models.log import Report, append_log, duration, truncate_log
 from transformer.support.errors import UserError
-from transformer.support.files import remove_unfinished
-from transformer.support.lock import locked
+from transformer.support.files import locked, remove_unfinished
 from transformer.training.checkpoint import Progress, State, load_state, restore, save_state
 from transformer.training.loss import validation_loss
 from transformer.training.updates import Updates

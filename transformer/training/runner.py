@@ -28,15 +28,12 @@ from transformer.models.folder import (
 )
 from transformer.models.log import Report
 from transformer.support.errors import UserError
-from transformer.support.files import check_folder, read_json, write_json
-from transformer.support.lock import locked
-from transformer.support.machine import pick_device
-from transformer.support.precision import bfloat16_is_faster
-from transformer.support.provenance import hardware, provenance
+from transformer.support.files import check_folder, locked, read_json, write_json
+from transformer.support.provenance import hardware, pick_device, provenance
 from transformer.training.checkpoint import require_same
 from transformer.training.loop import train
 from transformer.training.processes import ALONE, Processes, launcher
-from transformer.training.resources import check_resources
+from transformer.training.resources import bfloat16_is_faster, check_resources
 from transformer.training.run import TrainingResult
 from transformer.training.updates import MakeOptimizer, Rate
 

@@ -1,7 +1,7 @@
 // What the two stacks are built of (§3.1, §3.3). Compare transformer/layers.py; dropout, which
 // only training has, is left out.
 
-import { KeyValueCache, MultiHeadAttention } from "./attention.js";
+import { MultiHeadAttention } from "./attention.js";
 import { LayerNorm, Linear } from "./linear.js";
 import { add, relu } from "./matrix.js";
 
@@ -66,22 +66,6 @@ export class EncoderLayer {
   }
 }
 
-/** The two caches of one decoder layer. */
-export class LayerCache {
-  constructor() {
-    this.self_attention = new KeyValueCache();
-    this.cross_attention = new KeyValueCache();
-  }
-
-  /** Give caches that go their own way from here. */
-  copy() {
-    const other = new LayerCache();
-    other.self_attention = this.self_attention.copy();
-    other.cross_attention = this.cross_attention.copy();
-    return other;
-  }
-}
-
 /** Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1). */
 export class DecoderLayer {
   constructor(config, weights) {
@@ -99,19 +83,18 @@ export class DecoderLayer {
    * @param {Matrix} memory The encoder's output, (src_len, d_model).
    * @param {?Matrix} tgt_mask (tgt_len, k_len); null where every key may be attended to.
    * @param {Matrix} src_mask (1, src_len)
-   * @param {?LayerCache} cache Keys and values of earlier steps.
+   * @param {?KeyValueCache[]} cache Of self-attention and of cross-attention.
    * @returns {[Matrix, Matrix[], Matrix[]]} (tgt_len, d_model); of each head the weights of
    *   self-attention (tgt_len, k_len) and of cross-attention (tgt_len, src_len).
    */
   forward(hidden, memory, tgt_mask, src_mask, cache = null) {
-    const past_self = cache?.self_attention ?? null;
-    const past_cross = cache?.cross_attention ?? null;
+    const [own, source] = cache ?? [null, null];
     let frame = this.self_attention_residual;
     let [output, self_weights] = this.self_attention.forward(
       frame.before(hidden),
       null,
       tgt_mask,
-      past_self,
+      own,
     );
     hidden = frame.after(hidden, output);
     frame = this.cross_attention_residual;
@@ -120,7 +103,7 @@ export class DecoderLayer {
       frame.before(hidden),
       memory,
       src_mask,
-      past_cross,
+      source,
     );
     hidden = frame.after(hidden, output);
     frame = this.feed_forward_residual;

@@ -1,8 +1,9 @@
 // The Transformer: encoder, decoder, embeddings and softmax weights (§3, Fig. 1).
 // Compare transformer/model.py.
 
+import { KeyValueCache } from "./attention.js";
 import { Embedding } from "./embeddings.js";
-import { DecoderLayer, EncoderLayer, LayerCache } from "./layers.js";
+import { DecoderLayer, EncoderLayer } from "./layers.js";
 import { LayerNorm, Linear } from "./linear.js";
 import { causal_mask, padding_mask } from "./masks.js";
 
@@ -33,21 +34,22 @@ export class Encoder {
   }
 }
 
-/** What decoding remembers from step to step: the caches of every layer. */
+/** What decoding remembers from step to step: keys and values. */
 export class DecoderCache {
+  /** @param {KeyValueCache[][]} layers Of each the caches of self-attention and cross-attention. */
   constructor(layers) {
     this.layers = layers;
   }
 
   /** Number of target positions already seen. */
   get length() {
-    const { key } = this.layers[0].self_attention;
+    const { key } = this.layers[0][0];
     return key === null ? 0 : key[0].rows;
   }
 
   /** Give a cache that goes its own way from here, as beams split. */
   copy() {
-    return new DecoderCache(this.layers.map((layer) => layer.copy()));
+    return new DecoderCache(this.layers.map((layer) => layer.map((cache) => cache.copy())));
   }
 }
 
@@ -125,7 +127,8 @@ export class Transformer {
 
   /** Make an empty cache for `decode`. */
   new_cache() {
-    return new DecoderCache(this.decoder.layers.map(() => new LayerCache()));
+    const pair = () => [new KeyValueCache(), new KeyValueCache()];
+    return new DecoderCache(this.decoder.layers.map(pair));
   }
 
   /**

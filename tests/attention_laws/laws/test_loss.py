@@ -9,8 +9,7 @@ from attention_laws import Adapter, Verdict
 from attention_laws.laws import loss as laws
 from tests.attention_laws.trying import small, tried
 from transformer.config import PAD_ID
-from transformer.training.fused_loss import fused_smoothing_loss
-from transformer.training.loss import label_smoothing_loss
+from transformer.training.loss import fused_smoothing_loss, label_smoothing_loss
 
 NAMES = [law.name for law in laws.LAWS]
 TAKES, PADDING, ONCE, TRUE, MASS = NAMES

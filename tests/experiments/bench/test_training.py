@@ -77,6 +77,7 @@ def test_contenders_do_the_same_work() -> None:
         assert found[TORCH].differs == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("peer", "bf16"), [(OURS, False), (OURS, True), (TORCH, False), (MARIAN, False)]
 )

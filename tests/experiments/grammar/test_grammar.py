@@ -168,6 +168,7 @@ def test_hand_checked_sentences() -> None:
     assert covered == set(Phenomenon)
 
 
+@pytest.mark.slow
 def test_the_shipped_file_is_what_the_grammar_draws() -> None:
     shipped = gzip.decompress((corpus_folder() / FILE).read_bytes()).decode().splitlines(True)
     assert len(shipped) == sum(SIZES.values())
@@ -208,6 +209,7 @@ NEVER = {
 }
 
 
+@pytest.mark.slow
 def test_every_sentence_is_well_formed_and_stands_once() -> None:
     """No text twice in any language: so every translation is the only one."""
     seen: dict[str, set[str]] = {lang: set() for lang in LANGUAGES}
