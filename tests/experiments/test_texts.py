@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-from transformer.models.shipped import find_model
 
 from experiments import texts
 from experiments.texts import (
