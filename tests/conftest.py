@@ -1,11 +1,17 @@
-"""What the tests share: where the real corpora are, and quiet determinism."""
+"""What the tests share: where the real corpora are, two models, which tests are left out."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.helpers import ROOT, TINY
+
+if TYPE_CHECKING:  # loaded by the fixtures: not every test needs torch
+    from transformer.data.parallel import ParallelText
+    from transformer.models.translator import Translator
 
 
 @pytest.fixture(scope="session")
@@ -21,14 +27,39 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny demo after two steps; copy it before changing it."""
+    """The folder of a tiny demo after two steps on a few sentences; copy it before changing it."""
+    from transformer.data import corpora
     from transformer.recipes.named import find_recipe
     from transformer.training.runner import train_recipe
 
+    whole = corpora.load
+
+    def few(*which: str) -> "ParallelText":
+        text = whole(*which)
+        return replace(text, src=text.src[:1000], tgt=text.tgt[:1000], alignments=None)
+
     folder = tmp_path_factory.mktemp("tiny") / "model"
     recipe = find_recipe("demo").override(TINY | {"steps": "2"})
-    train_recipe(recipe, folder, on_report=lambda report: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpora, "load", few)
+        train_recipe(recipe, folder, on_report=lambda report: None)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_folder: Path) -> "Translator":
+    """The tiny demo."""
+    from transformer.models.translator import Translator
+
+    return Translator.load(tiny_folder)
+
+
+@pytest.fixture(scope="session")
+def shipped() -> "Translator":
+    """The demo that the lessons look into."""
+    from transformer.models.translator import Translator
+
+    return Translator.load("demo-en-fr")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

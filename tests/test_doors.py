@@ -19,7 +19,7 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
 
 def test_a_door_loads_nothing_heavy() -> None:
     code = (
-        "import sys, transformer, lessonkit, lessonkit.analysis\n"
+        "import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts\n"
         "print({'torch', 'numpy', 'matplotlib', 'altair', 'spacy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from stamping import address
 
-from tests.helpers import ROOT
-
 PYPROJECT = '[project]\nname = "a"\n\n[project.optional-dependencies]\nb = []\n'
 
 
@@ -42,8 +40,3 @@ def test_it_is_written_replaced_and_taken_out(tmp_path: Path) -> None:
 def test_a_pyproject_without_the_place_is_refused() -> None:
     with pytest.raises(ValueError, match=r"has no \[project.optional-dependencies\]"):
         address.written("[project]\n", "owner/name")
-
-
-def test_ours_has_the_place() -> None:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert "owner/name" in address.written(text, "owner/name")

@@ -104,11 +104,6 @@ def test_cells_are_numbered_anew() -> None:
                 assert output["execution_count"] == cell["execution_count"]
 
 
-def test_writing_a_lesson_anew_gives_the_same_bytes() -> None:
-    for path in FILES:
-        assert lessons.text(lessons.read(path)) == path.read_text(encoding="utf-8"), path.name
-
-
 def test_every_file_says_where_the_file_lies(tmp_path: Path) -> None:
     texts = stamp.texts(ROOT, "me/it")
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}

@@ -1,6 +1,5 @@
 """`make colab`: what it calls, what it writes, and a malformed address in one line."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -54,24 +53,6 @@ def test_a_malformed_address_is_one_line_and_changes_nothing(repo: str, copied: 
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"error: REPO={repo!r} is not owner/name")
     assert contents(copied) == before
-
-
-@pytest.mark.parametrize(
-    ("given", "passed"),
-    [([], "stamp.py \n"), (["REPO="], "--repo=''\n"), (["REPO=me/it"], "--repo='me/it'\n")],
-)
-def test_make_passes_the_address_on(given: list[str], passed: str) -> None:
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    said = subprocess.run(
-        ["make", "--no-print-directory", "-n", "-o", ".venv/.installed", "colab", *given],
-        cwd=ROOT,
-        env=environment | {"REPO": "not/this"},
-        capture_output=True,
-        text=True,
-    ).stdout
-    assert said.endswith(passed)
 
 
 def test_readme_has_one_place_for_badges() -> None:

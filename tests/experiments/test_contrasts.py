@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import Any, ClassVar, Self
 
 import pytest
@@ -32,7 +31,6 @@ from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
 from transformer.data import corpora
-from transformer.data.parallel import key
 from transformer.models.folder import Description
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
@@ -42,12 +40,6 @@ from transformer.support.paths import model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = load_contrasts()
-RARE = {"keinen", "niemand", "nobody"}  # what captions hardly have is asked
-PAIRS = {
-    "multi30k": [("de", "en"), ("fr", "en")],
-    "tatoeba": [("fr", "en")],
-    "embedded": [("de", "en"), ("fr", "en")],
-}
 
 
 def test_every_phenomenon_has_its_pairs_in_each_corpus() -> None:
@@ -70,27 +62,6 @@ def test_every_sentence_is_written_as_one_and_stands_once() -> None:
                     assert " ." not in each, each
                     assert not set("{}/|*\u2019") & set(each), each
     assert not [sentence for sentence, times in read.items() if times > 1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("corpus", PAIRS)
-def test_the_words_are_the_corpus_s_and_the_sentences_are_not(
-    corpus: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if corpus != "embedded":
-        folder = request.getfixturevalue("shared_data")
-        monkeypatch.setenv("TRANSFORMER_DATA", str(folder))
-    for src_lang, tgt_lang in PAIRS[corpus]:
-        text = corpora.load(corpus, "train", src_lang, tgt_lang)
-        for lang, lines in ((src_lang, text.src), (tgt_lang, text.tgt)):
-            times = Counter(word for line in lines for word in split_words(lang, line))
-            seen = {key(line) for line in lines}
-            for contrast in CONTRASTS:
-                for side in contrast.sides[lang] if contrast.corpus == corpus else ():
-                    for sentence in side.accepted:
-                        assert key(sentence) not in seen, sentence
-                        rare = {word for word in split_words(lang, sentence) if times[word] < 5}
-                        assert rare <= RARE, sentence
 
 
 def test_a_cell_by_hand() -> None:
@@ -129,29 +100,6 @@ def test_words_are_cut_language_by_language() -> None:
         "l'", "été", "n'", "est", "il", "pas", "là",
     ]  # fmt: skip
     assert split_words("de", "Größe, 3 Bälle!") == ["größe", "3", "bälle"]
-
-
-@pytest.mark.slow
-def test_negation_is_rare_in_captions_and_common_elsewhere(
-    shared_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    negations = {lang: CONTRASTS[0].sides[lang][1].cues[0][0] for lang in LANGUAGES}
-
-    def count(corpus: str, lang: str) -> tuple[int, int]:
-        """Sentences of the training text with a word of negation, and all of them."""
-        text = corpora.load(corpus, "train", lang, "en" if lang != "en" else "fr")
-        return sum(
-            not negations[lang].isdisjoint(split_words(lang, line)) for line in text.src
-        ), len(text)
-
-    # Lessons 07 and 08 say these figures.
-    captions = {lang: count("multi30k", lang) for lang in LANGUAGES}
-    assert captions == {"de": (131, 29_000), "en": (142, 29_000), "fr": (155, 29_000)}
-    negated, sentences = count("tatoeba", "fr")
-    assert negated / sentences == pytest.approx(0.21, abs=0.005)
-    negated, sentences = count("embedded", "fr")
-    assert negated / sentences == pytest.approx(0.17, abs=0.005)
 
 
 # --- a model is asked ---
@@ -353,20 +301,6 @@ def test_a_record_is_of_today_s_table_and_of_one_commit(file: Path) -> None:
         assert row["kept"] == keeps(record["tgt_lang"], row["said"], own, other)
 
 
-@pytest.mark.slow
-def test_a_record_is_what_its_model_gives_today(tmp_path: Path) -> None:
-    stored = read_json(ROOT / "data" / "results" / "contrasts" / "demo-fr-en.json")
-    again = record_contrasts("demo-fr-en", tmp_path / "record.json")
-    assert read_json(tmp_path / "record.json") == again
-    assert list(again) == list(stored)
-    for name in set(stored) - {"sentences", "evaluation"}:
-        assert again[name] == stored[name]
-    for row, wanted in zip(again["sentences"], stored["sentences"], strict=True):
-        assert row == wanted | {way: row[way] for way in ("margin", "margin_per_token")}
-        for way in ("margin", "margin_per_token"):
-            assert row[way] == pytest.approx(wanted[way], abs=0.01)
-
-
 def test_a_share_s_interval_by_hand() -> None:
     # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
     for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
@@ -379,11 +313,3 @@ def test_a_share_s_interval_by_hand() -> None:
     low, high = share_interval(12, 24, level=0.5)
     assert (low + high) / 2 == pytest.approx(0.5)
     assert high - low < share_interval(12, 24).high - share_interval(12, 24).low
-
-
-def test_a_share_s_interval_holds_the_truth_as_often_as_it_says() -> None:
-    chance = Random(7)
-    for truth in (0.1, 0.5, 0.9):
-        drawn = [sum(chance.random() < truth for _ in range(24)) for _ in range(2000)]
-        inside = sum(low <= truth <= high for low, high in (share_interval(n, 24) for n in drawn))
-        assert 0.92 < inside / len(drawn) < 0.985

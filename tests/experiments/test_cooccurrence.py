@@ -1,23 +1,18 @@
 """Weights from what occurs together: by hand, against an eigendecomposition, and in a model."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from experiments import cooccurrence
 from experiments.cooccurrence import (
-    SPAN,
     begin_with_cooccurrence,
     frequencies,
     look_for_likeness,
     mutual_information,
     next_words,
-    strongest_directions,
 )
 from experiments.training_parts import changed
 from tests.helpers import TINY
@@ -59,35 +54,6 @@ def test_mutual_information_by_hand() -> None:
     assert torch.equal(table, table.T)
 
 
-def test_what_stands_further_apart_counts_less() -> None:
-    # The shorter sentence is stretched: 0 and 1 stand at 1/2 and 3/2, and 3 of the target at 1.
-    examples = [Example([0, 1], [0]), Example([2, 2, 2], [1, 2])]
-    counts = np.zeros((6, 6))
-    for ids, places in (
-        ([0, 1, 3], [0.5, 1.5, 1.0]),
-        ([2, 2, 2, 4, 5], [0.5, 1.5, 2.5, 0.75, 2.25]),
-    ):
-        for one, here in zip(ids, places, strict=True):
-            for other, there in zip(ids, places, strict=True):
-                counts[one, other] += math.exp(-abs(here - there) / SPAN)
-    occurs = counts.sum(axis=1)
-    chance = np.outer(occurs, occurs) / occurs.sum()
-    table, _ = mutual_information(examples, 3, 6)
-    expected = np.log(np.maximum(counts / chance, 1))
-    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-4, atol=1e-6)
-    assert table[0, 3] > table[0, 1] > 0
-
-
-def test_rows_have_the_tables_inner_products() -> None:
-    torch.manual_seed(2)
-    roots = torch.randn(17, 3)
-    table = roots @ roots.T
-    rows = strongest_directions(table, 3)
-    assert rows.norm(dim=1).tolist() == pytest.approx([1.0] * 17, abs=1e-5)
-    cosines = torch.nn.functional.normalize(roots, dim=1)
-    torch.testing.assert_close(rows @ rows.T, cosines @ cosines.T, atol=1e-4, rtol=0)
-
-
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     # Source word 4 + n always stands opposite target word 8 + n of four.
@@ -113,13 +79,6 @@ def test_next_words_by_hand() -> None:
     assert table[EOS_ID].abs().max() == 0  # nothing follows the end
 
 
-def test_frequencies_by_hand() -> None:
-    # Of 4, 4, 5 and two end marks, with one more of each of 7 types: 12 in all.
-    shares = frequencies([[4, 4], [5]], 7)
-    expected = {EOS_ID: 3, 4: 3, 5: 2}
-    assert shares.tolist() == [expected.get(each, 1) / 12 for each in range(7)]
-
-
 def test_a_bias_before_the_softmax_begins_as_the_logarithm_of_frequencies() -> None:
     torch.manual_seed(1)
     shape = ModelConfig(
@@ -141,23 +100,6 @@ def test_a_decoder_with_tables_of_its_own_reads_a_word_as_what_follows() -> None
     torch.testing.assert_close(read[6], output[7])  # 7 always follows 6
     assert torch.nn.functional.cosine_similarity(read[7], output[EOS_ID], dim=0) > 0.999
     torch.testing.assert_close(read[9:], output[9:])  # they do not occur
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [
-        {"tie_source_target": True, "tie_softmax": False},
-        {"positions": "concatenated", "position_dim": 2, "tie_softmax": False},
-    ],
-)
-def test_a_softmax_that_cannot_have_the_vectors_stays_as_it_was_drawn(shape: Any) -> None:
-    torch.manual_seed(1)
-    config = ModelConfig(d_model=6, d_ff=5, num_heads=2, num_layers=1)
-    config = replace(config, **({"tie_source_target": False} | shape))
-    model = Transformer(config, src_vocab_size=13, tgt_vocab_size=13)
-    drawn = model.output.weight.detach().clone()
-    begin_with_cooccurrence(model, [Example([4, 5], [6, 7])])
-    assert torch.equal(model.output.weight, drawn)
 
 
 def test_attention_begins_with_what_is_like_the_query() -> None:

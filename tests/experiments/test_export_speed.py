@@ -61,18 +61,6 @@ def test_a_model_is_measured_in_every_engine(
     assert set(made["with_beams"]) == {"ctranslate2"}  # the ONNX graphs' script is greedy
 
 
-def test_what_is_recorded_says_so_for_de_en() -> None:
-    """README's figures: every caption is translated as by us."""
-    made = read_json(results_folder() / export_speed.RECORD)
-    assert made["model"] == "de-en"
-    for engine, found in made["figures"].items():
-        assert found["equal"] == found["sentences"] == 1000, engine
-        for way in ("together", "one_by_one"):
-            low, high = found[way]["lowest_and_highest"]
-            assert 0 < low <= found[way]["times_our_speed"] <= high
-            assert len(found[way]["seconds"]) == made["rounds"]
-
-
 def test_readme_tells_what_is_recorded() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]

@@ -17,7 +17,6 @@ from attention_laws.laws import LAWS
 from attention_laws.laws import scores as score_laws
 from attention_laws.laws import text as text_laws
 from experiments.figures import DRAWINGS, architecture, batch, checklist, render, write_all
-from experiments.figures.shapes import Box, arrow, draw_box, sheet
 from lessonkit.charts import here
 from tests.helpers import ROOT
 
@@ -54,19 +53,6 @@ def test_figure_is_current_whatever_the_caller_s_settings(name: str) -> None:
         f"figures/{name}.png is stale ({changed} pixels differ): run `python -m experiments "
         "figures` with the matplotlib of constraints.txt"
     )
-
-
-@pytest.mark.slow
-@same_matplotlib
-def test_one_changed_letter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = architecture.words
-    monkeypatch.setattr(
-        architecture,
-        "words",
-        lambda ax, place, text, **style: plain(ax, place, text.replace("K", "V"), **style),
-    )
-    stored = (FOLDER / "architecture.png").read_bytes()
-    assert changes(stored, render("architecture")) > MOST
 
 
 def test_everything_is_written_and_nothing_else_is_there(
@@ -129,6 +115,7 @@ def test_figure_is_said_in_words_and_never_shown_without_its_title(name: str) ->
     assert all(alt.startswith(title) for alt in alts)
 
 
+@pytest.mark.slow  # loads spaCy
 def test_the_words_are_those_of_the_drawings() -> None:
     """By hand: the third sentence has bos, four tokens and three places of padding."""
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -159,11 +146,3 @@ def test_the_boxes_of_you_are_here_are_those_of_the_architecture() -> None:
         assert layer[1] - layer[3] / 2 == architecture.FIRST - 30
         middle = architecture.FIRST + architecture.TALL / 2
         assert attention == (stack.x, middle, architecture.WIDTH, architecture.TALL)
-
-
-def test_arrow_ends_at_its_box() -> None:
-    ax = sheet(Figure().add_subplot(), (101, 53))
-    box = draw_box(ax, Box(50, 40, 20, 10), "#0072B2", "top")
-    arrow(ax, (11, 7), (50, 7), box.bottom)
-    np.testing.assert_allclose(ax.patches[-1].get_path().vertices[0], (11, 7))
-    assert (box.top, box.bottom, box.left, box.right) == ((50, 45), (50, 35), (40, 40), (60, 40))

@@ -5,20 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment, find
 from experiments.run import add_run, run_experiment
-from lessonkit.museum.faults import FAULTS
 from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
 from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import Description, read_recipe
+from transformer.models.folder import read_recipe
 from transformer.models.log import read_log
-from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training.runner import train_recipe
@@ -161,24 +158,6 @@ def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) 
         running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("quick")
-def test_runs_are_measured_on_the_gpu_if_there_is_one(
-    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
-    monkeypatch.setattr(running, "pick_device", lambda: picked)
-    load, devices = Translator.load, []
-
-    def noted(folder: Path, device: object = None, *others: Any, **options: Any) -> Translator:
-        devices.append(device)
-        return load(folder, picked, *others, **options)
-
-    monkeypatch.setattr(Translator, "load", noted)
-    assert set(running.measure(tiny_folder, Description.build)) == {"beam", "greedy", "last"}
-    assert devices == [picked, picked]
-
-
 def run(variant: str, seed: int, score: float) -> dict[str, object]:
     return {
         "variant": variant,
@@ -224,9 +203,3 @@ def test_unknown_names(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown variant 'with droput': did you mean 'with dropo"):
         run_experiment(SMALL, tmp_path, tmp_path / "record.json", only=["with droput"])
     assert not list(tmp_path.iterdir())
-
-
-def test_every_fault_is_a_variant_of_its_own_and_of_all_together() -> None:
-    for name in ("homework", "faults"):
-        faults = find(name).faults
-        assert faults == {fault: (fault,) for fault in FAULTS} | {"all four": tuple(FAULTS)}

@@ -1,9 +1,7 @@
 """Records of texts and of figures counted in several ways: traceable, and made again."""
 
 import dataclasses
-import json
 import math
-import re
 import shutil
 from pathlib import Path
 
@@ -13,21 +11,15 @@ from torch.nn.functional import cross_entropy
 
 from experiments import texts
 from experiments.texts import (
-    BUDGETS,
     LOSS_WAYS,
-    SIZES,
     loss_two_ways,
-    measure_splits,
     random_split,
     record_two_ways,
 )
-from lessonkit.analysis.text import RULES
-from lessonkit.records import load_result
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText
 from transformer.evaluation import evaluate
-from transformer.evaluation.evaluate import text_loss
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
@@ -43,52 +35,11 @@ TRAIN: list[Pair] = [
 ]
 
 
-def test_the_record_can_be_traced() -> None:
-    record = load_result("text/multi30k")
-    assert record["command"].endswith(" text")
-    assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])
-    assert record["hardware"]
-    assert isinstance(record["seed"], int)
-    figures = record["figures"]
-    assert set(figures["languages"]) == {"de", "en", "fr"}
-    rows = [(row["batch_tokens"], row["rule"]) for row in figures["padding"]]
-    assert rows == [(budget, rule) for budget in BUDGETS for rule in RULES]
-
-
-@pytest.mark.slow
-def test_the_record_is_what_multi30k_gives(
-    shared_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    figures = texts.multi30k_figures()
-    assert json.loads(json.dumps(figures)) == load_result("text/multi30k")["figures"]
-    assert figures["sizes"] == SIZES
-
-
 def test_a_random_split_keeps_every_pair_once() -> None:
     train, test = random_split(TRAIN, test_pairs=2)
     assert len(test) == 2
     assert sorted(train + test) == sorted(TRAIN)
     assert random_split(TRAIN, 2) == (train, test)
-
-
-@pytest.mark.slow
-def test_the_record_is_what_the_code_measures_today(
-    shared_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    pairs = corpora.all_tatoeba_pairs()
-    record = load_result("leaks/tatoeba")
-    assert record["pairs"] == len(pairs)
-    assert measure_splits(pairs) == record["figures"]
-
-
-def test_the_record_says_that_grouping_stops_the_leak() -> None:
-    figures = load_result("leaks/tatoeba")["figures"]
-    assert figures["grouped"]["leak"] == {"first": 0, "second": 0, "either": 0}
-    assert figures["random"]["leak"]["either"] > 0.5
-    assert figures["random"]["bleu"]["interval"][0] > figures["grouped"]["bleu"]["interval"][1]
 
 
 def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations() -> None:
@@ -163,14 +114,6 @@ def test_both_means_are_those_of_the_single_tokens(
     means = [sum(batch) / len(batch) for batch in flat]
     assert found[BATCHES] == pytest.approx(sum(means) / 5, rel=1e-4)
     assert abs(found[TOKENS] - found[BATCHES]) > 0.001  # on these sentences they do differ
-
-
-def test_the_mean_over_tokens_is_that_of_the_evaluation(
-    shipped: Translator, long_text: ParallelText
-) -> None:
-    for sentences in (1, 7, 100):
-        found = loss_two_ways(shipped, long_text, sentences)
-        assert found[TOKENS] == pytest.approx(text_loss(shipped, long_text), rel=1e-4)
 
 
 @pytest.mark.slow

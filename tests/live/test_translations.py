@@ -48,33 +48,14 @@ def test_a_few_sentences(name: str, tmp_path: Path) -> None:
     compare(name, ["", "  ", *embedded_sentences(name)[::20], "Wolfgang ☃."], tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EMBEDDED)
-def test_a_hundred_sentences_of_every_test_split(name: str, tmp_path: Path) -> None:
-    sentences = embedded_sentences(name)
-    assert len(sentences) == sum(SPLITS.values())
-    compare(name, sentences, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["de-en", "fr-en", "en-fr"])
-def test_captions(
-    name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
-    src_lang, tgt_lang = name.split("-")
-    text = corpora.load("multi30k", "test_2016_flickr", src_lang, tgt_lang)
-    compare(name, list(text.src[::100]), tmp_path)
-
-
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
-def test_every_candidate_of_every_step(beam_size: int, tmp_path: Path) -> None:
-    translator = Translator.load("demo-en-fr")
-    assert isinstance(translator.model, Transformer)
-    src = collate_sources([translator.src_tokenizer.encode("Wolfgang reads a clever novel.")])
+def test_every_candidate_of_every_step(beam_size: int, shipped: Translator, tmp_path: Path) -> None:
+    assert isinstance(shipped.model, Transformer)
+    src = collate_sources([shipped.src_tokenizer.encode("Wolfgang reads a clever novel.")])
     question = {"act": "search", "folder": models_folder() / "demo-en-fr", "src": src[0].tolist()}
     options = {"beam_size": beam_size, "alpha": 1.3, "max_len": 13}
     (answer,) = ask(tmp_path, question | options)
-    tree = grow_beam_tree(translator.model, src, **options)
+    tree = grow_beam_tree(shipped.model, src, **options)
     assert [[(c["ids"], c["fate"]) for c in step] for step in answer["steps"]] == [
         [(list(c.ids), c.fate.value) for c in step] for step in tree.steps
     ]
@@ -98,22 +79,20 @@ HIDDEN = [
 ]
 
 
-def test_hidden_places(tmp_path: Path) -> None:
+def test_hidden_places(shipped: Translator, tmp_path: Path) -> None:
     question = {
         "act": "greedy",
         "folder": models_folder() / "demo-en-fr",
         "sentences": [SENTENCE],
     }
     answers = ask(tmp_path, question, *(question | hidden for hidden in HIDDEN))
-    translator = Translator.load("demo-en-fr")
-    expected = [[translate_hiding(translator, SENTENCE, **hidden)] for hidden in ({}, *HIDDEN)]
+    expected = [[translate_hiding(shipped, SENTENCE, **hidden)] for hidden in ({}, *HIDDEN)]
     assert answers == expected
     assert expected[0] != expected[3]  # the noun unseen by the encoder: the gender is lost
 
 
 @pytest.mark.slow
-def test_every_head_removed_alone_and_each_stack(tmp_path: Path) -> None:
-    translator = Translator.load("demo-en-fr")
+def test_every_head_removed_alone_and_each_stack(shipped: Translator, tmp_path: Path) -> None:
     stacks = {
         stack: [Head(stack, layer, head) for layer in (1, 2) for head in (1, 2, 3, 4)]
         for stack in ("encoder", "decoder", "cross")
@@ -125,10 +104,10 @@ def test_every_head_removed_alone_and_each_stack(tmp_path: Path) -> None:
     removed = [[head._asdict() for head in group] for group in groups]
     answers = ask(tmp_path, *(question | {"removed": heads} for heads in removed))
     changed = 0
-    whole = translator.translate(sentences, beam_size=1)
+    whole = shipped.translate(sentences, beam_size=1)
     for group, answer in zip(groups, answers, strict=True):
-        with without_heads(translator.model, group):
-            expected = translator.translate(sentences, beam_size=1)
+        with without_heads(shipped.model, group):
+            expected = shipped.translate(sentences, beam_size=1)
         assert answer == expected, group
         changed += answer != whole
     assert changed > len(groups) // 2  # removing heads does something

@@ -1,8 +1,8 @@
 """Faults of data, tokenizers and scores are told from sound ones."""
 
-import math
-from collections.abc import Callable
 from functools import cache
+
+import pytest
 
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
 from attention_laws.laws import PIPELINE_LAWS
@@ -11,7 +11,6 @@ from transformer.config import BOS_ID, EOS_ID, UNK_ID, DataConfig
 from transformer.data import corpora, tokenizers
 
 NAMES = [law.name for law in PIPELINE_LAWS]
-Score = Callable[[list[str], list[str]], float]
 
 
 @cache
@@ -40,10 +39,6 @@ def test_on_sound_code_every_law_is_kept() -> None:
     assert report.exit_status == 0
 
 
-def as_share(hypotheses: list[str], references: list[str]) -> float:
-    return corpus_bleu(hypotheses, references) / 100
-
-
 def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
     decode = sound().decode
     assert decode is not None
@@ -52,6 +47,7 @@ def test_what_a_lower_cased_vocabulary_costs_is_warned_of() -> None:
     assert not report.broken
 
 
+@pytest.mark.slow  # loads spaCy, as the next
 def test_sources_with_another_vocabulary_are_found_where_there_is_but_one() -> None:
     other = sound("words").encode_src  # ids as good as any, of another vocabulary
     pipeline = sound().replace(encode_src=other, encode_to_translate=other)
@@ -80,6 +76,7 @@ def test_test_sentences_among_the_training_sentences_are_found() -> None:
     assert other.verdict == Verdict.WARNED  # of trees and labels, which are shared by right
 
 
+@pytest.mark.slow
 def test_words_in_place_of_pieces_are_sound() -> None:
     """A word model's French comes back with blanks at its apostrophes, which cost it points."""
     report = diagnose_pipeline(sound("words"))
@@ -94,12 +91,3 @@ def test_what_is_missing_is_said() -> None:
     )
     few = diagnose_pipeline(sound().replace(train=(), test=sound().test[:3]))
     assert "have 5 words or more: give 8" in few["references_score_100"].seen
-
-
-def test_what_a_score_raises_is_a_reason() -> None:
-    def score(hypotheses: list[str], references: list[str]) -> float:
-        return math.log(0)
-
-    line = diagnose_pipeline(sound().replace(score=score))["corpus_not_mean"]
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "ValueError" in line.seen

@@ -12,12 +12,10 @@ import pytest
 
 from experiments import export_speed
 from experiments.__main__ import main
-from experiments.bench import growth, sections, tables, training
+from experiments.bench import growth, sections, tables
 from tests.helpers import ROOT
 from transformer.support import paths
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -107,15 +105,6 @@ def _shown(file: Path, marks: list[str]) -> dict[str, str]:
         mark: re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)[0]
         for mark in marks
     }
-
-
-def test_what_is_recorded_names_its_origin_and_is_of_this_code() -> None:
-    rounds = {"growth": growth.ROUNDS, "startup": sections.STARTS, "training": training.ROUNDS}
-    for name, number in rounds.items():
-        made = read_json(results_folder() / "bench" / f"{name}.json")
-        assert {"command", "commit", "hardware", "torch", "date", "rounds"} < set(made)
-        assert made["rounds"] == number
-        assert made["hardware"].endswith("1 thread")
 
 
 @pytest.mark.slow

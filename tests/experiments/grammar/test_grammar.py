@@ -3,7 +3,6 @@
 import gzip
 import os
 import re
-from dataclasses import fields
 from itertools import islice, pairwise, permutations
 from pathlib import Path
 from zlib import crc32
@@ -12,7 +11,7 @@ import pytest
 
 from experiments.grammar import build as building
 from experiments.grammar.build import build, line, sentence_of
-from experiments.grammar.lexicon import Adjective, Lexicon, lexicon
+from experiments.grammar.lexicon import Adjective, lexicon
 from experiments.grammar.phrases import plain, pronoun
 from experiments.grammar.tree import Clause, Phrase, Tree
 from transformer.data.embedded import (
@@ -20,17 +19,13 @@ from transformer.data.embedded import (
     LANGUAGES,
     SIZES,
     Phenomenon,
-    as_written,
-    counts,
     pairs,
-    samples,
 )
 from transformer.data.embedded import sentences as split_of
 from transformer.data.parallel import aligned_tokens
 from transformer.support.errors import UserError
 from transformer.support.paths import corpus_folder
 
-EVERY = [sentence for split in SIZES for sentence in split_of(split)]
 VERBS, NOUNS = lexicon().verbs, {each.en: each for each in lexicon().nouns}
 
 
@@ -98,15 +93,6 @@ HAND_CHECKED = [
         shown PAST PRONOUN SEPARABLE VERB_SECOND""",
     ),
     (
-        Tree(clause(pronoun("he"), "open", the("window", det="this"))),
-        """en He is opening this window .
-        fr Il ouvre cette fenêtre .
-        de Er macht dieses Fenster auf .
-        en-fr 0-0 1-1 2-1 3-2 4-3 5-4
-        fr-de 0-0 1-1 1-4 2-2 3-3 4-5
-        shown PRONOUN SEPARABLE""",
-    ),
-    (
         Tree(clause(the("woman"), "rest"), [("because", TIRED)]),
         """en The woman is resting because she is tired .
         fr La femme se repose parce qu'elle est fatiguée .
@@ -122,23 +108,6 @@ HAND_CHECKED = [
         en-fr 0-0 1-1 2-1 3-2 4-3 5-3 6-4
         en-de 0-0 1-1 2-1 3-4 4-2 5-3 6-5
         shown CASE MODAL""",
-    ),
-    (
-        Tree(
-            clause(
-                the("man"),
-                "give",
-                the("flower", det="a", count=1),
-                recipient=the("boy"),
-                tense="past",
-            )
-        ),
-        """en The man gave flowers to the boy .
-        fr L'homme a donné des fleurs au garçon .
-        de Der Mann hat dem Jungen Blumen gegeben .
-        en-fr 0-0 1-0 2-1 2-2 3-3 3-4 4-5 5-5 6-6 7-7
-        en-de 0-0 1-1 2-2 2-6 3-5 4-3 5-3 6-4 7-7
-        shown CASE PAST""",
     ),
     (
         Tree(related()),
@@ -226,13 +195,6 @@ def test_the_file_is_written_whole_or_not_at_all(
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_the_word_lists_name_each_word_once() -> None:
-    tables = {one.name: len(getattr(lexicon(), one.name)) for one in fields(Lexicon)}
-    assert sum(tables.values()) - tables["names"] >= 200
-    assert len(NOUNS) == len(lexicon().nouns)
-    assert len({each.en for each in lexicon().adjectives}) == len(lexicon().adjectives)
-
-
 # What no text of a language may hold, in any case of letters.
 NEVER = {
     "en": [r"\ba [aeiou]|\ban [^aeiou]"],
@@ -271,15 +233,6 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
             assert bool(denied) == (Phenomenon.NEGATION in each.phenomena), each.fr
 
 
-def test_every_phenomenon_is_frequent() -> None:
-    assert min(counts("train").values()) >= 1000
-    assert min(counts("test").values()) >= 40
-    for phenomenon in Phenomenon:
-        chosen = samples(phenomenon, 5)
-        assert len(chosen) == 5
-        assert all(phenomenon in sentence.phenomena for sentence in chosen)
-
-
 def test_pairs_in_all_directions() -> None:
     for src_lang, tgt_lang in permutations(LANGUAGES, 2):
         text, back = pairs("test", src_lang, tgt_lang), pairs("test", tgt_lang, src_lang)
@@ -296,16 +249,6 @@ def test_pairs_in_all_directions() -> None:
             assert {(b, a) for a, b in links} == reverse
             alone = {word.lower() for i, word in enumerate(words) if i not in {a for a, _ in links}}
             assert alone <= unlinked, src
-
-
-def test_text_is_as_people_write_it() -> None:
-    tokens = "Aujourd'hui , qui dort ?"
-    assert as_written(tokens, "fr") == "Aujourd'hui, qui dort ?"
-    assert as_written(tokens, "de") == "Aujourd'hui, qui dort?"
-    for lang, other in (("en", "fr"), ("fr", "de"), ("de", "en")):
-        written = pairs("test", lang, other).src
-        tokens_of = [sentence.text(lang).split() for sentence in split_of("test")]
-        assert [aligned_tokens(text) for text in written] == tokens_of
 
 
 def test_the_learner_meets_every_word_of_the_hard_tests_in_training() -> None:
@@ -329,44 +272,3 @@ def test_held_out_combinations_are_only_in_their_own_test() -> None:
     }
     assert found.pop("test_combinations") > 50
     assert set(found.values()) == {0}
-
-
-GERMAN_ARTICLES = {
-    "m": "der den dem dieser diesen diesem ein einen einem kein keinen keinem",
-    "f": "die der diese dieser eine einer keine keiner",
-    "n": "das dem dieses diesem ein einem kein keinem",
-    "plural": "die den diese diesen keine keinen",
-}
-
-
-def test_german_articles_agree_with_their_nouns() -> None:
-    allowed: dict[str, set[str]] = {}
-    for each in lexicon().nouns:
-        for form in {each.de, each.de_oblique}:
-            allowed.setdefault(form, set()).update(GERMAN_ARTICLES[each.de_gender].split())
-        for form in {each.de_plural, each.de_plural + "n"}:
-            allowed.setdefault(form, set()).update(GERMAN_ARTICLES["plural"].split())
-    articles = {article for group in GERMAN_ARTICLES.values() for article in group.split()}
-    checked = 0
-    for sentence in EVERY:
-        words = sentence.de.split()
-        for before, first, last in zip(["", *words], words, words[1:], strict=False):
-            if before != "," and first.lower() in articles and last in allowed:
-                assert first.lower() in allowed[last], sentence.de
-                checked += 1
-    assert checked > 15_000
-
-
-def test_german_nouns_have_capitals_and_verbs_stand_second_or_last() -> None:
-    nouns = {each.de for each in lexicon().nouns}
-    assert all(word[0].isupper() for word in nouns)
-    assert {each.lower() for each in nouns} & {w for s in EVERY for w in s.de.split()} <= {"junge"}
-    finite = {"hat", "haben", "habe", "hast", "ist", "sind", "bin", "bist"}
-    finite |= {"war", "waren", "warst", "wollte", "wollten", "wolltest"}
-    states = {"ist", "sind", "bin", "bist", "war", "waren", "warst", "will", "willst", "wollen"}
-    second = [each.de.split() for each in EVERY if re.match("Gestern (?!Abend)", each.de)]
-    reasons = [found for each in EVERY for found in re.findall(r"weil [^,.]* (\w+) [.,]", each.de)]
-    assert len(second) > 100
-    assert len(reasons) > 500
-    assert {words[1] for words in second} <= finite
-    assert set(reasons) <= states

@@ -1,7 +1,5 @@
 """Attention between words: pieces become words, rows keep their sums, the error is counted."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -24,11 +22,6 @@ from transformer.support.errors import UserError
 SRC, TGT = "The young policewoman sleeps.", "La jeune policière dort."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_folder: Path) -> Translator:
-    return Translator.load(tiny_folder)
-
-
 def test_pieces_find_their_words_in_every_sentence() -> None:
     text = corpora.load("embedded", "test", "en", "fr")
     for size in (260, 3000):
@@ -46,29 +39,29 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
                 assert tokenizer.decode(pieces).strip() == word
 
 
-def test_word_weights_are_sums_of_columns_and_means_of_rows(translator: Translator) -> None:
-    result, pair = word_attention(translator, SRC, TGT), Pair(translator, SRC, TGT)
+def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) -> None:
+    result, pair = word_attention(tiny, SRC, TGT), Pair(tiny, SRC, TGT)
     assert result.src_words == ["The", "young", "policewoman", "sleeps", "."]
     assert result.tgt_words == ["La", "jeune", "policière", "dort", "."]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
 
     cross = pair.maps().cross[0]
-    _, src_parts = words_of(translator.src_tokenizer, pair.src[0, :-1].tolist())
-    _, tgt_parts = words_of(translator.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
+    _, src_parts = words_of(tiny.src_tokenizer, pair.src[0, :-1].tolist())
+    _, tgt_parts = words_of(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token says it
     columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert min(len(rows), len(columns)) > 1
     expected = cross[:, rows][:, :, columns].sum(-1).mean(-1)
     torch.testing.assert_close(result.weights[0, :, 2, 2], expected)
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, rows, -1].mean(-1))
-    reads = word_attention(translator, SRC, TGT, of_reader=True).weights
+    reads = word_attention(tiny, SRC, TGT, of_reader=True).weights
     torch.testing.assert_close(reads[0, :, -1, -1], cross[:, -1, -1])  # the stop is one piece
     torch.testing.assert_close(pair.by_src_words.sum(1), torch.ones(5))
 
 
-def test_a_piece_of_several_words_is_a_piece_of_each(translator: Translator) -> None:
+def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     dots = BPETokenizer([(".", "."), ("..", ".")])  # single bytes, but "..." is one piece
-    reader = Translator(Description(translator.recipe, dots, dots), translator.model)
+    reader = Translator(Description(tiny.recipe, dots, dots), tiny.model)
     src, tgt = "Yes... no", "Yes ... so?"
     result = word_attention(reader, src, tgt)
     assert result.src_words == ["Yes", ".", ".", ".", "no"]
@@ -79,14 +72,6 @@ def test_a_piece_of_several_words_is_a_piece_of_each(translator: Translator) -> 
     shared = (cross[:, 5, 4] / 3)[:, None, None].expand(2, 2, 3)
     torch.testing.assert_close(result.weights[0, :, 2:4, 1:4], shared)
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, 5, -1])
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_words_attend_on_a_gpu_as_on_the_cpu(translator: Translator, tiny_folder: Path) -> None:
-    there = word_attention(Translator.load(tiny_folder, "cuda"), SRC, TGT).weights
-    here = word_attention(translator, SRC, TGT).weights
-    torch.testing.assert_close(there, here, rtol=1e-3, atol=1e-4)
 
 
 def test_links_by_hand() -> None:
@@ -107,10 +92,10 @@ def test_error_rate_by_hand() -> None:
     assert alignment_error_rate([frozenset({(0, 1)})], [frozenset({(1, 0)})]) == 1
 
 
-def test_errors(translator: Translator) -> None:
+def test_errors(tiny: Translator) -> None:
     for src, tgt in (("", TGT), (SRC, " ")):
         with pytest.raises(UserError, match="no words to align"):
-            word_attention(translator, src, tgt)
+            word_attention(tiny, src, tgt)
     with pytest.raises(UserError, match="1 sentences have links and 2"):
         alignment_error_rate([frozenset()], [frozenset(), frozenset()])
     with pytest.raises(UserError, match="no links at all"):

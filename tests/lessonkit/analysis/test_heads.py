@@ -1,7 +1,6 @@
 """Heads: their names, what is measured of them, and the table that joins role and cost."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,8 +14,6 @@ from lessonkit.analysis.heads import (
     head_figures,
     head_table,
 )
-from lessonkit.analysis.roles import NOUN
-from lessonkit.records import load_result
 from transformer.data import corpora
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -45,13 +42,12 @@ def test_distance_by_hand() -> None:
     torch.testing.assert_close(distance(weights), torch.tensor([0.0, 1.0, 1.25, 1.0]))
 
 
-def test_the_figures_are_means_over_tokens(tiny_folder: Path) -> None:
-    translator = Translator.load(tiny_folder)
+def test_the_figures_are_means_over_tokens(tiny: Translator) -> None:
     sentences = list(corpora.load("embedded", "test", "en", "fr").src[:3])
-    figures = head_figures(translator, sentences)
+    figures = head_figures(tiny, sentences)
     assert set(figures) == set(STACKS)
-    maps = [translator.attention(sentence, beam_size=1).maps for sentence in sentences]
-    config = translator.recipe.model
+    maps = [tiny.attention(sentence, beam_size=1).maps for sentence in sentences]
+    config = tiny.recipe.model
     for stack in STACKS:
         rows = [getattr(each, stack)[0, 0, 1] for each in maps]
         for measure, found in (
@@ -61,9 +57,9 @@ def test_the_figures_are_means_over_tokens(tiny_folder: Path) -> None:
             assert found.shape == (config.num_layers, config.num_heads)
             torch.testing.assert_close(found[0, 1], torch.cat([measure(r) for r in rows]).mean())
     with pytest.raises(UserError, match="give at least one"):
-        head_figures(translator, [])
+        head_figures(tiny, [])
     with pytest.raises(UserError, match="give some words"):
-        head_figures(translator, ["The cat sleeps.", " "])
+        head_figures(tiny, ["The cat sleeps.", " "])
 
 
 def test_the_table_joins_roles_and_costs() -> None:
@@ -77,12 +73,3 @@ def test_the_table_joins_roles_and_costs() -> None:
     assert row == ("cross 1.1", "a", 0.7, 0.1, 90, True, 3.2, 2.5, 4.0)
     with pytest.raises(UserError, match="roles of other beside removals of m"):
         head_table({"model": "other", "figures": {}}, removals)
-
-
-def test_what_the_records_say() -> None:
-    rows = head_table(*(load_result(f"{kind}/demo-en-fr") for kind in ("roles", "heads")))
-    named = {row.head: row for row in rows if row.named}
-    assert len(rows) == 24
-    assert [name for name in named if name.startswith("encoder")] == ["encoder 2.3"]
-    assert named["encoder 2.3"].role == NOUN
-    assert max(rows, key=lambda row: row.cost).head == "decoder 1.3"

@@ -90,14 +90,6 @@ def test_what_cannot_be_hidden(model: Transformer) -> None:
                 logits(hiding)
 
 
-def test_the_encoder_had_told_the_article_of_its_noun(shipped: Translator) -> None:
-    sentence = "The saleswoman is reading a novel."
-    told, untold = (next_token(shipped, sentence, **{way: [1]}) for way in ("after", "before"))
-    assert float(told.sum()) == pytest.approx(1, abs=1e-5)
-    (la,) = shipped.tgt_tokenizer.encode("La")
-    assert told[la] > untold[la]
-
-
 # --- heads replaced and removed ------------------------------------------------------------------
 
 
@@ -123,29 +115,6 @@ def test_a_replaced_head_adds_its_vector_s_projection(model: Transformer, head: 
         together = attention(hidden)[0]
     columns = attention.output_projection.weight[:, 3 * (head.head - 1) : 3 * head.head]
     torch.testing.assert_close(together, others + columns @ vector)
-
-
-def test_removed_heads_come_back_to_the_last_bit(model: Transformer) -> None:
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    with pytest.raises(KeyError), without_heads(model, [Head("cross", 1, 1)] * 2):
-        raise KeyError
-    for name, weight in model.state_dict().items():
-        torch.testing.assert_close(weight, before[name], rtol=0, atol=0)
-
-
-def test_without_any_cross_attention_the_source_does_not_matter(model: Transformer) -> None:
-    with without_heads(model, of(model, "cross")):
-        torch.testing.assert_close(logits(model), logits(model, exchanged(1)))
-    assert not torch.allclose(logits(model), logits(model, exchanged(1)))
-
-
-def test_the_mean_of_a_constant_head_is_the_constant(shipped: Translator) -> None:
-    assert isinstance(shipped.model, Transformer)
-    head, vector = Head("cross", 1, 2), torch.arange(32.0)
-    with heads_replaced(shipped.model, {head: vector}):
-        means = mean_outputs(shipped, ["The dog is sleeping.", "David sees the cat."])
-    torch.testing.assert_close(means[head], vector)
-    assert set(means) == set(all_heads(shipped.model))
 
 
 def test_a_mean_is_over_all_tokens_of_all_sentences(shipped: Translator) -> None:
@@ -210,12 +179,6 @@ def test_a_vector_reaches_its_place_alone(shipped: Translator) -> None:
 
 
 # --- edges cut -----------------------------------------------------------------------------------
-
-
-def test_cutting_nothing_changes_nothing(model: Transformer) -> None:
-    whole = logits(model)
-    with edges_cut(model, every_head(all_heads(model), [])):
-        torch.testing.assert_close(logits(model), whole)
 
 
 @pytest.mark.parametrize("stack", STACKS)

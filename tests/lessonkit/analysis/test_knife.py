@@ -10,7 +10,6 @@ from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import (
     edges_cut,
     every_head,
-    mean_outputs,
     next_token,
     run_of,
     without_heads,
@@ -18,7 +17,6 @@ from lessonkit.analysis.interventions import (
 from lessonkit.analysis.knife import Cut, Knife
 from tests.helpers.hiding import translate_hiding
 from transformer.config import EOS_ID
-from transformer.data import corpora
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -109,14 +107,3 @@ def test_errors(shipped: Translator, knife: Knife) -> None:
         Knife(Translator.load("demo-lstm"), SENTENCE)
     with pytest.raises(UserError, match="no place 9"):
         knife.cut(Cut(before=[9]))
-
-
-@pytest.mark.slow
-def test_the_cuts_that_lesson_09_counts(shipped: Translator) -> None:
-    knife = Knife(shipped, "The saleswoman is reading a novel.")
-    means = mean_outputs(shipped, corpora.load("embedded", "validation", "en", "fr").src[:100])
-    other = run_of(shipped, "The salesman is reading a novel.")
-    cuts = [*kn.places_hidden(knife), *kn.edges_each(knife), *kn.heads_each(knife, means, other)]
-    changed = sum(knife.cut(cut).said != knife.whole.said for _, _, cut in cuts)
-    encoder = sum(what == kn.EDGES["encoder"] for what, _, _ in cuts)
-    assert (len(cuts), changed, encoder) == (235, 18, 64)

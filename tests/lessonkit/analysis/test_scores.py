@@ -32,6 +32,7 @@ TRAIN: list[Pair] = [
 ]
 
 
+@pytest.mark.slow  # loads spaCy
 def test_begin_and_end_tokens_are_counted_like_words() -> None:
     def marked(texts: list[str]) -> list[list[str]]:
         return [["<bos>", *split_words("en", text), "<eos>"] for text in texts]
@@ -65,6 +66,7 @@ def test_a_teacher_forced_output_has_seen_the_reference(shipped: Translator) -> 
     assert teacher_forced(shipped, one) == ([guesses[0]], [references[0]])
 
 
+@pytest.mark.slow  # loads spaCy
 def test_five_ways_in_one(shipped: Translator) -> None:
     text = ParallelText(
         src_lang="en", tgt_lang="fr", src=["The dog is sleeping."], tgt=["Le chien dort."]

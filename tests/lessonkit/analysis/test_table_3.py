@@ -26,25 +26,6 @@ def test_a_row_is_near_the_papers_count() -> None:
         assert count(row) == pytest.approx(row.millions or 65, rel=0.07), row.name
 
 
-@pytest.mark.slow
-def test_one_vocabulary_gives_every_count_but_the_big_models() -> None:
-    fitting = [
-        types
-        for types in range(36_000, 43_000)
-        if all(round(count(v, types)) == v.millions for v in TABLE_3[:-1] if v.millions)
-    ]
-    assert (fitting[0], fitting[-1]) == (41_004, 41_208)
-    assert round(count(TABLE_3[-1], fitting[0])) != TABLE_3[-1].millions
-
-
-def test_heads_of_group_a_keep_the_width() -> None:
-    for variation in TABLE_3:
-        if variation.name.startswith("A"):
-            config = variation.config()
-            assert config.num_heads * config.key_size == config.d_model
-            assert config.value_size == config.key_size
-
-
 @pytest.mark.parametrize(
     "changes",
     [

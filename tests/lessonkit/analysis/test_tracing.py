@@ -113,15 +113,6 @@ def test_the_shipped_model_writes_its_likeliest_token_each_time(
     assert [traced.types[number] for number in traced.written_ids] == traced.written
 
 
-def test_the_named_head_finds_the_word_that_is_written(traced: Trace) -> None:
-    """What lesson 02 says of it."""
-    assert traced.attention.head == FINDER
-    rows = zip(traced.written, traced.attention.weights, strict=True)
-    found = {said: traced.attention.key_tokens[row.argmax()] for said, row in rows}
-    wanted = {"▁chat": "▁cat", "▁noir": "▁black", "▁dort": "▁sleeping", "▁Le": "▁cat"}
-    assert {said: found[said] for said in wanted} == wanted
-
-
 def test_it_leaves_the_model_as_it_was(other: Translator) -> None:
     other.model.train()
     trace(other, "The cat.", Head("decoder", 1, 2))

@@ -10,8 +10,6 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from transformer.models.translator import Translator
-
 
 @pytest.fixture(autouse=True)
 def _no_figure_stays() -> Iterator[None]:
@@ -24,9 +22,3 @@ def _no_figure_stays() -> Iterator[None]:
 def ax() -> Axes:
     """Axes of a new figure."""
     return plt.figure().add_subplot()
-
-
-@pytest.fixture(scope="session")
-def shipped() -> Translator:
-    """The demo that the lessons look into."""
-    return Translator.load("demo-en-fr")

@@ -76,23 +76,6 @@ def test_heads_stand_in_even_rows() -> None:
         plt.close(figure)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("q_len", "k_len"), [(3, 3), (13, 17), (41, 37), (2, 31)])
-def test_labels_of_heads_are_whole_and_apart(q_len: int, k_len: int) -> None:
-    """Nothing is cut at the picture's edge, lines of labels do not touch, a page is wide enough."""
-    queries, keys = ["▁question"] * q_len, ["▁extraordinary"] * k_len
-    figure = draw_heads(torch.rand(4, q_len, k_len), queries, keys, "Cross-attention")
-    figure.canvas.draw()
-    assert figure.get_figwidth() <= 13
-    for ax in figure.axes[:-1]:
-        cell = ax.get_window_extent().height / q_len / figure.dpi
-        assert cell >= 8 / 72  # inches: the height of a label
-        for label in ax.get_xticklabels() + ax.get_yticklabels():
-            box = label.get_window_extent()
-            assert 0 <= box.x0 <= box.x1 <= figure.bbox.width
-            assert 0 <= box.y0 <= box.y1 <= figure.bbox.height
-
-
 def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
     assert draw_mask(MASK, QUERIES, KEYS, ax, "padding") is ax
     (image,) = ax.images
@@ -120,13 +103,6 @@ def test_what_does_not_fit_is_refused(ax: Axes) -> None:
         with pytest.raises(UserError, match=r"give \(num_heads, q_len, k_len\)"):
             draw_heads(weights, QUERIES, KEYS, "a title")
     assert not plt.get_fignums()
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_attention_is_drawn_from_a_gpu(ax: Axes) -> None:
-    draw_attention(WEIGHTS.cuda(), QUERIES, KEYS, ax)
-    np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), WEIGHTS.numpy())
 
 
 def test_cells_are_packed_row_by_row() -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import altair as alt
@@ -15,11 +14,6 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_folder: Path) -> Translator:
-    return Translator.load(tiny_folder)
-
-
 @pytest.fixture(autouse=True)
 def enabled() -> Iterator[None]:
     before = alt.renderers.active
@@ -30,13 +24,13 @@ def enabled() -> Iterator[None]:
 
 @pytest.mark.slow
 def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
-    translator: Translator,
+    tiny: Translator,
 ) -> None:
-    line, said, picture = sentence_box(translator, "The cat sleeps.").children
+    line, said, picture = sentence_box(tiny, "The cat sleeps.").children
     assert line.description == "en to fr"
     first = picture.outputs[0]["data"]
     assert {VEGALITE, "image/png", "text/plain"} <= set(first)
-    assert said.value == translator.translate(["The cat sleeps."])[0]
+    assert said.value == tiny.translate(["The cat sleeps."])[0]
     line.value = "  "
     assert "give some words" in said.value
     assert picture.outputs[0]["data"] == first
@@ -44,7 +38,7 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     assert "give some words" not in said.value
     second = picture.outputs[0]["data"]
     shown = second["text/plain"].replace(" ", "")
-    assert "".join(translator.src_tokenizer.tokens("A dog")) in shown
+    assert "".join(tiny.src_tokenizer.tokens("A dog")) in shown
     assert first["image/png"] != second["image/png"]
 
 
@@ -63,7 +57,7 @@ def test_another_sentence_is_traced_anew(shipped: Translator) -> None:
     assert picture.outputs[0]["data"] == shown
 
 
-def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(translator: Translator) -> None:
+def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(tiny: Translator) -> None:
     calls = []
 
     def answer(text: str, beam: int, alpha: float) -> tuple[str, alt.TopLevelMixin]:
@@ -72,7 +66,7 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(translator: Trans
             raise UserError("a beam of 5 is too wide: give 4 or less")
         return "\n".join([text] * beam), schedule_explorer()
 
-    box = play_box(translator, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
+    box = play_box(tiny, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
     line, beam, alpha, said, picture = box.children
     assert said.value == "A cat."
     assert [each["output_type"] for each in picture.outputs] == ["stream", "display_data"]
@@ -88,9 +82,7 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(translator: Trans
     assert len(picture.outputs) == 1  # the last picture stays
 
 
-def test_on_colab_it_shows_a_picture(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_colab_it_shows_a_picture(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    *_, picture = sentence_box(translator, "The cat sleeps.").children
+    *_, picture = sentence_box(tiny, "The cat sleeps.").children
     assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}

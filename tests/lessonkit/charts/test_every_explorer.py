@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -78,22 +76,6 @@ def test_every_name_of_the_door_is_there_and_no_other() -> None:
         assert getattr(charts, name)
     with pytest.raises(AttributeError, match="has no attribute 'pie_chart'"):
         _ = charts.pie_chart
-
-
-@pytest.mark.slow
-def test_the_door_opens_what_is_used_and_changes_no_setting_of_matplotlib() -> None:
-    code = (
-        "import sys\n"
-        "from lessonkit import charts\n"
-        "assert not {'altair', 'matplotlib', 'torch'} & set(sys.modules)\n"
-        "import matplotlib\n"
-        "show = lambda: repr({k: matplotlib.rcParams._get(k) for k in matplotlib.rcParams})\n"
-        "before = show()\n"
-        "for name in dir(charts):\n"
-        "    getattr(charts, name)\n"
-        "    assert show() == before, name\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def marks(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -12,19 +12,14 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_folder: Path) -> Translator:
-    return Translator.load(tiny_folder)
-
-
-def test_every_weight_in_a_json_file(translator: Translator, tmp_path: Path) -> None:
+def test_every_weight_in_a_json_file(tiny: Translator, tmp_path: Path) -> None:
     file = tmp_path / "attention.json"
     sentences = ["The woman reads a book.", " ", "A man sleeps."]
-    write_attention(file, translator, sentences, beam_size=1)
+    write_attention(file, tiny, sentences, beam_size=1)
     written = json.loads(file.read_text(encoding="utf-8"))
     assert len(written) == 2
     for sentence, values in zip(sentences[::2], written, strict=True):
-        attention = translator.attention(sentence, beam_size=1)
+        attention = tiny.attention(sentence, beam_size=1)
         assert values["translation"] == attention.translation
         assert values["src_tokens"] == attention.src_tokens
         assert values["tgt_tokens"] == attention.tgt_tokens
@@ -33,18 +28,18 @@ def test_every_weight_in_a_json_file(translator: Translator, tmp_path: Path) -> 
             torch.testing.assert_close(torch.tensor(values[name]), weights, atol=5.1e-5, rtol=0)
 
 
-def test_a_picture_file(translator: Translator, tmp_path: Path) -> None:
+def test_a_picture_file(tiny: Translator, tmp_path: Path) -> None:
     file = tmp_path / "attention.png"
-    write_attention(file, translator, ["", "A man sleeps."], beam_size=1)
+    write_attention(file, tiny, ["", "A man sleeps."], beam_size=1)
     assert plt.imread(file).ndim == 3
     assert not plt.get_fignums()
 
 
-def test_attention_files_that_cannot_be_written(translator: Translator, tmp_path: Path) -> None:
+def test_attention_files_that_cannot_be_written(tiny: Translator, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.json or \.png"):
         check_attention_file(tmp_path / "attention.svg")
     with pytest.raises(UserError, match="folder"):
         check_attention_file(Path(__file__) / "attention.json")
     with pytest.raises(UserError, match="every sentence is empty"):
-        write_attention(tmp_path / "attention.json", translator, ["", "  "], beam_size=1)
+        write_attention(tmp_path / "attention.json", tiny, ["", "  "], beam_size=1)
     assert not list(tmp_path.iterdir())

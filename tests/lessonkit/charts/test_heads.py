@@ -1,6 +1,5 @@
 """Heads: tables of their figures, and the explorer with each head in its place."""
 
-import json
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from tests.helpers.vega import (
     SRC,
     as_text,
     part,
-    softmaxed,
     some_attention,
     texts,
     title,
@@ -30,7 +28,6 @@ from tests.helpers.vega import (
     with_controls,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
-from transformer.model import AttentionMaps
 from transformer.support.files import read_json
 from transformer.support.paths import results_folder
 
@@ -132,10 +129,6 @@ def test_the_sentence_shows_the_query_s_row(
     torch.testing.assert_close(drawn, weights, atol=0.0051, rtol=0)
 
 
-def test_the_weights_are_stored_once(spec: Spec) -> None:
-    assert json.dumps(spec).count('"cells"') == 3 * NUM_LAYERS * NUM_HEADS
-
-
 def test_a_removed_head_s_translation_is_written_in_another_colour() -> None:
     heads = [
         Head(stack, layer + 1, head + 1)
@@ -173,9 +166,3 @@ def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
         assert f'datum["{part_of}"]' in signal["on"][0]["update"]
         assert signal["bind"]["input"] == "range"
         assert signals[part_of]["update"] == f"chosen_{part_of}"
-
-
-def test_many_heads_stand_above_the_large_picture() -> None:
-    weights = [softmaxed(2, 1, 8, *shape) for shape in ((4, 4), (3, 3), (3, 4))]
-    many = some_attention()._replace(maps=AttentionMaps(*weights))
-    assert len(heads_explorer(many).to_dict()["vconcat"]) == 3

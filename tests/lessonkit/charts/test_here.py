@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from lessonkit.charts.here import PLACES, Box, you_are_here
-from lessonkit.charts.renderer import describe, shrink
+from lessonkit.charts.renderer import describe
 from lessonkit.charts.trace_steps import PARTS
 from transformer.support.errors import UserError
 
@@ -46,11 +46,3 @@ def test_every_part_of_the_trace_has_its_place_and_no_other() -> None:
     assert set(PLACES) == set(PARTS)
     with pytest.raises(UserError, match="did you mean 'attention'"):
         you_are_here("atention")
-
-
-def test_it_is_small_and_fits_a_screen() -> None:
-    stored = BytesIO()
-    you_are_here("attention").savefig(stored, format="png", bbox_inches="tight")
-    picture, (width, height) = shrink(stored.getvalue())
-    assert len(picture) < 100_000
-    assert (width < 860, height < 680) == (True, True)

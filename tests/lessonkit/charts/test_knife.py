@@ -7,8 +7,8 @@ import torch
 
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import next_token
-from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO, Knife
-from lessonkit.charts.knife import NOTHING, _new, _shortened, knife_explorer
+from lessonkit.analysis.knife import EDGES, PLACE_AFTER, PLACE_BEFORE, Knife
+from lessonkit.charts.knife import NOTHING, knife_explorer
 from tests.helpers.hiding import translate_hiding
 from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.models.translator import Translator
@@ -75,19 +75,6 @@ def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, plain
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cut", [*EDGES.values(), ZERO, MEAN, SWAP])
-def test_every_place_of_the_controls_shows_one_row(full: Spec, cut: str) -> None:
-    params = {param["name"]: param for param in full["params"]}
-    assert cut in params["cut"]["bind"]["options"]
-    most = params["key"]["bind"]["max"]
-    for query, key in ((0, 0), (2, 1), (most, most)):
-        moved = with_controls(full, cut=cut, query=query, key=key, head="cross 2.3")
-        assert [len(line) > 0 for line in written(moved)] == [True] * 3
-        for old, new in drawn_bars(moved).values():
-            assert 0 <= min(old, new) <= max(old, new) <= 1
-
-
 def test_an_edge_is_named_by_its_tokens(full: Spec) -> None:
     row = "in every head: the row that says"
     for stack, text in {
@@ -111,13 +98,6 @@ def test_nothing_cut_is_the_same_twice_and_each_control_changes_the_drawing(full
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
     assert len({tuple(settings(**moved)) for moved in moves}) == 4
     assert len(json.dumps(full)) < 200_000
-
-
-def test_new_tokens_are_marked_and_a_run_is_cut_short() -> None:
-    assert _new(["a", "b", "c"], ["a", "x", "c"]) == [0, 1, 0]
-    assert sum(_new(["a", "b"], ["a", "a", "b"])) == 1
-    assert _shortened(["word"] * 99)[-1] == "..."
-    assert _shortened(["word"] * 9) == ["word"] * 9
 
 
 def test_errors(shipped: Translator) -> None:

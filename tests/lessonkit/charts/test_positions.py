@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import position_explorer, positions, style
-from lessonkit.charts.positions import HEIGHT, LAST, LENGTH, OFFSETS, WIDTHS
+from lessonkit.charts.positions import LAST, LENGTH
 from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.embeddings import sinusoidal_positions
 from transformer.support.errors import UserError
@@ -141,8 +141,3 @@ def test_both_positions_are_marked_and_their_product_is_written(spec: Spec) -> N
     number = math.cos(3) + math.cos(3 / 100)
     written = texts(part(moved, LOWER, NUMBER), "role-mark")[0][0]
     assert written == f"PE(41) · PE(44) = {number:.2f}, of 2 at most"
-
-
-def test_sizes_fit_one_another() -> None:
-    assert LAST + OFFSETS == LENGTH - 1  # the second position stays in the table
-    assert all(HEIGHT % width == 0 == width % 2 for width in WIDTHS)

@@ -18,7 +18,6 @@ from lessonkit.exercises.toys import (
     Table,
     Trainer,
     Writer,
-    drop,
 )
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
@@ -68,12 +67,6 @@ def test_networks_are_written_as_a_lesson_would_make_them() -> None:
         "ex.Decoder('sees padding', 5)",
     ):
         assert repr(eval(text, {"ex": ex})) == text
-
-
-def test_what_is_dropped_is_a_third() -> None:
-    hidden = torch.ones(2, 5, 3)
-    assert drop(hidden).mean() == 1.0
-    assert sorted(set(drop(hidden).flatten().tolist())) == [0.0, 1.5]
 
 
 def test_a_parrot_drops_in_training_alone() -> None:

@@ -3,17 +3,12 @@
 from typing import Any
 
 import pytest
-import torch
-from torch import nn
 
 from lessonkit.exercises import own
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
-    MyDecoderLayer,
-    MyEmbedding,
-    MyTransformer,
 )
 
 PARTS = [each for each in vars(own).values() if isinstance(each, Part)]
@@ -104,51 +99,3 @@ def test_hints_and_solution() -> None:
     assert hints[0].startswith("Hint 1 of 3.")
     assert hints[2].endswith("After this one there is own.attention.solution().")
     assert own.attention.solution().text.startswith("class MyAttention(nn.Module):")
-
-
-def test_attention_is_pytorchs() -> None:
-    torch.manual_seed(5)
-    mine, theirs = MyAttention(6, 2), nn.MultiheadAttention(6, 2, bias=False, batch_first=True)
-    parts = (mine.query_projection, mine.key_projection, mine.value_projection)
-    theirs.in_proj_weight.data = torch.cat([part.weight.data for part in parts])
-    theirs.out_proj.weight.data = mine.output_projection.weight.data
-    query, memory = torch.randn(3, 5, 6), torch.randn(3, 7, 6)
-    mask = torch.rand(3, 1, 1, 7) < 0.7
-    mask[..., 0] = True
-    output, weights = mine(query, memory, mask)
-    wanted, wanted_weights = theirs(
-        query, memory, memory, key_padding_mask=~mask[:, 0, 0], average_attn_weights=False
-    )
-    torch.testing.assert_close(output, wanted)
-    torch.testing.assert_close(weights, wanted_weights)
-
-
-def test_an_embedding_by_hand() -> None:
-    embedding = MyEmbedding(5, 4)
-    embedding.token.weight.data.fill_(3.0)
-    found = embedding(torch.tensor([[4, 4]]))
-    torch.testing.assert_close(found[0, 0], torch.tensor([6.0, 7.0, 6.0, 7.0]))
-
-
-def test_no_position_sees_a_later_one() -> None:
-    torch.manual_seed(7)
-    model = MyTransformer(11, 6, 5, 3, 2).eval()
-    src, tgt_in = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7, 8]])
-    changed = tgt_in.clone()
-    changed[0, 3] = 9
-    before, after = model(src, tgt_in), model(src, changed)
-    torch.testing.assert_close(before[:, :3], after[:, :3])
-    assert (before[:, 3] - after[:, 3]).abs().max() > 0.01
-
-
-def test_the_decoder_layer_ignores_padding() -> None:
-    torch.manual_seed(7)
-    layer = MyDecoderLayer(6, 5, 3)
-    x, memory = torch.randn(1, 2, 6), torch.randn(1, 3, 6)
-    mask = torch.tensor([[[[True, True, False]]]])
-    everything = torch.ones(1, 1, 2, 2, dtype=torch.bool)
-    changed = memory.clone()
-    changed[:, 2] = 100
-    torch.testing.assert_close(
-        layer(x, memory, everything, mask), layer(x, changed, everything, mask)
-    )

@@ -7,8 +7,7 @@ from transformer.decoding import greedy_search
 from transformer.models.translator import Translator
 
 
-def test_a_hundred_sentences_are_translated_as_the_package_does() -> None:
-    shipped = Translator.load("demo-en-fr")
+def test_a_hundred_sentences_are_translated_as_the_package_does(shipped: Translator) -> None:
     sizes = shipped.recipe.model
     mine = MyTransformer(
         *(shipped.src_tokenizer.vocab_size, sizes.d_model, sizes.d_ff),
