@@ -19,10 +19,10 @@ from transformer.data.batches import Example, collate
 from transformer.data.treatment import tidy
 from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
-from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, write_json
+from transformer.support.paths import find_model
 from transformer.support.provenance import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")

@@ -24,11 +24,10 @@ from transformer.models.folder import (
     write_manifest,
 )
 from transformer.models.log import read_log
-from transformer.models.shipped import CARD
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, read_json, write_atomically, write_json
-from transformer.support.paths import models_folder, require_checkout
+from transformer.support.paths import CARD, models_folder, require_checkout
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again

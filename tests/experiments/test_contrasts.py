@@ -30,11 +30,11 @@ from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
 from transformer.models.folder import Description
-from transformer.models.shipped import names
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.support.paths import model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = load_contrasts()
@@ -251,7 +251,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_translation_model_has_a_record() -> None:
-    assert {file.stem for file in RECORDS} == set(names()) - {"demo-parser"}
+    assert {file.stem for file in RECORDS} == set(model_names()) - {"demo-parser"}
 
 
 @pytest.mark.parametrize("file", RECORDS, ids=lambda file: file.stem)

@@ -20,10 +20,10 @@ from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText
 from transformer.evaluation import evaluate
-from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.support.paths import find_model
 
 TOKENS, BATCHES = LOSS_WAYS
 TRAIN: list[Pair] = [

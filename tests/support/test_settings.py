@@ -67,9 +67,8 @@ def test_fields_come_to_have_their_types() -> None:
         ({"lid": "big"}, "lid is 'big': give a whole number or none"),
         ({"dry": 1}, "dry is 1: give true or false"),
         ({"litres": None}, "litres is None: give a number"),
-        ({"litres": 10**400}, f"litres is 1{'0' * 59}...: give a number"),
-        ({"litres": 10**5000}, "litres is a number of thousands of digits: give a number"),
-        ({"coats": "9" * 5000}, f"coats is '{'9' * 59}...: give a whole number"),
+        ({"litres": 10**400}, f"litres is 1{'0' * 17}...{'0' * 19}: give a number"),
+        ({"coats": "9" * 5000}, f"coats is '{'9' * 12}...{'9' * 13}': give a whole number"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused(changes: dict[str, Any], message: str) -> None:

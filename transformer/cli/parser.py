@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 from transformer.cli import commands
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.models.shipped import names
 from transformer.recipes.named import RECIPES
 from transformer.support.errors import MISTAKE, exit_status
+from transformer.support.paths import model_names
 
 PROGRAM = "python -m transformer"
 
@@ -278,7 +278,7 @@ def _add_diagnose(program: Any) -> None:
     command.add_argument(
         "target",
         metavar="MODULE:FACTORY",
-        help=f"code; or a model folder, or a shipped model: {', '.join(names())}",
+        help=f"code; or a model folder, or a shipped model: {', '.join(model_names())}",
     )
     command.add_argument(
         "--minute", action="store_true", help="try the laws that train too; they take a minute"
@@ -295,7 +295,9 @@ def _add_diagnose(program: Any) -> None:
 def add_model(command: argparse.ArgumentParser) -> None:
     """Give a command the argument MODEL."""
     command.add_argument(
-        "model", metavar="MODEL", help=f"a model folder, or a shipped model: {', '.join(names())}"
+        "model",
+        metavar="MODEL",
+        help=f"a model folder, or a shipped model: {', '.join(model_names())}",
     )
 
 

@@ -91,14 +91,7 @@ def collate(examples: Sequence[Example]) -> Batch:
 
 
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
-    """Put source sentences side by side for decoding.
-
-    Args:
-        sources: Ids of each sentence, without an end mark.
-
-    Returns:
-        Ids with `EOS_ID` at each end, then padding: (batch, src_len).
-    """
+    """Put source sentences side by side: `EOS_ID` at each end, then padding, (batch, src_len)."""
     return _pad([[*src, EOS_ID] for src in sources])
 
 

@@ -104,13 +104,7 @@ class BPETokenizer:
 def learn_merges(
     config: DataConfig, texts: Sequence[str], vocab_size: int
 ) -> list[tuple[str, str]]:
-    """Learn merges of treated text, the most frequent pair first; see `tokenizers.train`.
-
-    Args:
-        config: Lower-casing and the frequency cut.
-        texts: Of all that share the vocabulary.
-        vocab_size: Most types, the four special ones included.
-    """
+    """Learn merges of all treated text that shares a vocabulary, the most frequent pair first."""
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(

@@ -67,11 +67,7 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 def find_corpus(name: str) -> Corpus:
-    """Give the corpus of this name.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give the corpus of this name; a `UserError` gives the nearest one."""
     if name not in CORPORA:
         raise unknown_name("corpus", name, CORPORA)
     return CORPORA[name]
@@ -113,11 +109,7 @@ def verify(name: str) -> list[FileReport]:
 
 
 def default_split(corpus: str) -> str:
-    """Name a corpus's first test set.
-
-    Raises:
-        UserError: the corpus is unknown.
-    """
+    """Name a corpus's first test set."""
     return next(split for split in find_corpus(corpus).splits if split.startswith("test"))
 
 
@@ -135,11 +127,7 @@ def _load_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 def all_tatoeba_pairs() -> list[Pair]:
-    """Give Tatoeba's pairs of every split, in the order of its file.
-
-    Raises:
-        UserError: the file cannot be had.
-    """
+    """Give Tatoeba's pairs of every split, in the order of its file."""
     return parallel.tatoeba_pairs(_file("tatoeba", "data.zip"))
 
 
@@ -167,7 +155,6 @@ def _load_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 def _own_iwslt_files() -> list[Path]:
-    """List the user's files of IWSLT."""
     found = [
         path
         for folder in search_folders()

@@ -152,12 +152,7 @@ def parses(split: str) -> ParallelText:
 
 
 def as_written(tokens: str, lang: str) -> str:
-    """Join punctuation to the word before it, but for the French question mark.
-
-    Args:
-        tokens: A sentence whose every token stands between blanks.
-        lang: Its language.
-    """
+    """Join each punctuation mark to the word before it, but for the French question mark."""
     attached = ",." if lang == "fr" else ",.?"
     return re.sub(rf" (?=[{attached}])", "", tokens)
 

@@ -79,10 +79,6 @@ def split_lines(text: str) -> list[str]:
 def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -> ParallelText:
     """Tidy two lists of lines into parallel text, without the pairs that have an empty side.
 
-    Args:
-        src_lang, tgt_lang: Language codes.
-        src, tgt: Lines as read, line i of one beside line i of the other.
-
     Raises:
         UserError: The lists differ in length, or no pair is left.
     """
@@ -128,8 +124,7 @@ def iwslt_lines(path: Path) -> list[str]:
 def tatoeba_pairs(archive: Path) -> list[Pair]:
     """Read Tatoeba's pairs in their order, without those that a treatment makes equal to another.
 
-    Args:
-        archive: A zip file; the member read has lines of English, a tab, French.
+    The archive is a zip file; the member read has lines of English, a tab, French.
     """
     with zipfile.ZipFile(archive) as opened:
         text = opened.read(TATOEBA_MEMBER).decode("utf-8")

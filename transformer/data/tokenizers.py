@@ -33,11 +33,6 @@ def train(
     With `joint_vocabulary` both sides have the same ids, and yet a tokenizer each, because
     each language is treated, and into words cut, by its own rules.
 
-    Args:
-        config: Kind, size, frequency cut, lower-casing, languages.
-        src: Source sentences.
-        tgt: Target sentences; their number need not equal that of `src`.
-
     Returns:
         The source side's tokenizer and the target side's.
 
@@ -65,11 +60,7 @@ def train(
 
 
 def save(tokenizer: Tokenizer, path: Path) -> None:
-    """Write a tokenizer as one JSON file, whole or not at all.
-
-    Raises:
-        UserError: the file cannot be written there.
-    """
+    """Write a tokenizer as one JSON file; errors as of `write_json`."""
     write_json(path, tokenizer.to_dict())
 
 

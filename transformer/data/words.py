@@ -55,8 +55,8 @@ class WordTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the words of ids, joined by blanks; special ids are skipped."""
-        known = [n for n in check_ids(ids, self.vocab_size) if n >= FIRST_ID]
-        return " ".join(self.pieces(known))
+        known = [number for number in check_ids(ids, self.vocab_size) if number >= FIRST_ID]
+        return " ".join(self._shown[number] for number in known)
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
@@ -91,15 +91,10 @@ def _spacy_rules(lang: str) -> Any:
 
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
-    """Cut a sentence into words and punctuation marks. Not in the paper.
-
-    Args:
-        lang: "de", "en" or "fr", or "tree".
-        text: One sentence.
-        lowercase: Lower-case each word after cutting.
+    """Cut a sentence into words and punctuation marks, then lower-case them. Not in the paper.
 
     Raises:
-        UserError: the language is unknown.
+        UserError: the language is none of `LANGUAGES`.
     """
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)

@@ -194,11 +194,7 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
-    """Give the standard deviation of a single run, if it is the same in every variant.
-
-    Args:
-        scores: The figures of each variant's runs.
-    """
+    """Give the standard deviation of a single run, if it is the same in every variant."""
     degrees = _degrees(scores)
     several = [runs for runs in scores.values() if len(runs) > 1]
     return math.sqrt(sum(variance(runs) * (len(runs) - 1) for runs in several) / degrees)

@@ -21,10 +21,10 @@ from transformer.evaluation.scores import (
 from transformer.model import count_parameters
 from transformer.models.folder import RUN, RunFolder, read_recipe
 from transformer.models.log import read_log
-from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.support.paths import find_model
 from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
@@ -38,12 +38,6 @@ def evaluate_translator(
     alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
     """Translate a text, and measure the translations and the model's surprise at the references.
-
-    Args:
-        translator: The model.
-        text: Sources and references.
-        beam_size: Of the search; 1 is greedy.
-        alpha: Of the length penalty.
 
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
@@ -141,9 +135,6 @@ def evaluate_folder(
 def origin_of(folder: str | Path) -> dict[str, Any]:
     """Say where a model comes from and what measures it, with the curve of its training.
 
-    Args:
-        folder: Of the model, or the name of a shipped one.
-
     Returns:
         recipe, training, evaluation and log, to be recorded beside figures.
 
@@ -160,11 +151,9 @@ def origin_of(folder: str | Path) -> dict[str, Any]:
 
 
 def thinned_log(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
-    """Leave out reports of training at even distances, down to `most`; the last stays.
+    """Leave out reports of training at even distances, down to `most`.
 
-    Args:
-        log: Records of a run's log.jsonl; those of validation all stay.
-        most: Records of training to keep, 1 or more.
+    The last stays, and so do all of validation.
     """
     training = [index for index, report in enumerate(log) if report["kind"] == "training"]
     kept = set(training[:: -math.ceil(len(training) / most)] if training else [])

@@ -93,11 +93,7 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def read_description(folder: Path) -> Description:
-    """Read the recipe and the tokenizers.
-
-    Raises:
-        UserError: the folder or a file in it is missing, truncated or foreign.
-    """
+    """Read the recipe and the tokenizers; errors as of `read_recipe`."""
     recipe = read_recipe(folder)
     sides = (tokenizers.load(folder / name) for name in (SRC_TOKENIZER, TGT_TOKENIZER))
     return Description(recipe, *sides)
@@ -108,13 +104,7 @@ def read_model(
     weights: Path | None = None,
     build: Callable[[Description], Network] = Description.build,
 ) -> tuple[Description, Network]:
-    """Read a trained model, in evaluation mode, on the CPU.
-
-    Args:
-        folder: Of the model.
-        weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
-            the final ones.
-        build: What made the network, where it was not the recipe alone (see `faults`).
+    """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`.
 
     Raises:
         UserError: the folder or a file in it is missing, truncated or foreign.
@@ -172,10 +162,6 @@ class RunFolder:
         self.last = out / "checkpoints" / "last.safetensors"  # the state to resume from
         self.best = out / "checkpoints" / "best.safetensors"  # of the lowest validation loss
 
-    def holds_weights(self) -> bool:
-        """Tell whether a run has left weights here, of any step."""
-        return any(path.exists() for path in (self.last, self.best, self.model, *self.step_files()))
-
     def check(self, resume: bool) -> None:
         """Refuse to begin, or to go on with, a run that would overwrite another's weights.
 
@@ -187,7 +173,8 @@ class RunFolder:
             raise UserError(
                 f"{self.out} holds a run already: go on with it (--resume), or give another folder"
             )
-        if self.holds_weights() and not self.last.exists():
+        weights = (self.best, self.model, *self.step_files())
+        if any(path.exists() for path in weights) and not self.last.exists():
             raise UserError(
                 f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
                 "give another folder"

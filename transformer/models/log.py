@@ -106,10 +106,8 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 def truncate_log(path: Path, step: int, validated_step: int) -> None:
     """Drop the reports after a checkpoint, so that a resumed run writes none twice.
 
-    Args:
-        path: Of the log; an empty one is begun where there is none.
-        step: Of the checkpoint.
-        validated_step: The last step that was validated before it was saved.
+    An empty log is begun where there is none. The checkpoint is of `step`, and before it was
+    saved the last validation was of `validated_step`.
     """
     last = {"training": step, "validation": validated_step}
     records = read_log(path) if path.exists() else []

@@ -12,8 +12,8 @@ from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.models.shipped import find_model
 from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.paths import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
@@ -36,13 +36,7 @@ class Attention(NamedTuple):
 
 
 class Translator:
-    """A model with its tokenizers, ready to translate.
-
-    Args:
-        description: The recipe and the tokenizers.
-        model: The trained network.
-        device: Where to search.
-    """
+    """A trained model with its recipe and tokenizers, ready to translate."""
 
     def __init__(
         self, description: Description, model: Network, device: torch.device | str = "cpu"
@@ -65,7 +59,8 @@ class Translator:
         Args:
             folder: What training left, or the name of a shipped model: "de-en".
             device: Where to search.
-            weights: A checkpoint's weights instead of the final ones.
+            weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
+                the final ones.
             build: What made the network, where it was not the recipe alone (see `faults`).
 
         Raises:
@@ -109,10 +104,6 @@ class Translator:
     def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
         """Translate one sentence and give every attention weight on the way.
 
-        Args:
-            sentence: Plain text.
-            beam_size: Of the search; 1 is greedy.
-
         Raises:
             UserError: the sentence is empty, or the memory is too small.
         """
@@ -134,12 +125,8 @@ class Translator:
     def encode(self, sentence: str, refuse_long: bool) -> list[int]:
         """Give a sentence's source ids; none for a blank one, no more than the model can take.
 
-        Args:
-            sentence: Plain text.
-            refuse_long: Whether a sentence that is too long is an error; else it is cut short.
-
         Raises:
-            UserError: it is too long, and `refuse_long` is on.
+            UserError: it is too long, and `refuse_long` is on; else it is cut short.
         """
         text = sentence.strip()
         ids = self.src_tokenizer.encode(text) if text else []

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from transformer.support.errors import UserError
 
+CARD = "card.json"  # of every shipped model; `experiments.ship` makes its folder
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -57,3 +58,28 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("attention-course"))
+
+
+def model_names() -> list[str]:
+    """Name every shipped model."""
+    return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD}"))
+
+
+def find_model(model: str | Path) -> Path:
+    """Give the folder of a model.
+
+    Args:
+        model: A model folder, or the name of a shipped model; a folder of that name wins.
+
+    Raises:
+        UserError: there is neither.
+    """
+    if Path(model).is_dir():
+        return Path(model)
+    if str(model) in model_names():
+        return models_folder() / str(model)
+    known = ", ".join(model_names()) or "none"
+    raise UserError(
+        f"no model folder {str(model)!r}: train one, give the right path, or name a model "
+        f"that comes with the course ({known})"
+    )

@@ -20,14 +20,7 @@ def pick_device() -> torch.device:
 
 
 def provenance(device: torch.device) -> dict[str, Any]:
-    """Say how this process was started, from what code, and on what machine.
-
-    Args:
-        device: Where the work was done.
-
-    Returns:
-        command, commit, hardware, torch and date (UTC), ready for JSON.
-    """
+    """Say how this process was started, from what code, and on what machine, ready for JSON."""
     return {
         "command": command(),
         "commit": commit(),
@@ -48,11 +41,7 @@ def command() -> str:
 
 
 def commit(root: Path = PACKAGE.parent) -> str:
-    """Give a checkout's commit, marked where its files differ from it; else the version.
-
-    Args:
-        root: The folder that holds the package.
-    """
+    """Give a checkout's commit, marked where its files differ from it; else the version."""
     if not (root / ".git").exists():  # another project's repository around us is not ours
         return f"version {__version__}"
     asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])

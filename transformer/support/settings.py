@@ -6,24 +6,19 @@ Every refusal is a `UserError` that names the field, the value and what to give 
 import math
 import typing
 from enum import StrEnum
+from reprlib import repr as shown  # cut short
 from typing import Any
 
 from transformer.support.errors import UserError, unknown_name
 
 MOST = 10**9  # of any number that counts something
-LONGEST = 60  # letters of a value that a message shows
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def parse(text: Any, hint: Any) -> Any:
-    """Read what was typed for a field.
+    """Read what was typed for a field of the type `hint`: "128", "true", "none", "learned".
 
-    Args:
-        text: As typed: "128", "true", "none", "learned". What is no text is given back.
-        hint: The field's type, for example `int | None`.
-
-    Returns:
-        The value; or the text itself where it does not fit, for `convert_fields` to refuse.
+    What is no text, or does not fit, is given back as it is, for `convert_fields` to refuse.
     """
     kind, optional = _kind_of(hint)
     if not isinstance(text, str):
@@ -57,7 +52,7 @@ def convert_fields(config: Any) -> None:
             object.__setattr__(config, name, float(value))
         elif type(value) is not kind and not (optional and value is None):
             alternative = " or none" if optional else ""
-            raise UserError(f"{name} is {_shown(value)}: give {_KINDS[kind]}{alternative}")
+            raise UserError(f"{name} is {shown(value)}: give {_KINDS[kind]}{alternative}")
 
 
 def require(condition: bool, message: str) -> None:
@@ -71,8 +66,8 @@ def require_count(config: object, *names: str, most: int = MOST) -> None:
     for name in names:
         value = getattr(config, name)
         if value is not None:
-            require(value >= 1, f"{name} is {_shown(value)}: give 1 or more")
-            require(value <= most, f"{name} is {_shown(value)}: give {most:,} or less")
+            require(value >= 1, f"{name} is {shown(value)}: give 1 or more")
+            require(value <= most, f"{name} is {shown(value)}: give {most:,} or less")
 
 
 def require_number(config: object, *names: str, zero: bool = False) -> None:
@@ -90,15 +85,6 @@ def require_fraction(config: object, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
         require(0 <= value < 1, f"{name} is {value}: give a number from 0 up to, not including, 1")
-
-
-def _shown(value: Any) -> str:
-    """Write a value for a message, a long one cut short."""
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of thousands of digits
-        return "a number of thousands of digits"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _kind_of(hint: Any) -> tuple[type, bool]:

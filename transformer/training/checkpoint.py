@@ -47,11 +47,8 @@ def save_state(
 ) -> None:
     """Write all that a run needs to go on; the file of before is unharmed until it is whole.
 
-    Args:
-        path: Where to.
-        model, optimizer: Of the run; on a GPU, its random numbers are saved too.
-        progress: How far the run is.
-        settings: What was asked for, ready for JSON.
+    What was asked for, `settings`, is to be ready for JSON. Of a GPU's run, its random numbers
+    are saved too.
     """
     tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -65,11 +62,7 @@ def save_state(
 
 
 def load_state(path: Path, settings: Mapping[str, Any]) -> State:
-    """Read what `save_state` wrote, for `restore`.
-
-    Args:
-        path: The file.
-        settings: What is asked for now; only `steps` may be another than before.
+    """Read what `save_state` wrote, for `restore`; only `steps` may differ from the settings then.
 
     Raises:
         UserError: the file is missing, damaged or holds weights only, or the run was begun with
@@ -85,15 +78,12 @@ def load_state(path: Path, settings: Mapping[str, Any]) -> State:
 
 
 def restore(state: State, model: nn.Module, optimizer: Optimizer, source: Path) -> Progress:
-    """Put model, optimizer and random numbers where `save_state` found them.
+    """Put model, optimizer and random numbers where `save_state` found them; say how far it was.
 
     Args:
         state: As `load_state` gave it.
         model, optimizer: Made as those that were saved.
         source: The file that the state is from, for the message.
-
-    Returns:
-        How far the run is.
 
     Raises:
         UserError: the state is another model's or optimizer's, or no run's at all.

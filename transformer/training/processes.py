@@ -70,9 +70,7 @@ ALONE = Processes()
 class ProcessGroup(Processes):
     """One of several processes, each of which calls every method, in the same order.
 
-    Args:
-        store: Where the processes meet.
-        rank, size, size_here, device: As `Processes` has them.
+    They meet at `store`; the other arguments are as `Processes` has them.
     """
 
     def __init__(

@@ -73,9 +73,10 @@ class Run:
         # Validation loss at an end between two validations. A longer run passes that end by: no
         # checkpoint has it.
         self.end_loss: float | None = None
-        self.settings: dict[str, Any] = dataclasses.asdict(self.config)
-        self.settings["d_model"] = updates.d_model
-        self.settings["optimizer"] = type(updates.optimizer).__name__
+        self.settings: dict[str, Any] = dataclasses.asdict(self.config) | {
+            "d_model": updates.d_model,
+            "optimizer": type(updates.optimizer).__name__,
+        }
 
     def enter(self, held: ExitStack, resume: bool) -> State | None:
         """Hold the folder, and read the last checkpoint in it, if there is one."""
@@ -100,7 +101,13 @@ class Run:
         self.clock = time.perf_counter() - progress.seconds
         if not self.processes.is_first:
             return
-        self._check_best()
+        best = load_tensors(folder.best)[1] if folder.best.is_file() else {}
+        if best.get("loss") != progress.best_loss and progress.best_step != progress.step:
+            raise UserError(
+                f"{folder.best} is missing or not this run's: put it back, or begin in another "
+                "folder"
+            )
+        self._save_best()  # where a kill came before that
         # What a killed run wrote after its last checkpoint comes again.
         for each in (folder.out, folder.last.parent):
             remove_unfinished(each)
@@ -109,24 +116,9 @@ class Run:
         if state is None:
             self.save()
 
-    def _check_best(self) -> None:
-        """See that the best weights are there; write them where a kill came before that."""
-        best, progress = self.folder.best, self.progress
-        about = load_tensors(best)[1] if best.is_file() else {}
-        if about.get("loss") != progress.best_loss and progress.best_step != progress.step:
-            raise UserError(
-                f"{best} is missing or not this run's: put it back, or begin in another folder"
-            )
-        self._save_best()
-
     def _validated_step(self) -> int:
         """The last step after which a run of any length has been validated."""
         return self.progress.step - self.progress.step % self.config.validate_every
-
-    @property
-    def seconds(self) -> float:
-        """Time spent on the run, all resumed parts together."""
-        return time.perf_counter() - self.clock
 
     @contextmanager
     def _learning(self) -> Iterator[None]:
@@ -187,7 +179,7 @@ class Run:
         """Write the checkpoint to resume from, then what it says is the best."""
         self._read_losses()  # which refuses weights that went astray
         progress, optimizer = self.progress, self.updates.optimizer
-        progress.seconds = self.seconds
+        progress.seconds = time.perf_counter() - self.clock
         if self.processes.is_first:
             save_state(self.folder.last, self.model, optimizer, progress, self.settings)
             self._save_best()
@@ -195,9 +187,9 @@ class Run:
 
     def _save_best(self) -> None:
         """Write the weights as they are, where they are the best so far."""
-        best_step, best_loss = self.progress.best_step, self.progress.best_loss
-        if best_step == self.progress.step:
-            self._save(self.folder.best, step=best_step, loss=best_loss)
+        progress = self.progress
+        if progress.best_step == progress.step:
+            self._save(self.folder.best, step=progress.step, loss=progress.best_loss)
 
     def _save(self, path: Path, **about: Any) -> None:
         """Write the weights as they are, and what is to be known about them."""
@@ -206,8 +198,7 @@ class Run:
 
     def _drop_step_files(self) -> None:
         """Leave the weights of the newest validations that the checkpoint knows of."""
-        newest, up_to = self.config.average_last, self._validated_step()
-        self.folder.drop_step_files(newest=newest, up_to=up_to)
+        self.folder.drop_step_files(newest=self.config.average_last, up_to=self._validated_step())
 
     def finish(self) -> TrainingResult:
         """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
@@ -251,7 +242,7 @@ class Run:
 
     def _logged(self, kind: str, loss: float, speed: float | None, note: str = "") -> Report:
         """Make a report of where the run stands, and log it."""
-        progress, now = self.progress, self.seconds
+        progress, now = self.progress, time.perf_counter() - self.clock
         per_step = (now - self.first_seconds) / max(progress.step - self.first_step, 1)
         report = Report(
             kind=kind,

@@ -135,10 +135,11 @@ def _prepare(
 ) -> Work:
     """Read all that the run needs, and refuse, before the work, what cannot be done."""
     _check_folder(out, resume)
+    begun = read_recipe(out) if resume else None
     if recipe.training.bf16:
-        recipe = _in_fast_precision(recipe, out if resume else None, device, say)
-    if resume:
-        require_same(read_recipe(out).settings(), recipe.settings())
+        recipe = _in_fast_precision(recipe, begun, device, say)
+    if begun is not None:
+        require_same(begun.settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
     check_resources(work.description, None if resume else out, device, processes_here)
     return work
@@ -153,31 +154,18 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 
 def _in_fast_precision(
-    recipe: Recipe, begun: Path | None, device: torch.device, say: Say
+    recipe: Recipe, begun: Recipe | None, device: torch.device, say: Say
 ) -> Recipe:
-    """Take float32 in the place of bfloat16 where that is faster, and say so.
-
-    A run that was begun, in the folder `begun`, goes on in the precision that it has.
-    """
-    if begun is None:
-        short = bfloat16_is_faster(device)
-        why = "bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)"
-    else:
-        short = read_recipe(begun).training.bf16
-        why = "the run was begun in float32, and goes on in it (bf16=false)"
-    if short:
+    """Take float32 in the place of bfloat16 where that is faster, or was when the run was begun."""
+    if bfloat16_is_faster(device) if begun is None else begun.training.bf16:
         return recipe
-    say(why)
-    return recipe.override({"bf16": "false"})
+    slower = "bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)"
+    say("the run was begun in float32, and goes on in it (bf16=false)" if begun else slower)
+    return recipe.override({"bf16": False})
 
 
 def _load(recipe: Recipe, begun: Path | None) -> Work:
-    """Load a recipe's text, encode it and make batches of it.
-
-    Args:
-        recipe: What to do.
-        begun: The folder of the run to go on with, for its tokenizers; None trains new ones.
-    """
+    """Load a recipe's text, encode it (with the tokenizers of the run begun) and batch it."""
     data, training = recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -200,8 +188,8 @@ def _load(recipe: Recipe, begun: Path | None) -> Work:
 def _begin(work: Work, out: Path, resume: bool, machine: dict[str, Any], say: Say) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
-    parts = {"training": work.batches.examples, "validation": work.held_out.examples}
-    digests = {name: digest_of(examples) for name, examples in parts.items()}
+    batches = {"training": work.batches, "validation": work.held_out}
+    digests = {name: digest_of(each.examples) for name, each in batches.items()}
     if not resume:
         write_json(out / DATA, digests | machine)
         write_description(out, work.description)
@@ -236,9 +224,7 @@ def _summary(work: Work, model: nn.Module, device: torch.device) -> str:
     """Say in two lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = work.description
     data = recipe.data
-    types = f"{src.vocab_size:,}"
-    if not data.joint_vocabulary:
-        types += f" and {tgt.vocab_size:,}"
+    types = f"{src.vocab_size:,}" + ("" if data.joint_vocabulary else f" and {tgt.vocab_size:,}")
     differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
@@ -255,7 +241,9 @@ def _record(
     """Say how a run was started (torchrun included) and how it went."""
     origin = origin | {"command": origin["command"].replace("python", launcher(), 1)}
     several = {"processes": processes.size} if processes.size > 1 else {}
-    figures = {
+    return {
+        **origin,
+        **several,
         "seed": recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,
@@ -263,4 +251,3 @@ def _record(
         "validation_loss": result.final_loss,
         "weights": result.final_from,
     }
-    return origin | several | figures

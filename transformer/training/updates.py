@@ -28,18 +28,14 @@ def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
 
 
 class Updates:
-    """Makes the updates of one model.
+    """Makes the updates of one model, which is on its device and as `processes.wrap` gave it.
 
     A GPU works behind the program, which waits whenever it reads a number. So the numbers of
     an update stay on the device until somebody asks for them.
 
     Args:
-        model: On its device; as `processes.wrap` gave it.
-        config: How to train.
-        d_model: Width of the model, for the schedule.
-        processes: Those that share each step's batches.
+        model, config, d_model, processes, rate: As `loop.train` has them.
         make_optimizer: Makes another optimizer than Adam.
-        rate: The learning rate of a step, from 1, in place of the configuration's.
     """
 
     def __init__(
@@ -54,18 +50,18 @@ class Updates:
     ) -> None:
         self.model, self.config, self.d_model, self.processes = model, config, d_model, processes
         self.device = next(model.parameters()).device
-        made = adam(model.parameters(), config) if make_optimizer is None else make_optimizer(model)
-        self.optimizer: Optimizer = made
+        self.optimizer: Optimizer = (
+            make_optimizer(model) if make_optimizer else adam(model.parameters(), config)
+        )
         self.rate = rate or self._configured_rate
         self._unread: list[tuple[int, Tensor, Tensor]] = []  # step, sum of the loss, norm
 
     def _configured_rate(self, step: int) -> float:
         """Give the fixed rate, or the paper's (§5.3)."""
-        config = self.config
-        if config.learning_rate is not None:
-            return config.learning_rate
-        factor = config.learning_rate_factor
-        return learning_rate(step, self.d_model, config.warmup_steps, factor)
+        fixed, config = self.config.learning_rate, self.config
+        if fixed is not None:
+            return fixed
+        return learning_rate(step, self.d_model, config.warmup_steps, config.learning_rate_factor)
 
     def make(self, step: int, group: Sequence[Batch]) -> int:
         """Make one step on the mean loss over all real tokens of some batches.
@@ -95,10 +91,10 @@ class Updates:
 
     def _clip(self) -> Tensor:
         """Give the norm of the gradient, and scale it down to the limit if there is one."""
-        moved = [each for each in self.model.parameters() if each.grad is not None]
-        norm = nn.utils.get_total_norm([each.grad for each in moved if each.grad is not None])
+        gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
         if self.config.clip_norm:
-            nn.utils.clip_grads_with_norm_(moved, self.config.clip_norm, norm)
+            nn.utils.clip_grads_with_norm_(self.model.parameters(), self.config.clip_norm, norm)
         return norm
 
     def read(self) -> list[tuple[int, float, float]]:

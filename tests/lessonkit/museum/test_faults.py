@@ -13,10 +13,10 @@ from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
 from transformer.models.folder import Description, read_description
-from transformer.models.shipped import find_model
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
+from transformer.support.paths import find_model
 from transformer.training.runner import train_recipe
 
 OWN, LOST, SHARED, UNMASKED = FAULTS
