@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,7 +29,6 @@ from lessonkit.analysis.articles import corpus_table
 from tests.helpers import ROOT
 from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
-from transformer.data import corpora
 from transformer.models.folder import Description
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
@@ -40,28 +38,6 @@ from transformer.support.paths import model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = load_contrasts()
-
-
-def test_every_phenomenon_has_its_pairs_in_each_corpus() -> None:
-    counted = Counter((contrast.corpus, contrast.phenomenon) for contrast in CONTRASTS)
-    sizes = {"multi30k": 24, "tatoeba": 20, "embedded": 20}
-    assert counted == {(name, what): sizes[name] for name in sizes for what in PHENOMENA}
-    assert set(sizes) <= set(corpora.CORPORA)
-
-
-def test_every_sentence_is_written_as_one_and_stands_once() -> None:
-    read: Counter[tuple[str, str, str]] = Counter()
-    for contrast in CONTRASTS:
-        for lang, sides in contrast.sides.items():
-            ends = (".", " ?") if lang == "fr" else (".", "?")
-            for side in sides:
-                read[contrast.corpus, lang, side.accepted[0]] += 1
-                for each in side.accepted:
-                    assert each[0].isupper(), each
-                    assert each.endswith(ends), each
-                    assert " ." not in each, each
-                    assert not set("{}/|*\u2019") & set(each), each
-    assert not [sentence for sentence, times in read.items() if times > 1]
 
 
 def test_a_cell_by_hand() -> None:

@@ -23,7 +23,6 @@ CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 LOGITS = {"atol": 1e-4, "rtol": 1e-4}  # they are ten and more in size
 SENTENCES = {
     "demo-en-fr": "The clever saleswoman is reading an interesting novel.",
-    "demo-fr-en": "L'homme qui dort n'a pas vu les chats noirs de ma sœur, Wolfgang !",
     "de-en": "Zwei Frauen in roten Jacken sitzen auf einer Bank.",
 }
 # Each way of building a network that a recipe can ask for; sizes are distinct primes where

@@ -19,7 +19,6 @@ ONE_LAYER = ("layers_start_apart",)  # with one there are none to compare
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
         {"pre_norm": True, "attention_bias": True, "output_bias": True, "num_layers": 2},
         {"positions": "learned", "tie_source_target": True, "src_vocab_size": 29},
     ],

@@ -104,15 +104,6 @@ def test_the_layer_and_all_above_it_give_the_model_s_output(other: Translator) -
         assert_close(made.logits, by_model(other, made), **CLOSE)
 
 
-def test_the_shipped_model_writes_its_likeliest_token_each_time(
-    traced: Trace, shipped: Translator
-) -> None:
-    assert_close(traced.logits, by_model(shipped, traced), **CLOSE)
-    assert_close(traced.probabilities.sum(dim=-1), torch.ones(len(traced.written)), **CLOSE)
-    assert traced.probabilities.argmax(dim=-1).tolist() == traced.written_ids.tolist()
-    assert [traced.types[number] for number in traced.written_ids] == traced.written
-
-
 def test_it_leaves_the_model_as_it_was(other: Translator) -> None:
     other.model.train()
     trace(other, "The cat.", Head("decoder", 1, 2))

@@ -7,9 +7,8 @@ import torch
 
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import next_token
-from lessonkit.analysis.knife import EDGES, PLACE_AFTER, PLACE_BEFORE, Knife
+from lessonkit.analysis.knife import EDGES, PLACE_BEFORE, Knife
 from lessonkit.charts.knife import NOTHING, knife_explorer
-from tests.helpers.hiding import translate_hiding
 from tests.helpers.vega import Spec, part, texts, title, values, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -44,25 +43,6 @@ def drawn_bars(spec: Spec) -> dict[str, list[float]]:
     for token, chance in values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
         found.setdefault(token, []).append(float(chance))
     return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("cut", "way"), [(PLACE_BEFORE, "before"), (PLACE_AFTER, "after")])
-def test_hidden_places_are_written_and_drawn(
-    cut: str, way: str, shipped: Translator, plain: Spec
-) -> None:
-    knife = Knife(shipped, SENTENCE)
-    (la,) = shipped.tgt_tokenizer.encode("La")
-    for key in (0, len(knife.src_tokens) - 1):
-        moved = with_controls(plain, cut=cut, key=key)
-        source, whole, now = written(moved)
-        assert (source, whole) == (knife.src_tokens, knife.tgt_tokens)
-        said = translate_hiding(shipped, SENTENCE, **{way: [key]})
-        assert "".join(now).replace("▁", " ").replace("<eos>", "").strip() == said
-        chance = float(next_token(shipped, SENTENCE, **{way: [key]})[la])
-        assert drawn_bars(moved)["▁La"] == pytest.approx([1.0, chance], abs=0.0051)
-        place = f"place {key}, {knife.src_tokens[key].replace('▁', '')}"
-        assert title(part(moved, LINES)).endswith(place)
 
 
 def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, plain: Spec) -> None:

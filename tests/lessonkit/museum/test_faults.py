@@ -6,11 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from experiments.plans import EXPERIMENTS
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import without_heads
 from lessonkit.museum.faults import FAULTS, build_with, switch_on
-from transformer.config import ModelConfig, Positions
+from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
 from transformer.models.folder import Description, read_description
@@ -100,12 +99,6 @@ def test_what_was_trained_with_a_fault_is_loaded_with_it(tmp_path: Path) -> None
     assert Translator.load(tmp_path / "run", build=build).translate(["A cat."])
     with pytest.raises(UserError):
         Translator.load(tmp_path / "run")
-
-
-def test_concatenated_positions_have_the_faults_too() -> None:
-    recipe = EXPERIMENTS["homework"].run_recipe("all four", 1)
-    assert recipe.model.positions == Positions.CONCATENATED
-    assert list(EXPERIMENTS["homework"].faults["all four"]) == list(FAULTS)
 
 
 def test_errors() -> None:
