@@ -19,14 +19,14 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(7_400, 60),
-    "attention_laws": Size(3_900, 31),
-    "engines": Size(1_500, 14),
-    "lessonkit": Size(14_200, 92),
-    "experiments": Size(8_300, 51),
-    "tests": Size(25_600, 230),
+    "transformer": Size(7_150, 52),
+    "attention_laws": Size(3_850, 30),
+    "engines": Size(1_500, 13),
+    "lessonkit": Size(14_150, 91),
+    "experiments": Size(7_950, 49),
+    "tests": Size(23_750, 220),
 }
-TOTAL = 35_200  # of all rooms but the tests
+TOTAL = 34_500  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:
