@@ -51,6 +51,11 @@ def test_every_requirement_is_pinned_within_its_bounds(requirement: Requirement)
     assert requirement.specifier.contains(pins()[name])
 
 
+def test_no_pin_is_of_one_machine() -> None:
+    """A local version, such as +cpu, is on no public index."""
+    assert not {name: pin for name, pin in pins().items() if pin.local}
+
+
 def test_altair_is_imported_soon() -> None:
     """From 4.25 on jsonschema compiles a grammar of web addresses, most of an import of altair."""
     assert pins()["jsonschema"] < Version("4.25")
@@ -208,6 +213,19 @@ def test_make_gpu_fails_in_a_line_without_a_gpu(checkout: Path) -> None:
     assert "pytest" not in result.stdout
     said = [line for line in result.stderr.splitlines() if not line.startswith("make")]
     assert said == ["PyTorch finds no GPU here: nothing was tested"]
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_file_stay_in_one_process(checkout: Path) -> None:
+    """They share fixtures; `--dist loadgroup` parts them, in silence, from pytest 9.2 on."""
+    set_up(checkout)
+    options = re.search(r"-m pytest (-n .*)", make(checkout, "-n", "test").stdout)
+    assert options is not None
+    files = ("tests/support/test_files.py", "tests/support/test_errors.py")
+    command = [sys.executable, "-m", "pytest", "-v", *options[1].split(), *files]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
+    found = set(re.findall(r"^\[(gw\d)\] .*PASSED (\S+?\.py)::", said, re.MULTILINE))
+    assert len(found) == len(files), found
 
 
 def test_ci_runs_what_a_reader_runs() -> None:

@@ -1,5 +1,6 @@
 """`python -m experiments WHAT`: each is listed, is explained, keeps its record in its place."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import commands, figures, heads, run, speedrun, texts
+from experiments import attributions, commands, contrasts, figures, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.bench.tables import readme_table
 from experiments.commands import COMMANDS
@@ -129,6 +130,14 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
         assert "--record" in capsys.readouterr().err
 
 
+def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> None:
+    written: list[Path] = []
+    monkeypatch.setattr(build, "write", written.append)
+    monkeypatch.setattr(figures, "write_all", written.append)
+    assert [main([name]) for name in ("corpus", "figures")] == [0, 0]
+    assert written == [ROOT / "data" / "corpus" / "sentences.tsv.gz", ROOT / "figures"]
+
+
 def test_text_and_leaks_are_recorded_with_their_origin(
     kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
@@ -173,6 +182,62 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
     assert made["model"] == str(tiny_folder)
     assert (made["split"], made["sentences"], made["means_over"]) == ("validation", 300, 200)
     assert made["figures"] == {"whole": 1.0}
+
+
+def test_roles_and_attributions_are_recorded_with_their_origin(
+    tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    figures = {"attention weights": {"error": 0.25}}
+    monkeypatch.setattr(attributions, "attribution_scores", lambda *_: figures)
+    monkeypatch.setattr(heads, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
+    for what in ("attributions", "roles"):
+        assert main([what, str(tiny_folder), "tiny"]) == 0
+    assert "attention weights: alignment error 0.250" in capsys.readouterr().out
+    made = read_json(kept / "attributions" / "tiny.json")
+    assert (made["split"], made["sentences"], made["figures"]) == ("test", 1000, figures)
+    made = read_json(kept / "roles" / "tiny.json")
+    assert (made["chosen_on"], made["scored_on"]) == ("validation", "test")
+    assert made["figures"] == {"cross 1.1": {"score": 1.0}}
+    assert {"command", "commit", "hardware", "date", "model"} < set(made)
+
+
+def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    file = tmp_path / "record.json"
+    ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
+    loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
+    cases: list[tuple[Any, str, list[str], list[Any], dict[str, Any], Any]] = [
+        (
+            texts,
+            "record_five_ways",
+            ["bleu", "--beam", "3"],
+            [3],
+            {"points": loss},
+            loss,
+        ),
+        (texts, "record_two_ways", ["loss"], [], loss, loss),
+        (
+            contrasts,
+            "record_contrasts",
+            ["contrasts"],
+            [],
+            {"phenomena": {"negation": {"pairs": 23} | ways}},
+            "negation: both sides right in says 17, prefers 18, prefers_per_token 19 of 23 pairs\n",
+        ),
+    ]
+    for module, work, (name, *others), passed, measured, printed in cases:
+        given: list[Any] = []
+
+        def measure(*arguments: Any, given: Any = given, measured: Any = measured) -> Any:
+            given.extend(arguments)
+            return {"recipe": "demo"} | measured
+
+        monkeypatch.setattr(module, work, measure)
+        assert main([name, "a-model", "--record", str(file), *others]) == 0
+        assert given == ["a-model", file, *passed]
+        out = capsys.readouterr().out
+        assert (out if isinstance(printed, str) else json.loads(out)) == printed
 
 
 def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:

@@ -2,9 +2,12 @@
 
 import math
 import re
+from collections import Counter
 
 import pytest
+import torch
 
+from lessonkit.analysis.scores import measure_leak
 from lessonkit.exercises.mistakes import edited
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.parallel import group_pairs
@@ -193,6 +196,120 @@ def test_another_wrong_answer_does_not(name):
     verdict = ALL[exercise].check(edited(ALL[exercise].reference, *edits))
     assert verdict.status == "wrong"
     assert not re.search("raises (Name|Attribute|Type)Error", repr(verdict)), "a wrong edit"
+
+
+def parts_joined_at_the_end(query, blocks):
+    parts = []
+    for key, value in blocks:
+        scores = query @ key.T / math.sqrt(query.shape[-1])
+        best = scores.amax(dim=-1, keepdim=True)
+        powers = (scores - best).exp()
+        parts.append((best, powers.sum(dim=-1, keepdim=True), powers @ value))
+    best = torch.stack([part[0] for part in parts]).amax(dim=0)
+    total = sum(total * (own - best).exp() for own, total, _ in parts)
+    return sum(summed * (own - best).exp() for own, _, summed in parts) / total
+
+
+def by_log_sum_exp(query, blocks):
+    size = None
+    for key, value in blocks:
+        scores = query @ key.T / math.sqrt(query.shape[-1])
+        new, out = scores.logsumexp(dim=-1, keepdim=True), scores.softmax(dim=-1) @ value
+        if size is None:
+            size, result = new, out
+        else:
+            both = torch.logaddexp(size, new)
+            result = result * (size - both).exp() + out * (new - both).exp()
+            size = both
+    return result
+
+
+def row_by_row(query, blocks):
+    rows = [(-math.inf, 0.0, torch.zeros(blocks[0][1].shape[1])) for _ in query]
+    for key, value in blocks:
+        for i, (best, total, summed) in enumerate(rows):
+            scores = key @ query[i] / math.sqrt(query.shape[-1])
+            new = max(best, float(scores.max()))
+            powers, shrink = (scores - new).exp(), math.exp(best - new)
+            rows[i] = new, total * shrink + float(powers.sum()), summed * shrink + powers @ value
+    return torch.stack([summed / total for _, total, summed in rows])
+
+
+@pytest.mark.parametrize("answer", [parts_joined_at_the_end, by_log_sum_exp, row_by_row])
+def test_attention_in_blocks_may_be_done_in_many_ways(answer):
+    verdict = ALL["attention_in_blocks"].check(answer)
+    assert verdict.status == "passed", verdict
+
+
+def all_scores_in_a_list(query, blocks):
+    pairs = list(blocks)
+    scores = [query @ key.T / math.sqrt(query.shape[-1]) for key, _ in pairs]
+    best = torch.stack([each.amax(dim=-1, keepdim=True) for each in scores]).amax(dim=0)
+    powers = [(each - best).exp() for each in scores]
+    total = sum(each.sum(dim=-1, keepdim=True) for each in powers)
+    return sum(each @ value for each, (_, value) in zip(powers, pairs, strict=True)) / total
+
+
+def fault_by_loss(trainer):
+    first, second = trainer.step(), trainer.step()
+    return "uphill" if second > first else "none" if second < first else "nothing moves"
+
+
+def of_each_text(make):
+    def answer(train, test):
+        bare = [[(make(a), make(b)) for a, b in pairs] for pairs in (train, test)]
+        return ALL["leaked"].reference(*bare)
+
+    return answer
+
+
+def part_of_a_text(train, test):
+    sides = [" ".join(pair[side] for pair in train) for side in (0, 1)]
+    return sum(a in sides[0] or b in sides[1] for a, b in test) / len(test)
+
+
+def in_three_hops(pairs):
+    groups, left = [], list(pairs)
+    while left:
+        group = [left.pop(0)]
+        for _ in range(3):
+            near = [p for p in left if any(p[0] == a or p[1] == b for a, b in group)]
+            group += near
+            left = [p for p in left if p not in near]
+        groups.append(sorted(group))
+    return sorted(groups)
+
+
+def names_that_never_close(tokens):
+    closed = {token[1:] for token in tokens if token.startswith(")")}
+    opened = [token[1:] for token in tokens if token.startswith("(")]
+    return [f"){label}" for label in reversed(opened) if label not in closed]
+
+
+def gathered_by_name(tokens):
+    waiting = Counter(token[1:] for token in tokens if token.startswith("("))
+    waiting.subtract(token[1:] for token in tokens if token.startswith(")"))
+    return [f"){label}" for label in reversed(list(waiting)) for _ in range(waiting[label])]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [
+        ("attention_in_blocks", all_scores_in_a_list),
+        ("fault", fault_by_loss),
+        ("leaked", of_each_text(str.lower)),
+        ("leaked", of_each_text(lambda text: text.rstrip(" .!?"))),
+        ("leaked", of_each_text(str.strip)),
+        ("leaked", of_each_text(lambda text: text.split()[0])),
+        ("leaked", part_of_a_text),
+        ("leaked", lambda train, test: measure_leak(train, test).either),
+        ("groups", in_three_hops),
+        ("closing", names_that_never_close),
+        ("closing", gathered_by_name),
+    ],
+)
+def test_an_answer_of_another_make_does_not(exercise, answer):
+    assert status(exercise, answer) == "wrong"
 
 
 def groups_by_hand(pairs):

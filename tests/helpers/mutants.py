@@ -1,0 +1,250 @@
+"""A function with one small mistake, in every way that a list of operators knows."""
+
+import ast
+import copy
+import inspect
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Answer = Callable[..., Any]
+
+MAX_TURNS = 2_000  # of a loop: more than any reference needs, and soon over
+GUARD = "turn_of_a_loop"
+
+OPERATORS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
+    ast.Add: (ast.Sub,),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.FloorDiv: (ast.Div, ast.Mult),
+    ast.Pow: (ast.Mult,),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.In: (ast.NotIn,),
+    ast.And: (ast.Or,),
+    ast.Or: (ast.And,),
+}
+TURNED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult)  # where the order counts
+NEIGHBOURS = {"sin": "cos", "any": "all", "floor": "ceil", "sigmoid": "tanh", "sum": "max"}
+NEIGHBOURS |= {"min": "max", "amax": "amin", "argmax": "argmin", "maximum": "minimum"}
+NEIGHBOURS |= {"startswith": "endswith", "sum": "mean", "break": "continue"}
+NEIGHBOURS |= {other: name for name, other in NEIGHBOURS.items()}
+
+
+def mutants(function: Answer) -> Iterator[tuple[str, Answer]]:
+    """Give every function that differs from this one in one place, with what was done there.
+
+    Args:
+        function: Written in a file; of a comprehension, loop or lambda in it the inside too.
+
+    Yields:
+        "old -> new" as code, with a number where that was done before, and the function. A loop
+        that does not end raises.
+    """
+    plain = _without_words(function)
+    seen: Counter[str] = Counter()
+    for number, node in enumerate(ast.walk(plain)):
+        for new in map(ast.fix_missing_locations, _changes(node, _names(plain))):
+            if ast.dump(node) == ast.dump(new):
+                continue
+            changed = copy.deepcopy(plain)
+            old = list(ast.walk(changed))[number]
+            changed = _Exchange(old, new).visit(changed)
+            text = f"{ast.unparse(node)} -> {ast.unparse(new)}".replace("\n", "; ")
+            seen[text] += 1
+            name = text if seen[text] == 1 else f"{text} #{seen[text]}"
+            yield name, _compiled(changed, function)
+
+
+class _Exchange(ast.NodeTransformer):
+    """Put one node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+class _Guard(ast.NodeTransformer):
+    """Count the turns of every loop."""
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        super().generic_visit(node)
+        if isinstance(node, ast.While | ast.For):
+            node.body.insert(0, ast.parse(f"{GUARD}()").body[0])
+        return node
+
+
+def _without_words(function: Answer) -> ast.FunctionDef:
+    """Parse a function; leave out its docstring and its types."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    tree.returns, tree.body = None, tree.body[1:]
+    for argument in tree.args.args:
+        argument.annotation = None
+    return _Untyped().visit(tree)  # type: ignore[no-any-return]
+
+
+class _Untyped(ast.NodeTransformer):
+    """Make a plain assignment of one with a type."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        assert node.value is not None
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+def _names(tree: ast.FunctionDef) -> list[set[str]]:
+    """The names that a function binds, in two sets: the lists that it appends to, the others.
+
+    One set's names never stand for the other's: PyTorch falls over a list that holds itself.
+    """
+    nodes = list(ast.walk(tree))
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and _is_stored(node)}
+    bound |= {argument.arg for argument in tree.args.args}
+    growing = {
+        ast.unparse(node.value)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr == "append"
+    }
+    return [bound & growing, bound - growing]
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        if turns > MAX_TURNS:
+            raise RuntimeError(f"a loop has made {MAX_TURNS} turns")
+
+    module = ast.fix_missing_locations(ast.Module([_Guard().visit(tree)], []))
+    names = {**function.__globals__, GUARD: turn}
+    exec(compile(module, "<mutant>", "exec"), names)
+    answer: Answer = names[tree.name]
+
+    def fresh(*args: Any) -> Any:
+        nonlocal turns
+        turns = 0
+        return answer(*args)
+
+    return fresh
+
+
+def _changes(node: ast.AST, names: list[set[str]]) -> Iterator[ast.AST]:
+    """Give what may stand in a node's place."""
+    if isinstance(node, ast.stmt):
+        yield from _statement_changes(node)
+    elif isinstance(node, ast.Constant):
+        yield from map(ast.Constant, _other_constants(node.value))
+    elif isinstance(node, ast.BinOp):
+        yield from _with_other_operators(node, "op")
+        yield from (node.left, node.right)
+        if isinstance(node.op, TURNED):
+            yield ast.BinOp(node.right, node.op, node.left)
+    elif isinstance(node, ast.BoolOp):
+        yield from _with_other_operators(node, "op")
+        yield from node.values
+    elif isinstance(node, ast.Compare):
+        yield from (ast.Compare(node.left, [op()], node.comparators) for op in _swaps(node.ops[0]))
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.IfExp):
+        yield from (node.body, node.orelse)
+    elif isinstance(node, ast.comprehension) and node.ifs:
+        yield ast.comprehension(node.target, node.iter, [], 0)
+    elif isinstance(node, ast.Call):
+        yield from _call_changes(node)
+    elif isinstance(node, ast.Slice):
+        yield from _without_each(node, ("lower", "upper", "step"))
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield node.value
+    elif isinstance(node, ast.Attribute):
+        yield from _other_attributes(node)
+    elif isinstance(node, ast.Tuple | ast.List) and len(node.elts) > 1:
+        first, second, *rest = node.elts
+        yield type(node)([second, first, *rest], node.ctx)
+        if isinstance(node, ast.List):
+            yield from (type(node)([second, *rest], node.ctx), type(node)(node.elts[:-1], node.ctx))
+    elif isinstance(node, ast.Name) and not _is_stored(node):
+        near = [name for alike in names if node.id in alike for name in sorted(alike)]
+        yield from (ast.Name(name, ast.Load()) for name in near)
+
+
+def _statement_changes(node: ast.stmt) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Break | ast.Continue | ast.For):
+        yield ast.Pass()
+    if isinstance(node, ast.Break | ast.Continue):
+        yield ast.Continue() if isinstance(node, ast.Break) else ast.Break()
+    if isinstance(node, ast.AugAssign):
+        yield from _with_other_operators(node, "op")
+        yield ast.copy_location(ast.Assign([node.target], node.value), node)
+    if isinstance(node, ast.If):
+        yield from (ast.If(ast.Constant(x), node.body, node.orelse) for x in (True, False))
+
+
+def _call_changes(node: ast.Call) -> Iterator[ast.AST]:
+    """Leave the call out, or an argument, or exchange two."""
+    args, keywords = node.args, node.keywords
+    if isinstance(node.func, ast.Attribute):
+        yield node.func.value
+    if args and not isinstance(args[0], ast.Starred):
+        yield args[0]
+    if len(args) > 1:
+        yield ast.Call(node.func, [args[1], args[0], *args[2:]], keywords)
+    yield from (ast.Call(node.func, args[:i] + args[i + 1 :], keywords) for i in range(len(args)))
+    for i in range(len(keywords)):
+        yield ast.Call(node.func, args, keywords[:i] + keywords[i + 1 :])
+    if isinstance(node.func, ast.Name) and node.func.id in NEIGHBOURS:
+        yield ast.Call(ast.Name(NEIGHBOURS[node.func.id], ast.Load()), args, keywords)
+
+
+def _other_attributes(node: ast.Attribute) -> Iterator[ast.AST]:
+    if node.attr in NEIGHBOURS:
+        yield ast.Attribute(node.value, NEIGHBOURS[node.attr], node.ctx)
+    if node.attr in {"T", "mT"}:
+        yield node.value
+
+
+def _other_constants(value: Any) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (value - 1, value + 1)
+    elif isinstance(value, float):
+        yield from (2 * value, value / 2) if value else (1.0, -1.0)
+    elif isinstance(value, str):
+        yield value + "_"
+
+
+def _with_other_operators(node: Any, field: str) -> Iterator[ast.AST]:
+    for operator in _swaps(getattr(node, field)):
+        changed = copy.copy(node)
+        setattr(changed, field, operator())
+        yield changed
+
+
+def _swaps(operator: ast.AST) -> tuple[type[Any], ...]:
+    return OPERATORS.get(type(operator), ())
+
+
+def _without_each(node: Any, fields: tuple[str, ...]) -> Iterator[ast.AST]:
+    for field in fields:
+        if getattr(node, field) is not None:
+            changed = copy.copy(node)
+            setattr(changed, field, None)
+            yield changed
