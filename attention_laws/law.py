@@ -135,7 +135,7 @@ class Subject:
         return largest if largest > self.tolerance or largest != largest else 0.0
 
     @contextlib.contextmanager
-    def finely(self) -> Iterator[None]:
+    def in_float64(self) -> Iterator[None]:
         """Compute in 64 bits within, if the model can; then much less counts as a difference."""
         with contextlib.ExitStack() as double:
             tolerance = self.tolerance
@@ -201,7 +201,7 @@ def rounding_aside(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
             with subject.tolerating(subject.scale):
                 little = again()
             least = FAULT * subject.scale
-            with subject.finely(), subject.tolerating(least), contextlib.suppress(*CANNOT):
+            with subject.in_float64(), subject.tolerating(least), contextlib.suppress(*CANNOT):
                 if little and again():
                     return kept(f"kept in 64 bits, where less is rounded; in 32: {found.seen}")
         return found

@@ -75,7 +75,7 @@ def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
 )
 def order_matters(subject: Subject) -> Finding:
     """Exchange two source tokens, and two target tokens."""
-    with subject.finely():  # fresh positions may be faint
+    with subject.in_float64():  # fresh positions may be faint
         return _exchanged(subject)
 
 

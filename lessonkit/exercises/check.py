@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
-from lessonkit.exercises.mistakes import Tried, edited, find_mistakes, on_top
+from lessonkit.exercises.mistakes import Tried, edited, find_mistakes, composed
 from lessonkit.exercises.outcome import (
     Answer,
     Args,
@@ -248,7 +248,7 @@ class Exercise:
                 return self.make((*one, *other))
             except ValueError:  # they change the same place
                 return None
-        return on_top(self.mistakes[second], self.mistakes[first], self.reference)
+        return composed(self.mistakes[second], self.mistakes[first], self.reference)
 
 
 def is_blank(given: Any) -> bool:

@@ -47,7 +47,7 @@ def edited(thing: Any, *edits: str) -> Any:
     return names[thing.__name__]
 
 
-def on_top(outer: Answer, inner: Answer, reference: Answer) -> Answer | None:
+def composed(outer: Answer, inner: Answer, reference: Answer) -> Answer | None:
     """Let a mistake that is written around the reference call another one in its place.
 
     Returns:
