@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
-from lessonkit.exercises.mistakes import Tried, edited, find_mistakes, composed
+from lessonkit.exercises.mistakes import Tried, composed, edited, find_mistakes
 from lessonkit.exercises.outcome import (
     Answer,
     Args,
