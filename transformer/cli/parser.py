@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from transformer.cli import commands
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.recipes.named import RECIPES
-from transformer.support.errors import MISTAKE, exit_status
+from transformer.support.errors import MISTAKE, exit_status, warnings_in_one_line
 from transformer.support.paths import model_names
 
 PROGRAM = "python -m transformer"
@@ -60,21 +60,8 @@ def main(
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _one_line_each()
+        warnings.showwarning = warnings_in_one_line()
         return exit_status(lambda: options.run(options), options.traceback)
-
-
-def _one_line_each() -> Callable[..., None]:
-    """Give a printer of warnings: each text once, in one line, without the place in the code."""
-    shown = set()
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
-        if text not in shown:
-            print(f"warning: {text}", file=sys.stderr)
-        shown.add(text)
-
-    return show
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:

@@ -90,3 +90,16 @@ def _explain(error: BaseException) -> tuple[int, str]:
         "yours, and what was saved before is kept: please report it to its authors, with the "
         "command and what it prints with --traceback (python -m transformer --traceback ...)"
     )
+
+
+def warnings_in_one_line() -> Callable[..., None]:
+    """Give a printer of warnings: each text once, in one line, without the place in the code."""
+    shown = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in shown:
+            print(f"warning: {text}", file=sys.stderr)
+        shown.add(text)
+
+    return show
