@@ -17,7 +17,7 @@ from transformer.data.batches import (
 )
 from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import ParallelText
-from transformer.data.words import WordTokenizer
+from transformer.data.tokenizers import WordTokenizer
 from transformer.support.errors import UserError
 
 STEADY = settings(deadline=None, derandomize=True)

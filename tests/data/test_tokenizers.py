@@ -26,10 +26,10 @@ from transformer.data.tokenizers import (
     WordTokenizer,
     load,
     save,
+    split_words,
     train,
 )
 from transformer.data.treatment import french, german
-from transformer.data.words import split_words
 from transformer.support.errors import UserError
 
 STEADY = settings(deadline=None, derandomize=True)

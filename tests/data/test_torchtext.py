@@ -24,9 +24,8 @@ from transformer.data.batches import (
     encode_pairs,
 )
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import Tokenizer, train
-from transformer.data.treatment import find_treatment, treatment_of
-from transformer.data.words import split_words
+from transformer.data.tokenizers import Tokenizer, split_words, train
+from transformer.data.treatment import TREATMENTS, treatment_of
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
 
 pytestmark = pytest.mark.slow
@@ -73,7 +72,7 @@ def torchtext_dataset(text: ParallelText, folder: Path) -> Any:
 
 def treated_words(lang: str, text: str) -> list[str]:
     """Give torchtext the text as our tokenizers see it."""
-    return split_words(lang, find_treatment(treatment_of(lang))(text))
+    return split_words(lang, TREATMENTS[treatment_of(lang)](text))
 
 
 def raw_multi30k(folder: Path, stem: str) -> ParallelText:

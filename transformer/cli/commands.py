@@ -54,18 +54,18 @@ def verify_corpus(options: argparse.Namespace) -> int:
     Raises:
         UserError: a file is missing or corrupted.
     """
-    from transformer.data.corpora import State, verify
+    from transformer.data.corpora import verify
 
-    reports = verify(options.name)
-    for report in reports:
-        print(f"{report.state:8} {report.path}")
-    if not reports:
+    found = verify(options.name)
+    for path, right in found.items():
+        print(f"{'right' if right else 'missing or corrupted'}: {path}")
+    if not found:
         print(f"{options.name} has no downloaded files to check")
-    if missing := [report.name for report in reports if report.state == State.MISSING]:
+    if not all(found.values()):
         raise UserError(
-            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
-            f"with python -m transformer corpora fetch {options.name}, or set TRANSFORMER_DATA "
-            "to a folder that holds them"
+            f"{list(found.values()).count(False)} of {len(found)} files are missing or corrupted: "
+            f"get them with python -m transformer corpora fetch {options.name}, or set "
+            "TRANSFORMER_DATA to a folder that holds them"
         )
     return 0
 
