@@ -49,10 +49,7 @@ def _links(src: list[Word], tgt: list[Word]) -> str:
 
 
 def sentence_of(tree: Tree) -> Sentence:
-    """Say a sentence in its three languages, with the links between them.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Say a sentence in its three languages, with the links between them."""
     en, fr, de = english(tree), french(tree), german(tree)
     return Sentence(
         en=" ".join(_capital(en)),
@@ -93,10 +90,7 @@ def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[s
 
 
 def build() -> Iterator[tuple[str, Sentence]]:
-    """Draw every sentence with its split; no text of any language comes twice.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Draw every sentence with its split; no text of any language comes twice."""
     taken: Counter[str] = Counter()
     said: set[str] = set()
     for split, sentence in _candidates(PeriodSampler(lexicon(), Random(SEED)), taken):
@@ -110,17 +104,12 @@ def build() -> Iterator[tuple[str, Sentence]]:
 
 
 def line(split: str, said: Sentence) -> str:
-    """Write a sentence as the corpus file has it, behind its split.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Write a sentence as the corpus file has it, behind its split."""
     return "\t".join((split, *said)) + "\n"
 
 
 def write(file: Path) -> None:
     """Draw the corpus, and write its file whole or not at all.
-
-    Not in the paper: the course's own corpus.
 
     Args:
         file: Gzip; the same sentences give the same bytes.

@@ -31,7 +31,7 @@ class ClauseSampler(PhraseSampler):
             place
             for place in self.lexicon.places
             if not tags.isdisjoint(place.tags)
-            and (place.to["en"] or not clause.verb.direction)
+            and (place.en_to or not clause.verb.direction)
             and (not where or where in place.tags)
         ]
         return self.rng.choice(pool) if pool else None

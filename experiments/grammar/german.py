@@ -1,9 +1,19 @@
 """German for the trees of the embedded corpus: cases, endings, and where the verbs stand."""
 
+from experiments.grammar.lexicon import Place
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import Word, asking_words, comma, mark, time_words, word
+from experiments.grammar.words import (
+    Word,
+    asking_words,
+    comma,
+    function_words,
+    mark,
+    merged,
+    place_words,
+    time_words,
+    word,
+)
 
-NUMBERS = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
 PRONOUNS = {
     "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
     "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
@@ -41,29 +51,10 @@ HABEN = ("habe", "hast", "hat", "haben", "haben")
 SEIN = ("bin", "bist", "ist", "sind", "sind")
 WAR = ("war", "warst", "war", "waren", "waren")
 MERGED = {"in dem": "im", "an dem": "am", "zu dem": "zum", "zu der": "zur", "in das": "ins"}
-CONJUNCTIONS = {
-    "that": "dass",
-    "because": "weil",
-    "whether": "ob",
-    "while": "während",
-    "and": "und",
-    "but": "aber",
-}
-ASKING = {
-    "who": "wer",
-    "what": "was",
-    "where": "wo",
-    "when": "wann",
-    "why": "warum",
-    "how many": "wie viele",
-}
 
 
 def german(tree: Tree) -> list[Word]:
-    """Say a sentence in German, subordinate clauses between commas.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Say a sentence in German, subordinate clauses between commas."""
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
@@ -73,11 +64,9 @@ def german(tree: Tree) -> list[Word]:
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
-        if before:
-            words.append(word("und", key))
-        elif last != "and":
+        if not before and last != "and":
             words.append(comma(linked))
-        words.append(word(CONJUNCTIONS[last], key))
+        words += function_words(conjunction, "de", key)
         words += clause(linked, "second" if last in ("and", "but") else "final")
     words.append(mark(tree))
     return [
@@ -108,7 +97,7 @@ def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -
     determiner, endings = _determiner(phrase, case, negated)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words.append(word(NUMBERS[phrase.count - 2], key + Key.COUNT))
+        words += function_words(str(phrase.count), "de", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
         text = adjective.de_stem + endings[case][_column(phrase)]
         words.append(word(text, key + Key.ADJECTIVE + index))
@@ -202,8 +191,8 @@ def clause(each: Clause, order: str) -> list[Word]:
         if rest and rest[-1].text == each.verb.de_particle:
             verbs = [Word(rest[-1].text + finite.text, finite.keys)]
         return [*around, *middle, *verbs, *after]
-    front = asking_words(each, ASKING, "de")
-    front += time_words(each, "de", front=True) + place_words(each, front=True)
+    front = asking_words(each, "de")
+    front += time_words(each, "de", front=True) + _places(each, front=True)
     opening = [*subject, finite, *light]
     if front or order == "first":
         opening = [*front, finite, *around]
@@ -235,7 +224,7 @@ def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
         late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
     elif each.negated:
         objects = [*recipient, *definite, *time_words(each, "de"), word("nicht", key + Key.NOT)]
-    place = place_words(each)
+    place = _places(each)
     last = [*late, *place] if verb.direction else [*place, *late]
     predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
     return light, [*objects, *last, *predicate]
@@ -255,16 +244,11 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
     return ([], [], words) if said.parts[0].det == "a" else ([], words, [])
 
 
-def place_words(each: Clause, front: bool = False) -> list[Word]:
+def _places(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
-    place, key = each.place, each.key + Key.PLACE
-    if place is None or (each.fronted == "place") != front:
-        return []
-    going = each.verb.direction
-    preposition = (place.to if going else place.at)["de"]
-    case = place.de_to_case if going else "dative"
-    article = DEFINITE[case]["mfn".index(place.noun.de_gender)]
-    noun = word(place.noun.de, key + 2)
-    if merged := MERGED.get(f"{preposition} {article}"):
-        return [word(merged, key, key + 1), noun]
-    return [word(preposition, key), word(article, key + 1), noun]
+
+    def article(clause: Clause, place: Place) -> str:
+        case = place.de_to_case if clause.verb.direction else "dative"
+        return DEFINITE[case]["mfn".index(place.de_gender)]
+
+    return merged(place_words(each, "de", article, front), MERGED)

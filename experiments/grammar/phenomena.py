@@ -6,10 +6,7 @@ from experiments.grammar.tree import NO_NOUN, Clause, Phrase, Tree
 
 
 def phenomena(tree: Tree) -> frozenset[str]:
-    """Name what a sentence shows of grammar, by the names of `data/corpus/phenomena.tsv`.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Name what a sentence shows of grammar, by the names of `data/corpus/phenomena.tsv`."""
     conjunctions = [conjunction for conjunction, _ in tree.links]
     checks = {
         "VERB_SECOND": tree.leading is not None,
