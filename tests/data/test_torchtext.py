@@ -1,7 +1,7 @@
 """torchtext 0.6, the interface of the course's five systems, beside ours.
 
-The same types in the same order, the same ids under another numbering of the special tokens,
-the same batches, the same BLEU. On the embedded corpus, and on Multi30k where it is.
+The same types in the same order under another numbering of the special tokens, the same tensors,
+the same BLEU. On the embedded corpus, and on Multi30k where it is.
 """
 
 import gzip
@@ -12,17 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from torchtext.data import BucketIterator, Field, Iterator, bleu_score
+from torchtext.data import BucketIterator, Field, bleu_score
 from torchtext.datasets import TranslationDataset
 
 from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data import corpora
-from transformer.data.batches import (
-    Example,
-    TokenBudgetBatches,
-    collate,
-    encode_pairs,
-)
+from transformer.data.batches import Example, collate
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer, split_words, train
 from transformer.data.treatment import TREATMENTS, treatment_of
@@ -132,12 +127,6 @@ def test_the_same_types_in_the_same_order(sides: Sides, corpus: Corpus) -> None:
         assert tuple(sizes) == TYPES[corpus.name]
 
 
-def test_the_same_ids_under_the_other_numbering(sides: Sides) -> None:
-    table = renumbering(sides.dataset.fields["src"], sides.tokenizers[0])
-    assert table[:4].tolist() == [1, 0, 2, 3]
-    assert table[4:].tolist() == list(range(4, len(table)))
-
-
 def test_the_same_tensors_of_the_same_sentences(sides: Sides) -> None:
     random.seed(3)
     fields = sides.dataset.fields.values()
@@ -162,52 +151,6 @@ def real(row: torch.Tensor) -> list[int]:
     """The ids of a sentence between its marks."""
     ids = row.tolist()
     return ids[1 : ids.index(EOS_ID)]
-
-
-def test_the_same_batches_by_the_same_rule(sides: Sides) -> None:
-    """Our rule, given to torchtext's iterator as a key and a size, packs the same pairs."""
-    examples = encode_pairs(*sides.tokenizers, sides.text)
-    budget = 997
-
-    def length(each: Any) -> int:
-        return max(len(each.src), len(each.trg)) + 1
-
-    plan = TokenBudgetBatches(examples, budget, pool_batches=10**6).plan(0)
-    # pairs of equal lengths stand in the order of our shuffle: give torchtext that order
-    plan.sort(key=lambda b: (order_key(examples[b[0]]), order_key(examples[b[-1]]), -len(b)))
-    order = [index for batch in plan for index in batch]
-    dataset = Reordered(sides.dataset, order)
-    packed = Iterator(
-        dataset,
-        batch_size=budget,
-        sort_key=lambda each: (length(each), len(each.trg)),
-        batch_size_fn=lambda new, count, so_far: count * length(new),
-        sort=True,
-        train=False,
-        sort_within_batch=False,
-    )
-    packed.create_batches()
-    theirs = [[dataset.number[id(each)] for each in batch] for batch in packed.batches]
-    assert {frozenset(batch) for batch in theirs} == {frozenset(batch) for batch in plan}
-
-
-def order_key(example: Example) -> tuple[int, int]:
-    return max(len(example.src), len(example.tgt)), len(example.tgt)
-
-
-class Reordered:
-    """torchtext's examples in another order, each with its number in the corpus."""
-
-    def __init__(self, dataset: Any, order: list[int]) -> None:
-        self.fields = dataset.fields
-        self.examples = [dataset.examples[index] for index in order]
-        self.number = {id(dataset.examples[index]): index for index in order}
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    def __iter__(self) -> Any:
-        return iter(self.examples)
 
 
 def corrupted(text: ParallelText, seed: int = 5) -> list[str]:

@@ -152,10 +152,10 @@ def _obtain(corpus: Corpus, file: str) -> Path:
         return Path(store.fetch(file, progressbar=True))
     except (OSError, ValueError) as error:  # no network, no permission; a wrong sum
         reason = " ".join(str(error).split())
-        raise UserError(
-            f"cannot get {folder / file} from {corpus.address} ({reason}): put the right file "
-            f"there yourself (its sha256 is {right_sum})"
-        ) from error
+    raise UserError(
+        f"cannot get {folder / file} from {corpus.address} ({reason}): put the right file there "
+        f"yourself (its sha256 is {right_sum})"
+    )
 
 
 def verify(name: str) -> dict[Path, bool]:
