@@ -98,8 +98,6 @@ class PeriodSampler(SentenceSampler):
         want = Clause(subject=reference, verb=verb, modal=self.lexicon.modals["want"])
         if kind:
             noun = self.noun({kind})
-            if noun is None:
-                return None
             mass = "mass" in noun.classes
             want.object = plain(noun, "a") if mass else self.nobodys(noun, verb, False)
         return Tree(go, [("because", want)])

@@ -120,8 +120,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         manner = self.path.split("/")[1]
         self.asked.append(manner)
-        if manner == "missing" or self.asked == ["flaky"]:
-            self.send_error(404 if manner == "missing" else 503)
+        if manner == "missing":
+            self.send_error(404)
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(CONTENT)))
@@ -165,11 +165,6 @@ def test_what_is_downloaded_is_right_and_asked_for_once(server: str, tmp_path: P
     assert Handler.asked == ["good"]
 
 
-def test_a_passing_fault_is_asked_again(server: str) -> None:
-    assert fetch(f"{server}flaky/").read_bytes() == CONTENT
-    assert Handler.asked == ["flaky", "flaky"]
-
-
 @pytest.mark.parametrize(
     ("manner", "reason"),
     [
@@ -187,11 +182,6 @@ def test_a_failure_says_what_to_do_and_leaves_no_file(
     assert "\n" not in str(caught.value)
     assert Handler.asked == [manner] * 3
     assert list(place.parent.iterdir()) == []
-
-
-def test_a_server_that_nobody_runs(server: str) -> None:
-    with pytest.raises(UserError, match="Connection refused"):
-        fetch("http://127.0.0.1:9/")
 
 
 def test_a_corrupted_cached_file_is_downloaded_anew_and_never_used(
@@ -236,13 +226,13 @@ def test_the_cache_of_a_checkout_is_ignored_by_git() -> None:
 # --- Multi30k -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("split", "count"), [("validation", 1014), ("test_2016_flickr", 1000)])
-def test_multi30k_sizes_in_every_direction(real: Path, split: str, count: int) -> None:
-    for src_lang, tgt_lang in CORPORA["multi30k"].pairs:
-        text = corpora.load("multi30k", split, src_lang, tgt_lang)
-        back = corpora.load("multi30k", split, tgt_lang, src_lang)
-        assert (len(text), text.src_lang, text.tgt_lang) == (count, src_lang, tgt_lang)
-        assert (text.src, text.tgt) == (back.tgt, back.src)
+def test_multi30k_in_every_direction(real: Path) -> None:
+    for split, count in (("validation", 1014), ("test_2016_flickr", 1000)):
+        for src_lang, tgt_lang in CORPORA["multi30k"].pairs:
+            text = corpora.load("multi30k", split, src_lang, tgt_lang)
+            back = corpora.load("multi30k", split, tgt_lang, src_lang)
+            assert (len(text), text.src_lang, text.tgt_lang) == (count, src_lang, tgt_lang)
+            assert (text.src, text.tgt) == (back.tgt, back.src)
 
 
 def test_multi30k_train_survives_its_quirks(real: Path) -> None:
@@ -344,8 +334,8 @@ def test_iwslt_is_found_at_any_depth_and_read_both_ways(own: Path, mark: str) ->
     lines = ["Drei < vier, sagte er.", "<titled> Nein."]
     for split in ("train", "test"):
         for pair in (("de", "en"), ("en", "de")):
-            text = corpora.load("iwslt", split, *pair)
-            assert (text.src, text.tgt) == (lines, lines)
+            read = corpora.load("iwslt", split, *pair)
+            assert (read.src, read.tgt) == (lines, lines)
     assert len(corpora.fetch("iwslt")) == 4
     assert corpora.verify("iwslt") == {}
     for lang in ("de", "en"):  # what is of the asked direction comes first
