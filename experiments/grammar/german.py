@@ -1,5 +1,7 @@
 """German for the trees of the embedded corpus: cases, endings, and where the verbs stand."""
 
+from functools import cache
+
 from experiments.grammar.lexicon import Place
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
 from experiments.grammar.words import (
@@ -13,38 +15,12 @@ from experiments.grammar.words import (
     time_words,
     word,
 )
+from lessonkit.analysis.articles import corpus_table
 
 PRONOUNS = {
     "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
     "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
     "dative": {"I": "mir", "you": "dir", "he": "ihm", "she": "ihr", "we": "uns"},
-}
-# Each row is a case; in it the masculine, feminine, neuter and plural.
-Endings = dict[str, tuple[str, str, str, str]]
-DEFINITE: Endings = {
-    "nominative": ("der", "die", "das", "die"),
-    "accusative": ("den", "die", "das", "die"),
-    "dative": ("dem", "der", "dem", "den"),
-}
-AFTER_EIN: Endings = {
-    "nominative": ("", "e", "", "e"),
-    "accusative": ("en", "e", "", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-STRONG: Endings = {
-    "nominative": ("er", "e", "es", "e"),
-    "accusative": ("en", "e", "es", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-WEAK: Endings = {
-    "nominative": ("e", "e", "e", "en"),
-    "accusative": ("en", "e", "e", "en"),
-    "dative": ("en", "en", "en", "en"),
-}
-MIXED: Endings = {
-    "nominative": ("er", "e", "es", "en"),
-    "accusative": ("en", "e", "es", "en"),
-    "dative": ("en", "en", "en", "en"),
 }
 REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
 HABEN = ("habe", "hast", "hat", "haben", "haben")
@@ -76,9 +52,18 @@ def german(tree: Tree) -> list[Word]:
     ]
 
 
-def _column(phrase: Phrase) -> int:
-    """Give the column of the ending tables: masculine, feminine, neuter or plural."""
-    return 3 if phrase.plural else "mfn".index(phrase.noun.de_gender)
+@cache
+def _endings() -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["kind"], row["case"]): row for row in corpus_table("german_endings.tsv")}
+
+
+def _ending(kind: str, case: str, gender: str) -> str:
+    return _endings()[kind, case][gender]
+
+
+def _gender(phrase: Phrase) -> str:
+    """Give the column of the ending tables."""
+    return "plural" if phrase.plural else phrase.noun.de_gender
 
 
 def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
@@ -99,7 +84,7 @@ def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -
     if phrase.count:
         words += function_words(str(phrase.count), "de", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
-        text = adjective.de_stem + endings[case][_column(phrase)]
+        text = adjective.de_stem + _ending(endings, case, _gender(phrase))
         words.append(word(text, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
     words.append(word(_noun_form(phrase, case), key + Key.NOUN, *bare))
@@ -114,21 +99,22 @@ def _noun_form(phrase: Phrase, case: str) -> str:
     return noun.de_plural + "n" * (case == "dative" and noun.de_plural[-1] not in "ns")
 
 
-def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, Endings]:
+def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, str]:
     """The determiner, "" for none, and the endings that adjectives take after it."""
-    det, column = phrase.det, _column(phrase)
+    det, gender = phrase.det, _gender(phrase)
+    ein = _ending("ein", case, gender)
     if det == "the":
-        return DEFINITE[case][column], WEAK
+        return _ending("definite", case, gender), "weak"
     if det == "this":
-        return "dies" + STRONG[case][column], WEAK
+        return "dies" + _ending("strong", case, gender), "weak"
     if det == "a" and not phrase.count:
         if negated:
-            return "kein" + AFTER_EIN[case][column], MIXED
+            return "kein" + ein, "mixed"
         if not phrase.plural and not phrase.of("mass"):
-            return "ein" + AFTER_EIN[case][column], MIXED
+            return "ein" + ein, "mixed"
     if det in ("my", "your", "our", "own"):
-        return _possessive(phrase) + AFTER_EIN[case][column], MIXED
-    return "", STRONG
+        return _possessive(phrase) + ein, "mixed"
+    return "", "strong"
 
 
 def _possessive(phrase: Phrase) -> str:
@@ -145,8 +131,8 @@ def _relative(phrase: Phrase | None) -> list[Word]:
     if phrase is None or relative is None:
         return []
     case = relative.verb.de_case if relative.gap == "object" else "nominative"
-    column = _column(phrase)
-    pronoun = "denen" if case == "dative" and column == 3 else DEFINITE[case][column]
+    article = _ending("definite", case, _gender(phrase))
+    pronoun = "denen" if case == "dative" and phrase.plural else article
     key = relative.key + Key.RELATIVE
     return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
 
@@ -249,6 +235,6 @@ def _places(each: Clause, front: bool = False) -> list[Word]:
 
     def article(clause: Clause, place: Place) -> str:
         case = place.de_to_case if clause.verb.direction else "dative"
-        return DEFINITE[case]["mfn".index(place.de_gender)]
+        return _ending("definite", case, place.de_gender)
 
     return merged(place_words(each, "de", article, front), MERGED)
