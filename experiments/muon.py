@@ -16,8 +16,7 @@ from torch.optim import Optimizer
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import FACTOR
-from transformer.training.schedule import adam
+from transformer.training.loop import FACTOR, adam
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that

@@ -18,7 +18,7 @@ from transformer.config import (
 )
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.schedule import BETA1
+from transformer.training.loop import BETA1
 
 DEMO = find_recipe("demo")
 

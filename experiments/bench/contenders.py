@@ -35,8 +35,8 @@ from transformer.embeddings import Embedding
 from transformer.model import Transformer
 from transformer.recipes.named import find_recipe
 from transformer.training.devices import Precision
-from transformer.training.loop import new_state, update
-from transformer.training.schedule import BETA1, rate_of
+from transformer.training.loop import BETA1, new_state, update
+from transformer.training.schedule import rate_of
 
 
 class Workload(NamedTuple):

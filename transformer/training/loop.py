@@ -10,7 +10,7 @@ From three processes on it holds to rounding only (docs/several_processes.md).
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.optim import Optimizer
+from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
@@ -34,8 +34,9 @@ from transformer.training.interrupt import noted_interrupt
 from transformer.training.loss import batch_loss, validation_loss
 from transformer.training.meter import Meter
 from transformer.training.micro_batches import cut
-from transformer.training.schedule import adam, rate_of
+from transformer.training.schedule import rate_of
 
+BETA1 = 0.9  # Adam's (§5.3)
 SAVE_EVERY = 300.0  # seconds between checkpoints, where validations are further apart
 FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
@@ -180,6 +181,11 @@ def train(
             end_loss = measure()
             on_report(files.validated(meter.report("validation", end_loss, rate(config.steps))))
         return _finish(state, files, end_loss, measure)
+
+
+def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
+    """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
+    return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
 
 
 def new_state(

@@ -1,19 +1,7 @@
-"""Adam, and its learning rate: it rises, then falls with the inverse square root of the step."""
-
-from collections.abc import Iterable
-
-from torch import nn
-from torch.optim import Adam
+"""The learning rate: it rises, then falls with the inverse square root of the step (§5.3)."""
 
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
-
-BETA1 = 0.9  # §5.3
-
-
-def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
-    """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
-    return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
 
 
 def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
