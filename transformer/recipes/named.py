@@ -1,15 +1,15 @@
 """The named recipes: `python -m transformer train NAME` (no torch in here).
 
 They stand in ours.toml and earlier_systems.toml beside this file. A recipe that is `like` another
-has its settings, but for those that it gives itself ("none" gives one its default back); where its
-network is of another kind it has none of that one's model.
+has its settings, but for those that it gives itself; where its network is of another kind it has
+none of that one's model.
 """
 
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from transformer.config import Recipe
+from transformer.config import SECTIONS, Recipe
 from transformer.support.errors import unknown_name
 
 OURS, EARLIER = (
@@ -27,10 +27,7 @@ def _complete(own: dict[str, Any]) -> dict[str, Any]:
     if own.get("network", base["network"]) != base["network"]:
         base = base | {"model": {}}
     whole = base | {key: value for key, value in own.items() if key != "like"}
-    for section in ("data", "model", "training"):
-        settings = base[section] | own.get(section, {})
-        whole[section] = {key: value for key, value in settings.items() if value != "none"}
-    return whole
+    return whole | {name: base[name] | own.get(name, {}) for name in SECTIONS}
 
 
 RECIPES = {name: Recipe.from_dict({"name": name} | _complete(TABLES[name])) for name in TABLES}
