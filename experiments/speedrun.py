@@ -23,8 +23,7 @@ from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import results_folder
+from transformer.support.files import check_file, read_json, results_folder, write_json
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
@@ -126,9 +125,11 @@ def record_runs(
             out = Path(place) / "run"
             seconds = train_for_time(settings, seed, processes, out)
             runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
-            recipe = read_recipe(out)  # the precision is the machine's choice
+            recipe, run = read_recipe(out), read_json(out / "run.json")
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
-    write_json(file, origin | _about(change, recipe, parts, settings, processes) | {"runs": runs})
+    about = _about(change, recipe, parts, settings, processes)
+    precision = {"precision": run["precision"]}  # the machine's choice
+    write_json(file, origin | about | precision | {"runs": runs})
     return file
 
 

@@ -6,7 +6,6 @@ the command line's help lists what is made of them.
 """
 
 import dataclasses
-import typing
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
@@ -14,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
 from transformer.recipes.named import find_recipe
-from transformer.support.errors import UserError
-from transformer.support.settings import convert_fields, parse, require, require_number
+from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
-    from transformer.training.processes import Processes
+    from transformer.training.devices import Precision
 
 
 class Decay(StrEnum):
@@ -46,19 +44,21 @@ class Parts:
     cooccurrence_start: bool = False  # begin with counts of which types occur together
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_number(self, "muon_rate_factor")
+        check_fields(self)
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
-    def options(self, recipe: Recipe, processes: "Processes | None" = None) -> dict[str, Any]:
-        """Give what `train_recipe` takes beside the recipe.
+    def options(self, recipe: Recipe, precision: "Precision | None" = None) -> dict[str, Any]:
+        """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares.
 
         Raises:
             UserError: a line cannot be drawn for the recipe's steps, or it has a fixed rate.
         """
+        import torch
+
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
+        from transformer.training.devices import Precision, pick
 
         found: dict[str, Any] = {}
         training, d_model = recipe.training, recipe.model.d_model
@@ -69,9 +69,13 @@ class Parts:
             linear_decay_rate(1, training.steps, *shape)
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
-            given: dict[str, Any] = {"processes": processes} if processes else {}
-            given |= {"config": training, "rate_factor": self.muon_rate_factor}
-            found["optimizer"] = partial(MuonAndAdam, **given)
+            rounded = pick(precision=precision).precision == Precision.BF16
+            found["optimizer"] = partial(
+                MuonAndAdam,
+                config=training,
+                rate_factor=self.muon_rate_factor,
+                precision=torch.bfloat16 if rounded else torch.float32,
+            )
         if self.cooccurrence_start:
             message = "cooccurrence_start is for Transformers: leave it out"
             require(isinstance(recipe.model, ModelConfig), message)
@@ -116,9 +120,9 @@ def changed(
     Raises:
         UserError: a name is unknown, or a value does not fit.
     """
-    hints = typing.get_type_hints(Parts)
-    own = {name: parse(text, hints[name]) for name, text in settings.items() if name in hints}
-    others = {name: text for name, text in settings.items() if name not in hints}
+    names = {field.name for field in dataclasses.fields(Parts)}
+    own = {name: text for name, text in settings.items() if name in names}
+    others = {name: text for name, text in settings.items() if name not in names}
     return recipe.override(others), dataclasses.replace(parts or Parts(), **own)
 
 
@@ -151,7 +155,6 @@ FAST = Recipe(
         batch_tokens=2048,
         warmup_steps=100,
         learning_rate_factor=1.03,  # 0.009 at the peak
-        bf16=True,
         validate_every=750,
         average_last=1,
     ),

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from transformer.config import LENGTH_PENALTY
 from transformer.evaluation.compare import chance_of
 from transformer.support.errors import unknown_name
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 # What a run of an experiment can be judged by, the paper's search first, and its name in a record.
 READINGS = {
@@ -138,7 +137,10 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def precision(record: Mapping[str, Any]) -> str:
-    """Name the numbers in which a recorded run computed products: float32 or bfloat16."""
+    """Name the numbers in which a recorded run computed products: float32, bfloat16, float16."""
+    training = record.get("training", record)
+    if "precision" in training:
+        return {"bf16": "bfloat16", "fp16": "float16"}.get(training["precision"], "float32")
     return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
 

@@ -21,7 +21,7 @@ from transformer.data import corpora
 from transformer.data.corpora import CORPORA
 from transformer.data.parallel import ParallelText, key
 from transformer.support.errors import UserError
-from transformer.support.paths import cache_folder
+from transformer.support.files import cache_folder
 
 Patch = pytest.MonkeyPatch
 

@@ -20,7 +20,7 @@ from transformer.data import embedded
 from transformer.data.parallel import Pair, ParallelText, side_by_side, split_lines, split_pairs
 from transformer.data.treatment import english, french
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.paths import cache_folder
+from transformer.support.files import cache_folder
 
 SHUFFLE_SEED = 2017  # Tatoeba's file is sorted by length
 IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and tests on

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from transformer.data.parallel import ParallelText, split_lines
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 FILE = "sentences.tsv.gz"
 LANGUAGES = ("en", "fr", "de")
