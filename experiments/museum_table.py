@@ -80,10 +80,7 @@ def drawn_config(seed: int) -> dict[str, Any]:
 
 def found(report: Report) -> dict[str, list[str]]:
     """Give the names of the laws that a report calls broken, and of those that it warns of."""
-    return {
-        "broken": report.broken,
-        "warned": [line.law for line in report.of(Verdict.WARNED)],
-    }
+    return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
 
 
 def make_record(
@@ -218,10 +215,7 @@ def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -
     Returns:
         Lines of Markdown.
     """
-    names = sorted(
-        set(runs) - {SOUND},
-        key=lambda name: (-mean(scores(runs[name])), name),
-    )
+    names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
     hidden = [name for name in names if not told_by_score(name, runs)]
     caught = sum(bool(broken[name]) for name in hidden)
     return [

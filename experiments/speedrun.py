@@ -150,10 +150,7 @@ def _about(
 
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
-    lines = [
-        f"| {' | '.join(HEADINGS)} |",
-        "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |",
-    ]
+    lines = [f"| {' | '.join(HEADINGS)} |", "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |"]
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record)
         each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])

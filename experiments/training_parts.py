@@ -157,10 +157,7 @@ FAST = Recipe(
     ),
 )
 FAST_PARTS = Parts(
-    decay=Decay.LINEAR,
-    optimizer=Optimizers.MUON,
-    muon_rate_factor=1.15,
-    cooccurrence_start=True,
+    decay=Decay.LINEAR, optimizer=Optimizers.MUON, muon_rate_factor=1.15, cooccurrence_start=True
 )
 
 

@@ -14,13 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from experiments.bench.contenders import (
-    Contender,
-    Workload,
-    load,
-    make_contenders,
-    multiply_adds,
-)
+from experiments.bench.contenders import Contender, Workload, load, make_contenders, multiply_adds
 from experiments.bench.tables import OURS
 from lessonkit.analysis.costs import step_flops
 from lessonkit.analysis.machines import Timed, seconds_of

@@ -12,12 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
-from transformer.decoding import (
-    EXTRA_LENGTH,
-    EncoderDecoder,
-    Hypothesis,
-    length_penalty,
-)
+from transformer.decoding import EXTRA_LENGTH, EncoderDecoder, Hypothesis, length_penalty
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 

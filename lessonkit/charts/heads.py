@@ -123,9 +123,7 @@ def _table(values: Tensor, ax: Axes, highest: float, form: str, points: float, *
 
 
 def heads_explorer(
-    attention: Attention,
-    query: int = 1,
-    without: Mapping[str, Mapping[Head, str]] | None = None,
+    attention: Attention, query: int = 1, without: Mapping[str, Mapping[Head, str]] | None = None
 ) -> alt.VConcatChart:
     """Draw every head of a stack small, the chosen one large, and what one token looks at.
 

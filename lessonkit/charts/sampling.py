@@ -16,10 +16,7 @@ SHOWN = 12  # the most probable types, a bar each
 
 
 def sampling_explorer(
-    log_probs: Sequence[float],
-    tokens: Sequence[str],
-    temperature: float = 1.0,
-    top_p: float = 0.9,
+    log_probs: Sequence[float], tokens: Sequence[str], temperature: float = 1.0, top_p: float = 0.9
 ) -> alt.LayerChart:
     """Draw how probable each next token is, once temperature and top-p have changed it.
 
