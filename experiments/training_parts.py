@@ -52,11 +52,7 @@ class Parts:
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
     def options(self, recipe: Recipe, processes: "Processes | None" = None) -> dict[str, Any]:
-        """Give what `train_recipe` takes beside the recipe.
-
-        Raises:
-            UserError: a line cannot be drawn for the recipe's steps, or it has a fixed rate.
-        """
+        """Give what `train_recipe` takes beside the recipe; a UserError where they do not fit."""
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
 
@@ -85,15 +81,7 @@ def linear_decay_rate(
     """Compute the rate of one step of a schedule that ends at 0.
 
     It rises as the paper's does (§5.3), to the same peak, then falls in a straight line, which
-    reaches 0 at the last step. That asks for the number of steps beforehand.
-
-    Args:
-        step: Number of the update, from 1.
-        steps: Number of the last one, above `warmup_steps`.
-        d_model, warmup_steps, factor: As `learning_rate` has them.
-
-    Raises:
-        UserError: a count is under 1, no step is left to fall in, or the step is past the last.
+    reaches 0 at the last of `steps`, above `warmup_steps`. The first step is 1.
     """
     if steps <= warmup_steps:
         raise UserError(f"warmup_steps {warmup_steps} leave no step to decay: give under {steps}")
@@ -108,13 +96,7 @@ def changed(
 ) -> tuple[Recipe, Parts]:
     """Change settings of a recipe and of the parts, as typed: {"steps": "300", "decay": "linear"}.
 
-    Args:
-        recipe: To begin from.
-        settings: Values by name.
-        parts: To begin from; None means the paper's.
-
-    Raises:
-        UserError: a name is unknown, or a value does not fit.
+    No parts are the paper's.
     """
     hints = typing.get_type_hints(Parts)
     own = {name: parse(text, hints[name]) for name, text in settings.items() if name in hints}
@@ -162,9 +144,5 @@ FAST_PARTS = Parts(
 
 
 def find(name: str) -> tuple[Recipe, Parts]:
-    """Give a recipe by its name, the fast one too, with the parts that it is trained with.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give a recipe by its name, the fast one too, with the parts that it is trained with."""
     return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())
