@@ -180,21 +180,6 @@ def contrasts(options: argparse.Namespace) -> None:
         print(f"{name}: both sides right in {both} of {figures['pairs']} pairs")
 
 
-@command("de-en", add_model)
-def export(options: argparse.Namespace) -> None:
-    """Measure how fast one exported model is beside ours, for data/results/bench."""
-    from experiments import export_speed
-
-    record = export_speed.record_speed(options.model, record_file(export_speed.RECORD))
-    for kind, beams in (("figures", ""), ("with_beams", ", with beams")):
-        for engine, found in record[kind].items():
-            together, alone = (found[way]["times_our_speed"] for way in ("together", "one_by_one"))
-            print(
-                f"{engine}{beams}: {found['equal']} of {found['sentences']} translations equal; "
-                f"{together} times our speed, one by one {alone}"
-            )
-
-
 @command(
     "captions --seeds 1 2",
     option("name", metavar="NAME", help=", ".join(EXPERIMENTS)),

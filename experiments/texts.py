@@ -64,8 +64,9 @@ def _language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> d
     known = [word for sentence in shuffled for word in split_words(lang, sentence)]
     new = [word for sentence in other for word in split_words(lang, sentence)]
     second = "fr" if lang != "fr" else "en"  # a configuration names two languages; one is used
-    languages = {"src_lang": lang, "tgt_lang": second}
-    base = DataConfig(corpus="multi30k", **languages, tokenizer=TokenizerKind.BPE)
+    base = DataConfig(
+        corpus="multi30k", src_lang=lang, tgt_lang=second, tokenizer=TokenizerKind.BPE
+    )
     pieces = []
     for size in SIZES:
         config = dataclasses.replace(base, vocab_size=size + FIRST_ID)
