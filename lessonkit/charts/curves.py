@@ -92,7 +92,7 @@ def draw_contrasts(
 ) -> Axes:
     """Draw the pairs of which both sides came out right: a group of bars for each phenomenon.
 
-    Not in the paper. For each name in the legend the phenomena have `share` and `interval` (0 to 1),
+    Not in the paper. For each name in the legend the phenomena have `share` and `interval`, 0 to 1,
     as one way of a record of contrasts; up to five series have the same.
     """
     names = [list(phenomena) for phenomena in series.values()]

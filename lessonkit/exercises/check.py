@@ -37,15 +37,10 @@ Status = Literal["passed", "not attempted", "wrong", ""]
 
 @dataclass(frozen=True)
 class Text:
-    """What an exercise says; a notebook shows it as plain text.
+    """What an exercise says; a notebook shows it as plain text."""
 
-    Attributes:
-        text: The words, lines broken.
-        status: "passed", "not attempted" or "wrong" of an answer; "" of a hint or solution.
-    """
-
-    text: str
-    status: Status = ""
+    text: str  # the words, lines broken
+    status: Status = ""  # of an answer; "" of a hint or solution
 
     def __repr__(self) -> str:
         return self.text  # this is what a notebook prints
@@ -142,8 +137,7 @@ class Exercise:
     def check(self, answer: Any) -> Text:
         """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
 
-        Args:
-            answer: The learner's function. What it prints in that case is shown with the verdict.
+        What it prints in that case is shown with the verdict.
         """
         if is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
