@@ -15,7 +15,7 @@ from transformer.config import EOS_ID
 from transformer.support.errors import UserError
 
 PIECES = {2: "<bos>", EOS_ID: "<eos>", 4: "a", 5: "b"}
-EDGES, TOKEN_RIMS, TOTAL_RIMS, TOKENS, TOTALS, POINTS = range(6)
+EDGES, _, _, TEXTS, TOTALS, _ = range(6)  # layers
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
     color = spec["layer"][EDGES]["encoding"]["color"]["value"]["expr"]
     for step in range(1, len(tree.steps) + 1):
         moved = with_controls(spec, step=step)
-        shown = values(moved, (TOKENS,), "datum.text", "datum.fate", "datum.total", color)
+        shown = values(moved, (TEXTS,), "datum.text", "datum.fate", "datum.total", color)
         wanted = [["<bos>", "kept", "0"]] + [
             [" ".join(PIECES[number] for number in c.ids), c.fate, f"{round(c.total, 3):g}"]
             for candidates in tree.steps[:step]
@@ -47,7 +47,7 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
 
 
 def test_a_line_leads_to_the_prefix_that_a_candidate_continues(spec: Spec) -> None:
-    shown = values(spec, (TOKENS,), "datum.text", "datum.parent_step", "datum.parent_rank")
+    shown = values(spec, (TEXTS,), "datum.text", "datum.parent_step", "datum.parent_rank")
     parents = {text: parent for text, *parent in shown}
     assert (parents["a"], parents["b <eos>"]) == (["0", "2.5"], ["1", "2"])
     assert parents["a b <eos>"] == ["2", "3"]
