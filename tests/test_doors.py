@@ -20,7 +20,7 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
     for door in (analysis, charts):
         assert all(getattr(door, name) is not None for name in dir(door))
     for door in (transformer, analysis, charts):
-        with pytest.raises(AttributeError, match="has no .*'Transfomer'"):
+        with pytest.raises(AttributeError, match=r"has no .*'Transfomer'"):
             door.Transfomer  # noqa: B018
 
 
