@@ -148,11 +148,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find(name: str) -> Experiment:
-    """Give the experiment of this name.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give the experiment of this name."""
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]

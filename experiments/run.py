@@ -38,7 +38,8 @@ def run_experiment(
 ) -> bool:
     """Train and measure each variant with each seed, and add each to the record.
 
-    Runs that have ended are not made again, and those that were stopped go on.
+    Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
+    done a UserError tells before any training.
 
     Args:
         experiment: What to do.
@@ -50,10 +51,6 @@ def run_experiment(
 
     Returns:
         Whether all was done; False after Ctrl-C.
-
-    Raises:
-        UserError: a variant is unknown, or a folder or the record is of something else, all
-            before any training; or a run fails.
     """
     order = list(experiment.variants)
     if unknown := set(only) - set(order):
@@ -100,12 +97,7 @@ def run_experiment(
 
 
 def check_record(record: Path, experiment: Experiment) -> None:
-    """Refuse a record that the runs of an experiment cannot be added to.
-
-    Raises:
-        UserError: it cannot be written; it is of another experiment, recipe or budget, or has
-            a variant that the experiment has not.
-    """
+    """Refuse a record of another experiment, recipe or budget, or with variants unknown to it."""
     check_file(record)
     if not record.exists():
         return
@@ -123,11 +115,7 @@ def check_record(record: Path, experiment: Experiment) -> None:
 
 
 def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
-    """Refuse a folder that holds another run than the one that belongs there.
-
-    Raises:
-        UserError: the run's settings or faults are not the variant's of today.
-    """
+    """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
     same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
@@ -141,11 +129,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
 
 
 def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
-    """Measure a run on its corpus's validation text.
-
-    Args:
-        folder: Of the run.
-        build: What made its network.
+    """Measure a run, with what made its network, on its corpus's validation text.
 
     Returns:
         What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
@@ -165,12 +149,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 
 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
-    """Gather what a record holds of a run.
-
-    Returns:
-        variant, seed, changes, faults, training, figures (see `measure`), and validation:
-        steps with the loss after them (nats per token).
-    """
+    """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
     log = [line for line in read_log(RunFolder(folder).log) if line["kind"] == "validation"]
     return {

@@ -89,15 +89,7 @@ def linear_decay_rate(
     """Compute the rate of one step of a schedule that ends at 0.
 
     It rises as the paper's does (§5.3), to the same peak, then falls in a straight line, which
-    reaches 0 at the last step. That asks for the number of steps beforehand.
-
-    Args:
-        step: Number of the update, from 1.
-        steps: Number of the last one, above `warmup_steps`.
-        d_model, warmup_steps, factor: As `learning_rate` has them.
-
-    Raises:
-        UserError: a count is under 1, no step is left to fall in, or the step is past the last.
+    reaches 0 at the last of `steps`, above `warmup_steps`. The first step is 1.
     """
     if steps <= warmup_steps:
         raise UserError(f"warmup_steps {warmup_steps} leave no step to decay: give under {steps}")
@@ -112,13 +104,7 @@ def changed(
 ) -> tuple[Recipe, Parts]:
     """Change settings of a recipe and of the parts, as typed: {"steps": "300", "decay": "linear"}.
 
-    Args:
-        recipe: To begin from.
-        settings: Values by name.
-        parts: To begin from; None means the paper's.
-
-    Raises:
-        UserError: a name is unknown, or a value does not fit.
+    No parts are the paper's.
     """
     names = {field.name for field in dataclasses.fields(Parts)}
     own = {name: text for name, text in settings.items() if name in names}
@@ -160,17 +146,10 @@ FAST = Recipe(
     ),
 )
 FAST_PARTS = Parts(
-    decay=Decay.LINEAR,
-    optimizer=Optimizers.MUON,
-    muon_rate_factor=1.15,
-    cooccurrence_start=True,
+    decay=Decay.LINEAR, optimizer=Optimizers.MUON, muon_rate_factor=1.15, cooccurrence_start=True
 )
 
 
 def find(name: str) -> tuple[Recipe, Parts]:
-    """Give a recipe by its name, the fast one too, with the parts that it is trained with.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give a recipe by its name, the fast one too, with the parts that it is trained with."""
     return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())

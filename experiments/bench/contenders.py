@@ -40,18 +40,11 @@ from transformer.training.schedule import rate_of
 
 
 class Workload(NamedTuple):
-    """A recipe's network sizes and the batches that it would begin with.
+    """A recipe's network sizes and the batches that it would begin with."""
 
-    Attributes:
-        recipe: Its data name the corpus that was used.
-        batches: The first of its first epoch.
-        pipeline: What made them, and makes an epoch.
-        src_vocab_size, tgt_vocab_size: Types on either side.
-    """
-
-    recipe: Recipe
-    batches: list[Batch]
-    pipeline: TokenBudgetBatches
+    recipe: Recipe  # its data name the corpus that was used
+    batches: list[Batch]  # the first of its first epoch
+    pipeline: TokenBudgetBatches  # what made them, and makes an epoch
     src_vocab_size: int
     tgt_vocab_size: int
 
@@ -87,10 +80,6 @@ def load(name: str, count: int) -> Workload:
 
     Nothing is downloaded. On the embedded corpus the vocabulary is smaller, so the work is less:
     figures of the two are not for comparison.
-
-    Args:
-        name: Of a recipe of a Transformer, German to English.
-        count: How many batches.
     """
     recipe = find_recipe(name)
     found = corpora.verify(recipe.data.corpus)
@@ -111,17 +100,11 @@ def load(name: str, count: int) -> Workload:
 
 
 class Contender(NamedTuple):
-    """One that makes training steps.
+    """One that makes training steps."""
 
-    Attributes:
-        model: Gives logits `(batch, tgt_len, types)` from src and tgt_in.
-        step: Makes the update of a number, from 1, on a batch.
-        differs: What is not as in our model; "" where nothing is.
-    """
-
-    model: nn.Module
-    step: Callable[[int, Batch], object]
-    differs: str = ""
+    model: nn.Module  # gives logits (batch, tgt_len, types) from src and tgt_in
+    step: Callable[[int, Batch], object]  # makes the update of a number, from 1, on a batch
+    differs: str = ""  # what is not as in our model
 
 
 class TorchModel(nn.Module):
@@ -227,9 +210,7 @@ class MarianModel(nn.Module):
 def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
     """Build ours and the peers that can be had here, in training mode, by name.
 
-    Args:
-        workload: Its sizes and training settings.
-        bf16: Autocast matrix products to bfloat16; else float32.
+    Matrix products are in bfloat16 by autocast, or in float32.
     """
     training, precision = workload.recipe.training, Precision.BF16 if bf16 else Precision.FLOAT32
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
@@ -238,16 +219,10 @@ def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
         OURS: _ours(workload, training, precision),
         TORCH: _peer(TorchModel(*sizes), training, precision),
     }
-    if has_marian():
-        found[MARIAN] = _peer(
-            MarianModel(*sizes), training, precision, _marian_differs(workload.network)
-        )
+    if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
+        differs = _marian_differs(workload.network)
+        found[MARIAN] = _peer(MarianModel(*sizes), training, precision, differs)
     return found
-
-
-def has_marian() -> bool:
-    """Tell whether Hugging Face's library is installed: the extra [foreign]."""
-    return importlib.util.find_spec("transformers") is not None
 
 
 def _marian_differs(config: ModelConfig) -> str:
