@@ -353,11 +353,13 @@ def test_iwslt_files_that_cannot_be_read(own: Path, name: str, content: bytes) -
 
 
 def test_without_iwslts_files_it_is_said_what_to_put_where(own: Path) -> None:
-    said = f"cannot be downloaded: put what your archive .* into {own / 'iwslt'}"
+    said = (
+        f"no files of .*, which cannot be downloaded: put what your archive .* into {own / 'iwslt'}"
+    )
     for call in (lambda: corpora.fetch("iwslt"), lambda: corpora.load("iwslt", "test", "de", "en")):
         with pytest.raises(UserError, match=said):
             call()
     (own / "iwslt").mkdir()
     (own / "iwslt" / "train.tags.fr-en.fr").write_text("Un.\n")  # one side alone
-    with pytest.raises(UserError, match="put the two files of train, fr-en into"):
+    with pytest.raises(UserError, match="no files of train, fr-en, which"):
         corpora.load("iwslt", "train", "fr", "en")

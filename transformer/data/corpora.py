@@ -203,17 +203,13 @@ def _read_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         pairs = [(french, english) for english, french in pairs]
     if split == "train":
         src, tgt = zip(*pairs, strict=True)
-        return ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=src, tgt=tgt)
+        return ParallelText(src_lang, tgt_lang, src, tgt)
     accepted: dict[str, list[str]] = {}
     for source, translation in pairs:
         accepted.setdefault(source, []).append(translation)
-    return ParallelText(
-        src_lang=src_lang,
-        tgt_lang=tgt_lang,
-        src=list(accepted),
-        tgt=[translations[0] for translations in accepted.values()],
-        references=list(accepted.values()),
-    )
+    references = list(accepted.values())
+    firsts = [translations[0] for translations in references]
+    return ParallelText(src_lang, tgt_lang, list(accepted), firsts, references)
 
 
 def _read_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
@@ -223,21 +219,22 @@ def _read_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         names = [IWSLT_FILES[split].format(pair=pair, lang=lang) for lang in (src_lang, tgt_lang)]
         if known.keys() >= set(names):
             return side_by_side(src_lang, tgt_lang, *(_iwslt_lines(known[name]) for name in names))
-    raise _no_iwslt(f"the two files of {split}, {src_lang}-{tgt_lang}")
+    raise _no_iwslt(f"{split}, {src_lang}-{tgt_lang}")
 
 
 def _iwslt_files() -> list[Path]:
     folder = files_folder() / "iwslt"
     found = [*folder.rglob("train.tags.*"), *folder.rglob("IWSLT16.TED.*")]
     if not found:
-        raise _no_iwslt("what your archive of IWSLT 2016 holds (tar xzf de-en.tgz)")
+        raise _no_iwslt("any split")
     return sorted(found)
 
 
-def _no_iwslt(wanted: str) -> UserError:
+def _no_iwslt(text: str) -> UserError:
     return UserError(
-        f"no such IWSLT text here, and it cannot be downloaded: put {wanted} into "
-        f"{files_folder() / 'iwslt'}, or take another corpus (train ... --set corpus=multi30k)"
+        f"no files of {text}, which cannot be downloaded: put what your archive of IWSLT 2016 "
+        f"holds (tar xzf de-en.tgz) into {files_folder() / 'iwslt'}, or take another corpus "
+        "(train ... --set corpus=multi30k)"
     )
 
 

@@ -47,9 +47,10 @@ class Sentence(NamedTuple):
 
     def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
         """Give its links from the tokens of one language to those of another."""
-        known = {("en", "fr"): self.en_fr, ("en", "de"): self.en_de, ("fr", "de"): self.fr_de}
-        straight = (src_lang, tgt_lang) in known
-        text = known[(src_lang, tgt_lang) if straight else (tgt_lang, src_lang)]
+        straight = f"{src_lang}_{tgt_lang}" in self._fields
+        text: str = getattr(
+            self, f"{src_lang}_{tgt_lang}" if straight else f"{tgt_lang}_{src_lang}"
+        )
         links = [tuple(map(int, link.split("-"))) for link in text.split()]
         return frozenset((a, b) if straight else (b, a) for a, b in links)
 
@@ -88,24 +89,18 @@ def sentences(split: str) -> Sequence[Sentence]:
 def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Give a split in one of the six directions, with its gold alignments; see `sentences`."""
     chosen = sentences(split)
-    return ParallelText(
-        src_lang=src_lang,
-        tgt_lang=tgt_lang,
-        src=[as_written(sentence.text(src_lang), src_lang) for sentence in chosen],
-        tgt=[as_written(sentence.text(tgt_lang), tgt_lang) for sentence in chosen],
-        alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in chosen],
+    src, tgt = (
+        [as_written(each.text(lang), lang) for each in chosen] for lang in (src_lang, tgt_lang)
     )
+    links = [each.alignment(src_lang, tgt_lang) for each in chosen]
+    return ParallelText(src_lang, tgt_lang, src, tgt, alignments=links)
 
 
 def parses(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Give a split's English sentences and their trees, to be learned like a translation (§6.3)."""
     chosen = sentences(split)
-    return ParallelText(
-        src_lang=src_lang,
-        tgt_lang=tgt_lang,
-        src=[as_written(sentence.en, "en") for sentence in chosen],
-        tgt=[sentence.parse for sentence in chosen],
-    )
+    src = [as_written(each.en, "en") for each in chosen]
+    return ParallelText(src_lang, tgt_lang, src, [each.parse for each in chosen])
 
 
 def as_written(tokens: str, lang: str) -> str:

@@ -15,7 +15,7 @@ WORD = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuati
 PER_MILLE = 12  # of Tatoeba's groups, in validation and in test each; train has the others
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ParallelText:
     """One split of a corpus in one direction.
 
@@ -74,17 +74,14 @@ def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -
     Raises:
         UserError: The lists differ in length, or no pair is left.
     """
-    whole = ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=src, tgt=tgt)
-    pairs = [(tidy(a), tidy(b)) for a, b in zip(whole.src, whole.tgt, strict=True)]
-    kept = [(a, b) for a, b in pairs if a and b]
-    if len(kept) < len(pairs):
+    whole = ParallelText(src_lang, tgt_lang, [*map(tidy, src)], [*map(tidy, tgt)])
+    kept = [(a, b) for a, b in zip(whole.src, whole.tgt, strict=True) if a and b]
+    if len(kept) < len(whole):
         logging.getLogger(__name__).warning(
             "%s-%s: dropped %d of %d pairs, which have an empty side",
-            *(src_lang, tgt_lang, len(pairs) - len(kept), len(pairs)),
+            *(src_lang, tgt_lang, len(whole) - len(kept), len(whole)),
         )
-    return ParallelText(
-        src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
-    )
+    return ParallelText(src_lang, tgt_lang, [a for a, _ in kept], [b for _, b in kept])
 
 
 # --- Tatoeba: split so that nothing leaks -------------------------------------------------
