@@ -47,10 +47,9 @@ class Sentence(NamedTuple):
 
     def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
         """Give its links from the tokens of one language to those of another."""
-        straight = f"{src_lang}_{tgt_lang}" in self._fields
-        text: str = getattr(
-            self, f"{src_lang}_{tgt_lang}" if straight else f"{tgt_lang}_{src_lang}"
-        )
+        columns = f"{src_lang}_{tgt_lang}", f"{tgt_lang}_{src_lang}"
+        straight = columns[0] in self._fields
+        text: str = getattr(self, columns[0] if straight else columns[1])
         links = [tuple(map(int, link.split("-"))) for link in text.split()]
         return frozenset((a, b) if straight else (b, a) for a, b in links)
 
