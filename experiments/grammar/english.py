@@ -139,4 +139,4 @@ def _after_verb(each: Clause) -> list[Word]:
 
 
 def _places(each: Clause, front: bool = False) -> list[Word]:
-    return place_words(each, "en", lambda *_: "the", front)
+    return place_words(each, "en", {"m": "the"}, front)

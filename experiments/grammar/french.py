@@ -1,6 +1,6 @@
 """French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
-from experiments.grammar.lexicon import Adjective, Place
+from experiments.grammar.lexicon import Adjective
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
 from experiments.grammar.words import (
     Word,
@@ -8,7 +8,6 @@ from experiments.grammar.words import (
     comma,
     function_words,
     join_clauses,
-    merged,
     place_words,
     split_words,
     time_words,
@@ -23,12 +22,13 @@ ETRE = ("suis", "es", "est", "sommes", "sont")
 ETAIT = ("étais", "étais", "était", "étions", "étaient")
 ELIDED = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
 CONTRACTED = {"à le": "au", "à les": "aux", "de le": "du", "de les": "des"}
+CONTRACTED |= {"si il": "s'il", "si ils": "s'ils"}
 VOWELS = "aàâeéèêëhiîoôuœ"
 
 
 def french(tree: Tree) -> list[Word]:
     """Say a sentence in French, elided and contracted; words in one token share its meanings."""
-    return _elide(join_clauses(tree, "fr", clause))
+    return _merge(join_clauses(tree, "fr", clause))
 
 
 def opens_with_vowel(text: str) -> bool:
@@ -36,18 +36,18 @@ def opens_with_vowel(text: str) -> bool:
     return text[0].lower() in VOWELS and text != "huit"
 
 
-def _elide(words: list[Word]) -> list[Word]:
-    """Join "le homme" to "l'homme", "si il" to "s'il", and the like."""
+def _merge(words: list[Word]) -> list[Word]:
+    """Join "le homme" to "l'homme", "si il" to "s'il", "à le" to "au", and the like."""
     joined: list[Word] = []
     for each in reversed(words):
-        after = joined[-1] if joined else None
-        if after is not None and (
-            (each.text in ELIDED and opens_with_vowel(after.text))
-            or (each.text == "si" and after.text in ("il", "ils"))
-        ):
-            joined[-1] = Word(f"{each.text[:-1]}'{after.text}", each.keys | after.keys)
-        else:
+        after = joined[-1].text if joined else "."
+        text = CONTRACTED.get(f"{each.text} {after}")
+        if each.text in ELIDED and opens_with_vowel(after):
+            text = f"{each.text[:-1]}'{after}"
+        if text is None:
             joined.append(each)
+        else:
+            joined[-1] = Word(text, each.keys | joined[-1].keys)
     return joined[::-1]
 
 
@@ -80,7 +80,7 @@ def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
     core = [*before, word(text, key + Key.NOUN), *after]
     if phrase.count:
         core = function_words(str(phrase.count), "fr", key + Key.COUNT) + core
-    return contract([*_determiner(phrase, core[0].text, bool(before), negated), *core])
+    return [*_determiner(phrase, core[0].text, bool(before), negated), *core]
 
 
 def _determiner(phrase: Phrase, following: str, adjective_first: bool, negated: bool) -> list[Word]:
@@ -107,12 +107,6 @@ def _possessive(phrase: Phrase, feminine: bool) -> str:
         one, many = ("notre", "nos") if slot == 3 else ("leur", "leurs")
         return many if phrase.plural else one
     return "mts"[slot] + ("es" if phrase.plural else "a" if feminine else "on")
-
-
-def contract(words: list[Word]) -> list[Word]:
-    """Put "à" or "de" before an article into one word with it: "au", "aux", "du", "des"."""
-    kept = len(words) > 2 and words[1].text == "le" and opens_with_vowel(words[2].text)
-    return words if kept else merged(words, CONTRACTED)
 
 
 def _relative(phrase: Phrase) -> list[Word]:
@@ -193,7 +187,7 @@ def _after_verb(each: Clause) -> list[Word]:
     if said is not None and not said.pronoun:
         words += [*noun_phrase(said, each.negated), *_relative(said)]
     if recipient is not None and not recipient.pronoun:
-        words += contract([word("à", recipient.key + Key.PREP), *noun_phrase(recipient)])
+        words += [word("à", recipient.key + Key.PREP), *noun_phrase(recipient)]
     if each.predicate is not None:
         form = inflect(each.predicate, each.subject.gender, each.subject.plural)
         words.append(word(form, each.key + Key.VERB))
@@ -205,7 +199,4 @@ def _after_verb(each: Clause) -> list[Word]:
 
 
 def _places(each: Clause, front: bool = False) -> list[Word]:
-    def article(clause: Clause, place: Place) -> str:
-        return "la" if place.fr_gender == "f" else "le"
-
-    return contract(place_words(each, "fr", article, front))
+    return place_words(each, "fr", {"m": "le", "f": "la"}, front)

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from experiments.grammar.lexicon import Place
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
 from experiments.grammar.words import (
     Word,
@@ -10,7 +9,6 @@ from experiments.grammar.words import (
     comma,
     function_words,
     mark,
-    merged,
     place_words,
     time_words,
     word,
@@ -232,9 +230,7 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
 
 def _places(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
-
-    def article(clause: Clause, place: Place) -> str:
-        case = place.de_to_case if clause.verb.direction else "dative"
-        return _ending("definite", case, place.de_gender)
-
-    return merged(place_words(each, "de", article, front), MERGED)
+    case = each.place.de_to_case if each.place and each.verb.direction else "dative"
+    words = place_words(each, "de", _endings()["definite", case], front)
+    merged = MERGED.get(" ".join(each.text for each in words[:2]))
+    return [Word(merged, words[0].keys | words[1].keys), *words[2:]] if merged else words

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from experiments.grammar.lexicon import Place
 from experiments.grammar.tree import Clause, Key, Tree
 from lessonkit.analysis.articles import corpus_table
 
@@ -41,12 +40,6 @@ def function_words(name: str, lang: str, *keys: int) -> list[Word]:
 @cache
 def _function_words(lang: str) -> dict[str, str]:
     return {row["name"]: row[lang] for row in corpus_table("function_words.tsv")}
-
-
-def merged(words: list[Word], forms: Mapping[str, str]) -> list[Word]:
-    """Put the first two words into one where they have such a form: "in dem", "im"."""
-    text = forms.get(" ".join(each.text for each in words[:2]))
-    return [Word(text, words[0].keys | words[1].keys), *words[2:]] if text else words
 
 
 def join_clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
@@ -87,14 +80,22 @@ def asking_words(each: Clause, lang: str) -> list[Word]:
 
 
 def place_words(
-    each: Clause, lang: str, article: Callable[[Clause, Place], str], front: bool = False
+    each: Clause, lang: str, articles: Mapping[str, str], front: bool = False
 ) -> list[Word]:
-    """Say where, or where to when the verb means going, as `time_words` says when."""
+    """Say where, or where to when the verb means going, as `time_words` says when.
+
+    Args:
+        each: The clause.
+        lang: The language.
+        articles: The definite article by gender; English has one.
+        front: Whether the place in front of the clause is asked for.
+    """
     place, key = each.place, each.key + Key.PLACE
     if place is None or (each.fronted == "place") != front:
         return []
     preposition = getattr(place, f"{lang}_to" if each.verb.direction else f"{lang}_at")
-    words = [word(preposition, key), word(article(each, place), key + 1)]
+    article = articles["m" if lang == "en" else getattr(place, f"{lang}_gender")]
+    words = [word(preposition, key), word(article, key + 1)]
     return words + split_words(getattr(place, lang), key + 2)
 
 
