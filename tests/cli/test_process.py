@@ -1,9 +1,7 @@
 """What the command line does with its process: closed streams, signals, faults of its own."""
 
-import json
 import os
 import re
-import resource
 import shlex
 import signal
 import subprocess
@@ -70,24 +68,6 @@ def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == folder + b"/iwslt/train.tags.de-en.de\n"
-
-
-@pytest.mark.slow
-def test_figures_that_cannot_be_recorded_are_printed(
-    tiny_folder: Path, tmp_path: Path, capsys: Capture
-) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as on a disk that is full
-    try:
-        options = ["--beam", "1", "--split", "test_long", "--record", str(tmp_path / "a.json")]
-        status = main(["evaluate", str(tiny_folder), *options])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert json.loads(out)["split"] == "test_long"
-    assert err.startswith("error: cannot save ")
-    assert list(tmp_path.iterdir()) == []
 
 
 def fault(name: str) -> None:

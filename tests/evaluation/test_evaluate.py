@@ -58,25 +58,17 @@ def test_loss_is_torchs_sentence_by_sentence(translator: Translator, text: Paral
     assert text_loss(translator, text) == pytest.approx(total / tokens, rel=1e-5)
 
 
-def test_loss_leaves_out_what_the_model_cannot_take(
-    translator: Translator, text: ParallelText
+def test_loss_takes_every_sentence_that_the_model_takes_and_leaves_out_the_others(
+    tiny_folder: Path, tmp_path: Path, translator: Translator, text: ParallelText
 ) -> None:
-    endless = ParallelText(
-        src_lang="en", tgt_lang="fr", src=[*text.src, "word " * 300], tgt=[*text.tgt, "mot"]
-    )
-    assert text_loss(translator, endless) == pytest.approx(text_loss(translator, text))
-
-
-def test_loss_takes_every_sentence_that_the_model_takes(
-    tiny_folder: Path, tmp_path: Path, text: ParallelText
-) -> None:
-    """Also one that is longer than a batch of its training."""
+    too_long = dataclasses.replace(text, src=[*text.src, "word " * 300], tgt=[*text.tgt, "mot"])
+    assert text_loss(translator, too_long) == pytest.approx(text_loss(translator, text))
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
     description = read_description(folder)
     recipe = description.recipe.override({"batch_tokens": "24"})
     write_description(folder, description._replace(recipe=recipe))
     long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
-    assert math.isfinite(text_loss(Translator.load(folder), long))
+    assert math.isfinite(text_loss(Translator.load(folder), long))  # longer than a batch
 
 
 @pytest.mark.slow
@@ -119,9 +111,7 @@ def test_evaluate_translator_counts_every_accepted_translation(
 ) -> None:
     said = translator.translate(text.src, beam_size=1)
     both = [[theirs, ours] for theirs, ours in zip(text.tgt, said, strict=True)]
-    generous = ParallelText(
-        src_lang="en", tgt_lang="fr", src=text.src, tgt=text.tgt, references=both
-    )
+    generous = dataclasses.replace(text, references=both)
     figures = evaluate.evaluate_translator(translator, generous, beam_size=1)
     assert figures["chrf"] == chrf(said, both)
     assert figures["chrf"]["score"] > chrf(said, [[t] for t in text.tgt])["score"]
