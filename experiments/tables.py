@@ -44,18 +44,9 @@ def runs_table() -> str:
 
 
 def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
-    """Read the runs of a recipe in groups of which a mean is told.
+    """Read the runs of a recipe in groups of which a mean is told, each by seed.
 
     A group for each precision that three runs or more had; where none had, one of all runs.
-
-    Args:
-        recipe: Its name.
-
-    Returns:
-        For each group one record a run, by seed; a single one for most recipes.
-
-    Raises:
-        UserError: there is no such run; the nearest name is given.
     """
     runs = load_runs(recipe).values()
     enough = [each for each in runs if len(each) >= FEWEST_SEEDS]

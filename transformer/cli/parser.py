@@ -16,6 +16,11 @@ from transformer.support.errors import MISTAKE, exit_status
 from transformer.support.files import model_names
 
 PROGRAM = "python -m transformer"
+PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
+
+PRECISION = f"{', '.join(PRECISIONS)}; instead of the fastest that the hardware has"
+AT_ONCE = "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's"
+AUTO = 0  # as `--batch-tokens`
 
 AddOption = Callable[["Parser"], object]
 
@@ -58,6 +63,9 @@ def add_train_options(train: Parser) -> None:
         option("--steps", "N", "updates, instead of the recipe's", type=int),
         option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
         option("--resume", None, "go on with the run in the folder"),
+        option("--precision", "P", PRECISION, choices=PRECISIONS),
+        option("--batch-tokens", "N", AT_ONCE, type=_batch_tokens),
+        option("--compile", None, "run the model through torch.compile: its first steps are slow"),
     ):
         add_option(train)
 
@@ -106,6 +114,15 @@ def make_parser(commands: Mapping[str, Command]) -> Parser:
 
 def _listed(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"{title}:", *(f"  {line}" for line in lines)))
+
+
+def _batch_tokens(text: str) -> int:
+    """Read a number of tokens, or "auto"."""
+    if text == "auto":
+        return AUTO
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
+    return number
 
 
 def main(arguments: Sequence[str] | None, parser: argparse.ArgumentParser) -> int:
