@@ -85,21 +85,6 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     assert err.count("\n") == 1
     assert main(["--traceback", "corpora", "verify", "multi30k"]) == 70
     assert "in fault\n" in capsys.readouterr().err
-    monkeypatch.undo()
-    assert main(["--traceback", "corpora", "verify", "multi30"]) == 2
-    assert capsys.readouterr().err.startswith("Traceback")
-
-
-def test_a_request_to_end_interrupts_a_command(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpora, "verify", lambda name: signal.raise_signal(signal.SIGTERM))
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        assert main(["corpora", "verify", "multi30k"]) == 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert capsys.readouterr() == ("", "stopped\n")
 
 
 @pytest.mark.slow

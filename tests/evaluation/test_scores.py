@@ -38,13 +38,9 @@ HYPOTHESES = [
 
 def test_one_reference_each_scores_as_sacrebleu_does() -> None:
     first = [group[0] for group in REFERENCES]
-    single = [[sentence] for sentence in first]
-    assert bleu(HYPOTHESES, single)["score"] == pytest.approx(
-        sacrebleu.corpus_bleu(HYPOTHESES, [first]).score, abs=0.005
-    )
-    assert chrf(HYPOTHESES, single)["score"] == pytest.approx(
-        sacrebleu.corpus_chrf(HYPOTHESES, [first]).score, abs=0.005
-    )
+    for ours, theirs in ((bleu, sacrebleu.corpus_bleu), (chrf, sacrebleu.corpus_chrf)):
+        score = ours(HYPOTHESES, [[sentence] for sentence in first])["score"]
+        assert score == pytest.approx(theirs(HYPOTHESES, [first]).score, abs=0.005)
 
 
 def test_sentences_may_have_different_numbers_of_references() -> None:
