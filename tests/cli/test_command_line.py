@@ -42,7 +42,7 @@ def test_help_names_what_there_is_with_an_example(run: Run) -> None:
         assert (status, err) == (0, "")
         for word in words.split():
             assert word in out
-        assert f"python -m transformer {command}".strip() in out.partition("\nexample")[2]
+        assert f"python -m transformer {command}".strip() in out.partition("\nExample")[2]
 
 
 def test_help_needs_no_heavy_library() -> None:
