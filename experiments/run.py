@@ -60,8 +60,8 @@ def run_experiment(
         for seed in seeds
         for variant in only or order
     ]
-    precisions = {experiment.precision(variant) for variant, _, _ in runs}
-    if Precision.BF16 in precisions and pick().precision != Precision.BF16:
+    slow = pick().precision != Precision.BF16
+    if slow and any(experiment.precision(run[0]) == Precision.BF16 for run in runs):
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
@@ -71,11 +71,11 @@ def run_experiment(
         check_run(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
-        build = build_with(*experiment.switched_on(variant))
+        faults = experiment.switched_on(variant)
+        build = build_with(*faults)
         if not (folder / RUN).exists():
-            begun = holds_run(folder)
-            if not begun:
-                write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
+            if not (begun := holds_run(folder)):
+                write_json(folder / SWITCHED_ON, faults)
             recipe, parts = experiment.changed(variant, seed)
             precision = Precision(experiment.precision(variant))
             result = train_recipe(
