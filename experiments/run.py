@@ -71,29 +71,35 @@ def run_experiment(
         check_run(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
-        faults = experiment.switched_on(variant)
-        build = build_with(*faults)
-        if not (folder / RUN).exists():
-            if not (begun := holds_run(folder)):
-                write_json(folder / SWITCHED_ON, faults)
-            recipe, parts = experiment.changed(variant, seed)
-            precision = Precision(experiment.precision(variant))
-            result = train_recipe(
-                recipe,
-                folder,
-                resume=begun,
-                on_begin=on_line,
-                on_report=lambda report: on_line(str(report)),
-                build=build,
-                precision=precision,
-                **parts.options(recipe, precision),
-            )
-            if result.interrupted:
-                return False
+        if not (folder / RUN).exists() and not _train(experiment, variant, seed, folder, on_line):
+            return False
         if not (folder / FIGURES).exists():
+            build = build_with(*experiment.switched_on(variant))
             write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, variant, folder))
     return True
+
+
+def _train(
+    experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
+) -> bool:
+    """Begin a run or go on with it; tell whether it came to its end."""
+    faults = experiment.switched_on(variant)
+    if not (begun := holds_run(folder)):
+        write_json(folder / SWITCHED_ON, faults)
+    recipe, parts = experiment.changed(variant, seed)
+    precision = Precision(experiment.precision(variant))
+    result = train_recipe(
+        recipe,
+        folder,
+        resume=begun,
+        on_begin=on_line,
+        on_report=lambda report: on_line(str(report)),
+        build=build_with(*faults),
+        precision=precision,
+        **parts.options(recipe, precision),
+    )
+    return not result.interrupted
 
 
 def check_record(record: Path, experiment: Experiment) -> None:
