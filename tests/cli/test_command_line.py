@@ -86,10 +86,11 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
     assert lines[0].startswith("demo: embedded en-fr, ")
     assert "sentence pairs" in lines[0]
     assert lines[1].startswith("293 types, ")
-    assert "parameters, 2 steps on " in lines[1]
-    assert [line.split(" · ")[0] for line in lines[2:5]] == ["step 1/2", "step 2/2", "step 2/2"]
-    assert lines[5].startswith("done in ")
-    assert lines[6] == f'try: echo "..." | python -m transformer translate {out}'
+    assert "parameters, 2 steps of at most " in lines[1]
+    assert lines[2].startswith("on ")
+    assert [line.split(" · ")[0] for line in lines[3:6]] == ["step 1/2", "step 2/2", "step 2/2"]
+    assert lines[6].startswith("done in ")
+    assert lines[7] == f'try: echo "..." | python -m transformer translate {out}'
     assert {"recipe.json", "model.safetensors", "run.json", "log.jsonl"} <= {
         path.name for path in out.iterdir()
     }

@@ -54,7 +54,8 @@ def fetch_corpus(options: argparse.Namespace) -> int:
     """
     from transformer.data.corpora import fetch
 
-    print(*(fetch(options.name) or [f"{options.name} needs no download"]), sep="\n")
+    paths = [str(path) for path in fetch(options.name)]
+    print("\n".join(paths) or f"{options.name} needs no download")
     return 0
 
 
