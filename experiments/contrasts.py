@@ -90,7 +90,6 @@ def split_words(lang: str, text: str) -> list[str]:
 
 
 WAYS = ("says", "prefers", "prefers_per_token")
-BATCH_SENTENCES = 64
 
 
 def keeps(lang: str, said: str, own: Side, other: Side) -> bool:
@@ -121,25 +120,16 @@ def log_probabilities(
 ) -> list[tuple[float, int]]:
     """Give for each source and target the target's log probability (nats) and tokens, with eos."""
     source, target = translator.src_tokenizer, translator.tgt_tokenizer
-    found = []
-    for start in range(0, len(pairs), BATCH_SENTENCES):
-        some = pairs[start : start + BATCH_SENTENCES]
-        examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in some]
-        batch = collate(examples).to(translator.device)
-        log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
-        of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
-        totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
-        tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
-        found += list(zip(totals.tolist(), tokens.tolist(), strict=True))
-    return found
+    examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in pairs]
+    batch = collate(examples).to(translator.device)
+    log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
+    of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
+    totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
+    tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
+    return list(zip(totals.tolist(), tokens.tolist(), strict=True))
 
 
-def measure_contrasts(
-    translator: Translator,
-    contrasts: Sequence[Contrast],
-    beam_size: int = BEAM_SIZE,
-    alpha: float = LENGTH_PENALTY,
-) -> dict[str, Any]:
+def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> dict[str, Any]:
     """Ask a model about both sentences of each pair; no pairs are a UserError.
 
     Returns:
@@ -159,7 +149,7 @@ def measure_contrasts(
         for sides in [contrast.sides[tgt_lang]]
         for source, own, other in zip(contrast.sides[src_lang], sides, sides[::-1], strict=True)
     ]
-    said = translator.translate([source for _, source, _, _ in asked], beam_size, alpha)
+    said = translator.translate([source for _, source, _, _ in asked])
     sentences = [
         {"phenomenon": contrast.phenomenon, "source": source, "said": text}
         | {"kept": keeps(tgt_lang, text, own, other)}

@@ -99,11 +99,8 @@ def heads_replaced(
     still comes; with zeros that is missing too, and the cost may be of the surprise alone. A head
     or place that is not there, or a vector of another length, is a UserError.
 
-    Args:
-        model: Changed in place inside the `with` block.
-        outputs: For each head to replace a vector (d_v,) for all places, or one for each of some
-            places: place i of the decoder's stacks is reached when the target's token i
-            ("<bos>" is 0) is read.
+    A head's vector (d_v,) is for all places, or there is one for each of some: place i of the
+    decoder's stacks is reached when the target's token i ("<bos>" is 0) is read.
     """
 
     def put(head: Head, joined: Tensor, begun: int) -> None:
@@ -263,15 +260,9 @@ def next_token(
     before: Collection[int] = (),
     after: Collection[int] = (),
 ) -> Tensor:
-    """Give the probability of every type as the next token, with some places hidden.
+    """Give the probability of every type as the next token, with some places hidden (see `Hiding`).
 
-    Args:
-        translator, sentence: The model, and plain text.
-        said: Ids of the translation so far, without "<bos>".
-        before, after: Places (see `Hiding`), counted over the source's tokens and its "<eos>".
-
-    Returns:
-        (tgt_vocab_size,), summing to 1.
+    The translation so far is given by its ids, without "<bos>".
     """
     src = source_of(translator, sentence)
     hiding, src_mask = Hiding(network_of(translator), before, after), padding_mask(src)
@@ -282,15 +273,12 @@ def next_token(
 class Run(NamedTuple):
     """What a model computed while it read one sentence and its translation.
 
-    Attributes:
-        said: Ids of the translation, without "<bos>" and "<eos>".
-        memory: The encoder's output, (src_len, d_model).
-        heads: Each head's outputs before the output projection, (length, d_v): a row for each
-            source token in the encoder, and for "<bos>" and each of `said` in the others.
+    Heads' outputs are those before the output projection, (length, d_v): a row for each source
+    token in the encoder, and for "<bos>" and each token said in the others.
     """
 
-    said: list[int]
-    memory: Tensor
+    said: list[int]  # ids of the translation, without "<bos>" and "<eos>"
+    memory: Tensor  # the encoder's output, (src_len, d_model)
     heads: dict[Head, Tensor]
 
 

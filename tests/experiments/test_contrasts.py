@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from experiments import contrasts
 from experiments.contrasts import (
     LANGUAGES,
     PHENOMENA,
@@ -152,16 +151,6 @@ def test_probabilities_are_those_that_are_written_down() -> None:
     for (total, tokens), (target, wanted) in zip(found, targets.items(), strict=True):
         assert total == pytest.approx(math.log(wanted), rel=1e-5)
         assert tokens == len(target.split()) + 1
-
-
-def test_many_pairs_are_cut_into_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = [("a", "b"), ("b a", "a b a"), ("a", "a"), ("b", "b b"), ("a b b", "a")]
-    whole = log_probabilities(translator(hearing=True), pairs)
-    monkeypatch.setattr(contrasts, "BATCH_SENTENCES", 2)
-    parts = log_probabilities(translator(hearing=True), pairs)
-    assert [tokens for _, tokens in parts] == [2, 4, 2, 3, 2]
-    for (total, _), (wanted, _) in zip(parts, whole, strict=True):
-        assert total == pytest.approx(wanted, rel=1e-5)
 
 
 def test_a_deaf_model_by_hand() -> None:
