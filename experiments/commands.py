@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments import training_parts
-from experiments.bench.tables import FOLDER, SECTIONS
+from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
 from transformer.cli.commands import parse_settings, train_as_typed
@@ -239,7 +239,8 @@ def museum(options: argparse.Namespace) -> None:
         file = record_file(museum_table.RECORD)
         write_json(file, museum_table.make_record())
     page = docs / museum_table.PAGE
-    page.write_text(museum_table.page(), encoding="utf-8")
+    for mark, table in museum_table.tables().items():
+        put_table(page, mark, table)
     print(page)
 
 

@@ -151,11 +151,21 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
     """Run a model without some heads; afterwards it has them again.
 
     Michel et al. 2019 do this. The output projection adds up what the heads give, each through
-    columns of its own (§3.2.2). Where a head gives zeros, these add nothing.
+    columns of its own (§3.2.2). With these columns at 0 the head adds nothing.
     """
-    zeros = torch.zeros(model.config.value_size)
-    with heads_replaced(model, dict.fromkeys(removed, zeros)):
+    d_v = model.config.value_size
+    columns = [
+        attention_of(model, head).output_projection.weight.detach()[:, head.part(d_v)]
+        for head in removed
+    ]  # the model's memory, (d_model, d_v) each
+    kept = [each.clone() for each in columns]
+    try:
+        for each in columns:
+            each.zero_()
         yield model
+    finally:
+        for each, before in zip(columns, kept, strict=True):
+            each.copy_(before)
 
 
 @contextmanager
