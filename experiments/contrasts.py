@@ -32,16 +32,13 @@ Cue = frozenset[str]  # words of which any will do
 
 
 class Side(NamedTuple):
-    """One of two sentences, in one language.
+    """One of two sentences, in one language: every way to put it, with what each must hold.
 
-    Attributes:
-        accepted: Every way to put it; the first is the one given to a model to read.
-        cues: For each of them what an output must hold, in this order; none at all where
-            the sentence is the one that lacks something (a negation).
+    A model reads the first way. A sentence that lacks something (a negation) has no cues.
     """
 
     accepted: tuple[str, ...]
-    cues: tuple[tuple[Cue, ...], ...]
+    cues: tuple[tuple[Cue, ...], ...]  # in this order
 
 
 class Contrast(NamedTuple):

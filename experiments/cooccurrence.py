@@ -57,23 +57,17 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
         weight[seen[own]] = vectors[own][seen[own]].to(weight)
-    if separate_tables(model):
-        model.output.weight.copy_(tgt)
+    output = model.output.weight
+    if src is not tgt and output is not tgt and output.shape == tgt.shape:  # a table each
+        output.copy_(tgt)
         follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
         read = follows.any(dim=1)
-        tgt[read] = normalize(follows @ model.output.weight, dim=1)[read]
+        tgt[read] = normalize(follows @ output, dim=1)[read]
     if model.output.bias is not None:
         model.output.bias.copy_(frequencies([each.tgt for each in examples], len(tgt)).log())
     for module in model.modules():
         if isinstance(module, DecoderLayer):
             look_for_likeness(module.cross_attention)
-
-
-def separate_tables(model: Transformer) -> bool:
-    """Say whether source, target and softmax have a table each, all of one width."""
-    src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
-    output = model.output.weight
-    return src is not tgt and output is not tgt and output.shape == tgt.shape
 
 
 @torch.no_grad()

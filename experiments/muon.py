@@ -44,12 +44,8 @@ class Muon(Optimizer):
     """Nesterov momentum, made orthogonal, of the size of Adam's updates.
 
     PyTorch has one from 2.9 on, which always computes in bfloat16: on a processor without
-    instructions for that it takes 20 times as long.
-
-    Args:
-        matrices: The parameters, two dimensions each.
-        precision: Of the iteration; the momentum has the parameters' own.
-        processes: Those that make the same step; each computes a share of it.
+    instructions for that it takes 20 times as long. The precision here is the iteration's; the
+    momentum has the parameters' own. Of processes that make the same step each computes a share.
     """
 
     def __init__(
@@ -110,16 +106,8 @@ def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor, processes: Proc
 class MuonAndAdam(Optimizer):
     """Muon for the matrices between hidden layers; Adam for embeddings, softmax, norms and biases.
 
-    Like the model's products, Muon's own are in bfloat16 where the training asks for that.
-
-    Args:
-        model: On its device.
-        config: Of Adam.
-        rate_factor: Muon's learning rate as a multiple of Adam's.
-        processes: Those that make the same steps.
-
-    Raises:
-        UserError: the model has no matrix for Muon.
+    Like the model's products, Muon's own are in bfloat16 where the training asks for that. Its
+    learning rate is a multiple of Adam's.
     """
 
     def __init__(

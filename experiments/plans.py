@@ -15,23 +15,16 @@ from transformer.support.errors import unknown_name
 
 @dataclass(frozen=True)
 class Experiment:
-    """A recipe, and what is changed in it.
+    """A recipe, and what is changed in it: nothing in the first variant.
 
-    Attributes:
-        name: Of the experiment, and of its record in data/results/experiments.
-        recipe: Name of the recipe that all runs begin from.
-        budget: Settings that all runs share, as typed after `--set`; those of
-            `training_parts.Parts`, too.
-        variants: What each run changes, by the name that a table gives it. The first
-            changes nothing: the others are held against it.
-        faults: What is switched on in a variant's network (see `faults.FAULTS`).
+    Settings are as typed after `--set`; they may be those of `training_parts.Parts`, too.
     """
 
-    name: str
-    recipe: str
-    budget: Mapping[str, str]
-    variants: Mapping[str, Mapping[str, str]]
-    faults: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    name: str  # of the experiment, and of its record in data/results/experiments
+    recipe: str  # name of the recipe that all runs begin from
+    budget: Mapping[str, str]  # settings that all runs share
+    variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
+    faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
 
     def run_recipe(self, variant: str, seed: int) -> Recipe:
         """Give the recipe of one run."""

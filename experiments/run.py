@@ -39,15 +39,8 @@ def run_experiment(
     """Train and measure each variant with each seed, and add each to the record.
 
     Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
-    done a UserError tells before any training.
-
-    Args:
-        experiment: What to do.
-        out: Folder of the runs.
-        record: A JSON file of every run that has ended (see `ended_run`), here or earlier.
-        seeds: Of weights, dropout and the order of batches.
-        only: Names of variants; none means all.
-        on_line: Called with each line of progress.
+    done a UserError tells before any training. `out` is the runs' folder, and the record a JSON
+    file of every run that has ended, here or earlier; `only` names some variants.
 
     Returns:
         Whether all was done; False after Ctrl-C.

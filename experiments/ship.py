@@ -32,31 +32,7 @@ from transformer.support.paths import CARD, models_folder, require_checkout
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again
 
-PAGE = """# {name}: {figures[src_lang]} to {figures[tgt_lang]}
-
-{network} of {figures[parameters]:,} parameters, trained on {pairs:,} sentence pairs of the corpus
-`{figures[corpus]}` alone. Use it by its name: `python -m transformer translate {name}`, or
-`Translator.load("{name}")`.
-
-| {figures[corpus]} {figures[split]}, beam {figures[beam_size]} | |
-| --- | ---: |
-| BLEU (sacreBLEU 13a) | {bleu[score]:.2f} ({bleu[interval][0]:.2f} to {bleu[interval][1]:.2f}) |
-| BLEU (spaCy tokens, lower case) | {figures[bleu_tokenised_lowercased]:.2f} |
-| chrF | {figures[chrf][score]:.2f} |
-{parses}| perplexity | {figures[perplexity]:.2f} |
-
-Measured with `python -m transformer evaluate {name}`; the range is a 95% interval over resampled
-sentences. sacreBLEU's signature: `{bleu[signature]}`.
-
-Trained on {date} on {hardware}: {steps:,} steps in {minutes:.1f} minutes, seed {seed}, commit
-{commit:.7}, with `{command}`. `recipe.json` has every setting, `log.jsonl` the curve.
-
-What it is for: the lessons. It has read one kind of text and no other; on anything else it
-errs, often fluently.
-
-Training data: {licence} Cite: {citation}.
-The weights are learned from that data: use them under its terms.
-"""
+PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
 
 
 def ship(run: Path, name: str) -> Path:
@@ -117,7 +93,7 @@ def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -
         "bleu": figures["bleu"],
         "parses": f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
     }
-    return PAGE.format_map(filled)
+    return PAGE.read_text(encoding="utf-8").format_map(filled)
 
 
 def _card(folder: Path) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """Reaching into a model for the time of a `with` block (§3.2.2, §3.2.3). Not in the paper.
 
 An attention map shows where a model looked. What it needed is told by what changes when that is
-taken away, beside a control: another place, another head. Where a fact stands is told by what
-changes when a vector of another sentence's run is put in the same place of this one.
-
-All of it is done in three places of a model: what a head gives before it is joined to the others
-(`heads_replaced`, `run_of`), what a query may see (`edges_cut`, `Hiding`), and the encoder's
-output (`memory_replaced`). Any search does inside the block, with a cache and without.
+taken away, beside a control. All of it is done in three places of a model: what a head gives before
+it is joined to the others (`heads_replaced`, `run_of`), what a query may see (`edges_cut`,
+`Hiding`), and the encoder's output (`memory_replaced`). Any search does inside the block, with a
+cache and without.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +44,11 @@ def network_of(translator: Translator) -> Transformer:
     if not isinstance(translator.model, Transformer):
         raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
     return translator.model
+
+
+def _check_width(what: str, vector: Tensor, width: int) -> None:
+    if tuple(vector.shape) != (width,):
+        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
 
 
 def _check_place(place: int, length: int) -> None:
@@ -121,11 +124,6 @@ def heads_replaced(
         yield model
 
 
-def _check_width(what: str, vector: Tensor, width: int) -> None:
-    if tuple(vector.shape) != (width,):
-        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
-
-
 @contextmanager
 def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]:
     """Run a model with other vectors, (d_model,), in some places of the encoder's output.
@@ -174,8 +172,7 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
 
     What the query gave to the key goes to the keys that are left: a row still sums to 1.
     Query i of the decoder's stacks has read the target's token i, "<bos>" being 0, and says
-    the next. `attention_maps` shows the rows so. A head or an edge that is not there, or a query
-    that would have no key left, is a UserError.
+    the next. An edge that is not there, or a query that would have no key left, is a UserError.
     """
 
     def close(
