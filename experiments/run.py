@@ -19,8 +19,8 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.provenance import pick_device
-from transformer.training.resources import bfloat16_is_faster
-from transformer.training.runner import train_recipe
+from transformer.training.devices import Precision, pick
+from transformer.training.recipe import train_recipe
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
@@ -53,8 +53,8 @@ def run_experiment(
         for seed in seeds
         for variant in only or order
     ]
-    recipes = [experiment.run_recipe(variant, seed) for variant, seed, _ in runs]
-    if any(each.training.bf16 for each in recipes) and not bfloat16_is_faster(pick_device()):
+    precisions = {experiment.precision(variant) for variant, _, _ in runs}
+    if Precision.BF16 in precisions and pick().precision != Precision.BF16:
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
@@ -70,6 +70,7 @@ def run_experiment(
             if not begun:
                 write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
             recipe, parts = experiment.changed(variant, seed)
+            precision = Precision(experiment.precision(variant))
             result = train_recipe(
                 recipe,
                 folder,
@@ -77,7 +78,8 @@ def run_experiment(
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
                 build=build,
-                **parts.options(recipe),
+                precision=precision,
+                **parts.options(recipe, precision),
             )
             if result.interrupted:
                 return False

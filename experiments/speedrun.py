@@ -103,12 +103,13 @@ def record_runs(
             out = Path(place) / "run"
             seconds = train_for_time(settings, seed, processes, out)
             runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
-            recipe = read_recipe(out)  # the precision is the machine's choice
+            recipe, run = read_recipe(out), read_json(out / "run.json")
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
     whole = recipe.to_dict()
     whole["training"] |= dataclasses.asdict(parts)
     about = {"change": change, "goal": GOAL, "split": SPLIT, "settings": list(settings)}
-    about |= {"processes": processes, "recipe": whole, "runs": runs}
+    about |= {"processes": processes, "recipe": whole}
+    about |= {"precision": run["precision"], "runs": runs}  # the machine's choice
     write_json(file, origin | about)
     return file
 

@@ -19,7 +19,7 @@ from transformer.support.settings import convert_fields, parse, require, require
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
-    from transformer.training.processes import Processes
+    from transformer.training.devices import Precision
 
 
 class Decay(StrEnum):
@@ -51,10 +51,13 @@ class Parts:
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
-    def options(self, recipe: Recipe, processes: "Processes | None" = None) -> dict[str, Any]:
-        """Give what `train_recipe` takes beside the recipe; a UserError where they do not fit."""
+    def options(self, recipe: Recipe, precision: "Precision | None" = None) -> dict[str, Any]:
+        """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares."""
+        import torch
+
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
+        from transformer.training.devices import Precision, pick
 
         found: dict[str, Any] = {}
         training, d_model = recipe.training, recipe.model.d_model
@@ -65,9 +68,13 @@ class Parts:
             linear_decay_rate(1, training.steps, *shape)
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
-            given: dict[str, Any] = {"processes": processes} if processes else {}
-            given |= {"config": training, "rate_factor": self.muon_rate_factor}
-            found["optimizer"] = partial(MuonAndAdam, **given)
+            rounded = pick(precision=precision).precision == Precision.BF16
+            found["optimizer"] = partial(
+                MuonAndAdam,
+                config=training,
+                rate_factor=self.muon_rate_factor,
+                precision=torch.bfloat16 if rounded else torch.float32,
+            )
         if self.cooccurrence_start:
             message = "cooccurrence_start is for Transformers: leave it out"
             require(isinstance(recipe.model, ModelConfig), message)
@@ -133,7 +140,6 @@ FAST = Recipe(
         batch_tokens=2048,
         warmup_steps=100,
         learning_rate_factor=1.03,  # 0.009 at the peak
-        bf16=True,
         validate_every=750,
         average_last=1,
     ),

@@ -119,7 +119,10 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def precision(record: Mapping[str, Any]) -> str:
-    """Name the numbers in which a recorded run computed products: float32 or bfloat16."""
+    """Name the numbers in which a recorded run computed products: float32, bfloat16, float16."""
+    training = record.get("training", record)
+    if "precision" in training:
+        return {"bf16": "bfloat16", "fp16": "float16"}.get(training["precision"], "float32")
     return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
 

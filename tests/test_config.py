@@ -18,7 +18,7 @@ from transformer.config import (
 )
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.updates import BETA1
+from transformer.training.loop import BETA1
 
 DEMO = find_recipe("demo")
 
@@ -104,7 +104,6 @@ def test_two_languages_are_needed() -> None:
     ("changes", "message"),
     [
         ({"steps": 0}, "steps is 0: give 1 or more"),
-        ({"accumulate": 0}, "accumulate is 0"),
         ({"label_smoothing": 1}, "label_smoothing is 1.0"),
         ({"beta2": 1.5}, "beta2 is 1.5"),
         ({"learning_rate_factor": 0}, "learning_rate_factor is 0.0: give a number above 0"),

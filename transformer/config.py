@@ -178,7 +178,6 @@ class TrainingConfig:
     steps: int = 100_000  # updates of the weights
     batch_tokens: int = 25_000  # most tokens on either side of a batch, padding included
     batch_sentences: int | None = None  # most pairs of a batch; None: its tokens alone bound it
-    accumulate: int = 1  # batches whose gradients are summed into one step
     learning_rate: float | None = None  # a fixed rate; None, the paper's, means the schedule
     learning_rate_factor: float = 1.0  # multiplies the whole schedule; 1 is the paper's
     warmup_steps: int = 4000  # steps of rising rate
@@ -187,7 +186,6 @@ class TrainingConfig:
     label_smoothing: float = 0.1  # probability moved away from the true type (§5.4)
     smooth_over_all: bool = True  # over every type; else over all but the true one and padding
     clip_norm: float = 0.0  # largest norm of the gradient; 0 means no limit
-    bf16: bool = False  # autocast matrix products to bfloat16, where that is faster
     report_every: int = 100  # steps between lines of progress
     validate_every: int = 1000  # steps between validations, each followed by a checkpoint
     average_last: int = 5  # checkpoints averaged into the final model (§6.1), where that has the
@@ -196,7 +194,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         convert_fields(self)
-        require_count(self, "steps", "batch_tokens", "batch_sentences", "accumulate")
+        require_count(self, "steps", "batch_tokens", "batch_sentences")
         require_count(self, "warmup_steps", "report_every", "validate_every", "average_last")
         require_fraction(self, "label_smoothing", "beta2")
         require_number(self, "learning_rate", "learning_rate_factor", "epsilon")

@@ -9,14 +9,12 @@ import dataclasses
 import importlib
 import importlib.util
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.optim import Adam
 
 from experiments.bench.tables import MARIAN, OURS, TORCH
@@ -35,7 +33,9 @@ from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, pa
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
 from transformer.recipes.named import find_recipe
-from transformer.training.updates import BETA1, Updates
+from transformer.training.devices import Precision
+from transformer.training.loop import BETA1, new_state, update
+from transformer.training.schedule import rate_of
 
 
 class Workload(NamedTuple):
@@ -211,12 +211,17 @@ def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
 
     Matrix products are in bfloat16 by autocast, or in float32.
     """
-    training = dataclasses.replace(workload.recipe.training, bf16=bf16)
+    training, precision = workload.recipe.training, Precision.BF16 if bf16 else Precision.FLOAT32
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
-    found = {OURS: _ours(workload, training), TORCH: _peer(TorchModel(*sizes), training)}
+    found = {
+        OURS: _ours(workload, training, precision),
+        TORCH: _peer(TorchModel(*sizes), training, precision),
+    }
     if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
-        found[MARIAN] = _peer(MarianModel(*sizes), training, _marian_differs(workload.network))
+        found[MARIAN] = _peer(
+            MarianModel(*sizes), training, precision, _marian_differs(workload.network)
+        )
     return found
 
 
@@ -229,14 +234,21 @@ def _marian_differs(config: ModelConfig) -> str:
     return "; ".join(differs)
 
 
-def _ours(workload: Workload, training: TrainingConfig) -> Contender:
+def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as `train` does."""
     model = workload.build()
-    updates = Updates(model, training, workload.network.d_model)
-    return Contender(model, lambda number, batch: updates.make(number, [batch]))
+    state = new_state(model, training, precision)
+
+    def step(number: int, batch: Batch) -> None:
+        rate = rate_of(number, workload.network.d_model, training)
+        update(model, state, batch, training, rate, precision)
+
+    return Contender(model, step)
 
 
-def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Contender:
+def _peer(
+    model: nn.Module, training: TrainingConfig, precision: Precision, differs: str = ""
+) -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     betas = BETA1, training.beta2
@@ -247,7 +259,7 @@ def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Cont
 
     def step(number: int, batch: Batch) -> None:
         optimizer.zero_grad()
-        with _precision(training.bf16):
+        with precision.products(batch.src.device):
             logits = model(batch.src, batch.tgt_in)
             mean = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
         mean.backward()
@@ -256,16 +268,6 @@ def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Cont
         optimizer.step()
 
     return Contender(model, step, differs)
-
-
-@contextmanager
-def _precision(bf16: bool) -> Iterator[None]:
-    """Autocast as our training does, with the faster of the kernels of attention."""
-    if not bf16:
-        yield
-        return
-    with torch.autocast("cpu", dtype=torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
-        yield
 
 
 def multiply_adds(contender: Contender, batch: Batch) -> int:

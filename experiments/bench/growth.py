@@ -16,8 +16,8 @@ from lessonkit.analysis.machines import seconds_of
 from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
+from transformer.training.loop import new_state, update
 from transformer.training.loss import batch_loss
-from transformer.training.updates import Updates
 
 ROUNDS = 3
 MIDDLE = {"length": 32, "batch": 16, "vocabulary": 4000, "depth": 2}
@@ -84,12 +84,12 @@ class _Subject:
         self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
         sentences, length = shape = sizes["batch"], sizes["length"]
         self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
-        self.updates = Updates(self.model, TRAINING, config.d_model)
+        self.state = new_state(self.model, TRAINING)
         lengths = {"src_len": length, "tgt_len": length}
         self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
 
     def step(self) -> None:
-        self.updates.make(1, [self.batch])
+        update(self.model, self.state, self.batch, TRAINING, rate=1e-4)
 
     def kept_bytes(self) -> int:
         return bytes_kept(self.model, lambda: batch_loss(self.model, self.batch, TRAINING))

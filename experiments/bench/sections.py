@@ -21,7 +21,7 @@ from transformer.data import corpora
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, write_json
 from transformer.support.provenance import provenance
-from transformer.training.resources import keep_freed_memory
+from transformer.training.devices import keep_freed_memory
 
 STARTS = 7
 COMMANDS = {

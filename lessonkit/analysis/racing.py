@@ -21,7 +21,7 @@ from transformer.config import DataConfig
 from transformer.models.log import Report
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.runner import train_recipe
+from transformer.training.recipe import train_recipe
 
 RECIPE = "demo"
 TARGET = 0.5  # validation loss, nats per token

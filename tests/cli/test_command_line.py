@@ -23,8 +23,8 @@ from transformer.models.checkpoint import load_tensors, save_tensors, weights
 from transformer.models.folder import read_description
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.training import runner
-from transformer.training.loop import NOTED
+from transformer.training import recipe as recipe_run
+from transformer.training.interrupt import NOTED
 
 Patch = pytest.MonkeyPatch
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
@@ -185,13 +185,13 @@ def test_a_second_ctrl_c_names_the_command_that_goes_on(
     def press(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "train", press)
+    monkeypatch.setattr(recipe_run, "train", press)
     command = ["train", "demo", *TINY_SETTINGS, "--steps", "2", "--out", str(tmp_path / "run")]
     again = shlex.join(["python", "-m", "transformer", *command, "--resume"])
     status, _, err = run(*command)
     assert status == 130
     assert err == f"stopped at once; go on from what was last saved with: {again}\n"
-    monkeypatch.setattr(runner.corpora, "load", press)  # before there is a run to go on with
+    monkeypatch.setattr(recipe_run.corpora, "load", press)  # before there is a run to go on with
     status, _, err = run(*command[:-1], tmp_path / "other")
     assert (status, err) == (130, "stopped\n")
 

@@ -17,7 +17,7 @@ from transformer.recipes.named import RECIPES
 from transformer.support import paths
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.runner import train_recipe
+from transformer.training.recipe import train_recipe
 
 NAMES = paths.model_names()
 

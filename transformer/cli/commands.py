@@ -14,6 +14,7 @@ from transformer.config import Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
+AUTO = 0  # as `--batch-tokens`: as many as fit
 BLOCK = 512  # lines translated together
 
 
@@ -84,30 +85,34 @@ def train_as_typed(
     Args:
         recipe: With its changed settings.
         options: Of the command `train`.
-        parts: Gives what else `train_recipe` takes, of the recipe and the processes.
+        parts: Gives what else `train_recipe` takes, of the recipe and the precision.
     """
     from transformer.models.folder import holds_run
-    from transformer.training.processes import join_processes, launcher
-    from transformer.training.resources import keep_freed_memory
-    from transformer.training.runner import train_recipe
+    from transformer.training import processes
+    from transformer.training.devices import Precision, keep_freed_memory
+    from transformer.training.recipe import train_recipe
 
     keep_freed_memory()
+    precision = Precision(options.precision) if options.precision else None
     out: Path = options.out or Path("runs") / recipe.name
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
     package = "experiments" if parts else "transformer"
-    command = typed_again(typed, package).replace("python", launcher(), 1)
+    command = typed_again(typed, package).replace("python", processes.launcher(), 1)
     try:
-        with join_processes() as processes:
+        with processes.joined() as device:
             # The others have the same to say.
-            say: Callable[..., None] = print if processes.is_first else lambda *_: None
+            say: Callable[..., None] = print if processes.rank() == 0 else lambda *_: None
             result = train_recipe(
                 recipe,
                 out,
                 resume=options.resume,
-                device=processes.device,
+                device=device,
+                precision=precision,
+                micro_tokens=options.batch_tokens or None,
+                fit_memory=options.batch_tokens == AUTO,
+                compiled=options.compile,
                 on_report=say,
-                processes=processes,
-                **(parts(recipe, processes) if parts else {}),
+                **(parts(recipe, precision) if parts else {}),
             )
     except KeyboardInterrupt:
         if not holds_run(out):

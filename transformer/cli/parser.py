@@ -20,6 +20,7 @@ from transformer.support.errors import MISTAKE, exit_status, warnings_in_one_lin
 from transformer.support.paths import model_names
 
 PROGRAM = "python -m transformer"
+PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
 
 
 class Parser(argparse.ArgumentParser):
@@ -159,6 +160,28 @@ def add_train_options(train: Parser) -> None:
     train.add_argument("--steps", type=int, metavar="N", help="updates, instead of the recipe's")
     train.add_argument("--out", type=Path, metavar="DIR", help="model folder (runs/RECIPE)")
     train.add_argument("--resume", action="store_true", help="go on with the run in the folder")
+    train.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        help="of matrix products, instead of the fastest that the hardware has",
+    )
+    train.add_argument(
+        "--batch-tokens",
+        type=_batch_tokens,
+        metavar="N",
+        help="tokens to compute at once, or auto: as many as fit; a step has the recipe's number",
+    )
+    train.add_argument("--compile", action="store_true", help="run the model through torch.compile")
+
+
+def _batch_tokens(text: str) -> int:
+    """Read a number of tokens, or "auto"."""
+    if text == "auto":
+        return commands.AUTO
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
+    return number
 
 
 def _add_translate(program: Any) -> None:

@@ -86,7 +86,7 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
     """
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
-    return validation_loss(translator.model, batches.epoch(0), device=translator.device, bf16=False)
+    return validation_loss(translator.model, batches.epoch(0), device=translator.device)
 
 
 def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
