@@ -22,7 +22,7 @@ from pathlib import Path
 from safetensors.numpy import load_file
 from tqdm import tqdm
 
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 STEPS, HALF, SECONDS = 24, 12, 120.0
 SMALL = {

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from transformer.support.paths import require_checkout
+from transformer.support.files import require_checkout
 
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out
 

@@ -17,8 +17,7 @@ from experiments.plans import EXPERIMENTS, find
 from transformer.cli.commands import parse_settings, train_as_typed
 from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, write_json
-from transformer.support.paths import corpus_folder, require_checkout, results_folder
+from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
 Run = Callable[[argparse.Namespace], int | None]
 AddOption = Callable[[Parser], object]
@@ -77,6 +76,7 @@ def corpus(options: argparse.Namespace) -> None:
     require_checkout()
     from experiments.grammar import build
     from transformer.data import embedded
+    from transformer.support.files import corpus_folder
 
     file = corpus_folder() / embedded.FILE
     build.write(file)

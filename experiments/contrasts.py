@@ -21,8 +21,7 @@ from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import find_model
+from transformer.support.files import check_file, find_model, read_json, write_json
 from transformer.support.provenance import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")

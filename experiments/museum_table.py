@@ -27,8 +27,7 @@ from lessonkit.museum.trained_table import (
     told_by_score,
 )
 from transformer.evaluation.compare import Interval
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 from transformer.support.provenance import provenance
 
 SHOWN = 3  # laws of a specimen that the page names

@@ -26,8 +26,15 @@ from transformer.models.folder import (
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_folder, read_json, write_atomically, write_json
-from transformer.support.paths import CARD, models_folder, require_checkout
+from transformer.support.files import (
+    CARD,
+    check_folder,
+    models_folder,
+    read_json,
+    require_checkout,
+    write_atomically,
+    write_json,
+)
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again

@@ -22,8 +22,7 @@ from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import results_folder
+from transformer.support.files import check_file, read_json, results_folder, write_json
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
@@ -108,8 +107,7 @@ def record_runs(
     whole = recipe.to_dict()
     whole["training"] |= dataclasses.asdict(parts)
     about = {"change": change, "goal": GOAL, "split": SPLIT, "settings": list(settings)}
-    about |= {"processes": processes, "recipe": whole}
-    about |= {"precision": run["precision"], "runs": runs}  # the machine's choice
+    about |= {"processes": processes, "recipe": whole, "precision": run["precision"], "runs": runs}
     write_json(file, origin | about)
     return file
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from lessonkit.records import load_runs, markdown, precision, run_cells
 from transformer.evaluation.compare import mean_interval
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 FEWEST_SEEDS = 3  # of a mean in one precision
 

@@ -26,8 +26,7 @@ from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import find_model
+from transformer.support.files import check_file, find_model, read_json, write_json
 from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 

@@ -6,7 +6,6 @@ the command line's help lists what is made of them.
 """
 
 import dataclasses
-import typing
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
 from transformer.recipes.named import find_recipe
-from transformer.support.errors import UserError
-from transformer.support.settings import convert_fields, parse, require, require_number
+from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
@@ -46,8 +44,7 @@ class Parts:
     cooccurrence_start: bool = False  # begin with counts of which types occur together
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_number(self, "muon_rate_factor")
+        check_fields(self)
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
@@ -105,9 +102,9 @@ def changed(
 
     No parts are the paper's.
     """
-    hints = typing.get_type_hints(Parts)
-    own = {name: parse(text, hints[name]) for name, text in settings.items() if name in hints}
-    others = {name: text for name, text in settings.items() if name not in hints}
+    names = {field.name for field in dataclasses.fields(Parts)}
+    own = {name: text for name, text in settings.items() if name in names}
+    others = {name: text for name, text in settings.items() if name not in names}
     return recipe.override(others), dataclasses.replace(parts or Parts(), **own)
 
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from transformer.config import LENGTH_PENALTY
 from transformer.evaluation.compare import chance_of
 from transformer.support.errors import unknown_name
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 # What a run of an experiment can be judged by, the paper's search first, and its name in a record.
 READINGS = {

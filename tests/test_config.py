@@ -40,20 +40,19 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     [
         ({"d_model": 512, "num_heads": 7}, "d_model 512 is not divisible by num_heads 7: choose"),
         ({"d_model": 513, "num_heads": 3}, "d_model 513 is odd"),
-        ({"d_model": 0}, "d_model is 0: give 1 or more"),
-        ({"num_layers": -1}, "num_layers is -1: give 1 or more"),
+        ({"d_model": 0}, "d_model is 0: give 1 to 65,536"),
+        ({"num_layers": -1}, "num_layers is -1: give 1 to"),
         ({"max_len": 0}, "max_len is 0"),
         ({"dropout": 1.0}, "dropout is 1.0: give a number from 0 up to, not including, 1"),
         ({"attention_dropout": -0.1}, "attention_dropout is -0.1"),
         ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
-        ({"d_k": 0, "d_v": 3}, "d_k is 0: give 1 or more"),
+        ({"d_k": 0, "d_v": 3}, "d_k is 0: give 1 to"),
         ({"positions": "learnt"}, "unknown positions 'learnt': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
         (
             {"positions": "concatenated", "position_dim": 512},
             "position_dim 512 leaves no room for the word in d_model 512: give 1 to 511",
         ),
-        ({"d_model": "512"}, "d_model is '512': give a whole number"),
         ({"d_model": 512.0}, "d_model is 512.0: give a whole number"),
         ({"num_heads": True}, "num_heads is True: give a whole number"),
         ({"d_k": "x"}, "d_k is 'x': give a whole number or none"),
@@ -95,6 +94,20 @@ def test_the_smallest_vocabularies_pass() -> None:
     assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
+        ({"attention": 1}, "attention is 1: give true or false"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+    ],
+)
+def test_a_recurrent_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        RecurrentConfig(**changes)
+    assert str(caught.value).startswith(message)
+
+
 def test_two_languages_are_needed() -> None:
     with pytest.raises(UserError, match="src_lang and tgt_lang are both 'en'"):
         DataConfig(corpus="embedded", src_lang="en", tgt_lang="en")
@@ -103,17 +116,16 @@ def test_two_languages_are_needed() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": 0}, "steps is 0: give 1 or more"),
+        ({"steps": 0}, "steps is 0: give 1 to 1,000,000,000"),
         ({"label_smoothing": 1}, "label_smoothing is 1.0"),
         ({"beta2": 1.5}, "beta2 is 1.5"),
         ({"learning_rate_factor": 0}, "learning_rate_factor is 0.0: give a number above 0"),
         ({"learning_rate_factor": float("inf")}, "learning_rate_factor is inf"),
         ({"epsilon": float("nan")}, "epsilon is nan"),
-        ({"clip_norm": -1}, "clip_norm is -1.0: give 0 or more"),
+        ({"clip_norm": -1}, "clip_norm is -1.0: give 0 to"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0"),
-        ({"batch_sentences": 0}, "batch_sentences is 0: give 1 or more"),
-        ({"seed": -1}, "seed is -1: give a number from 0 up to, not including, 2**63"),
-        ({"seed": 2**63}, "seed is 9223372036854775808: give a number from 0"),
+        ({"batch_sentences": 0}, "batch_sentences is 0: give 1 to"),
+        ({"seed": -1}, "seed is -1: give 0 to 1,000,000,000"),
     ],
 )
 def test_training_that_cannot_be(changes: dict[str, Any], message: str) -> None:
@@ -186,8 +198,6 @@ def test_no_whole_number_is_without_an_upper_bound(recipe: Recipe, value: int) -
         names = [name for name, hint in hints.items() if hint in (int, int | None)]
         assert names
         for name in names:
-            if name == "seed" and value < 2**63:
-                continue
             with pytest.raises(UserError, match=name) as caught:
                 dataclasses.replace(section, **{name: value})  # type: ignore[arg-type]
             assert len(str(caught.value)) < 200
@@ -227,21 +237,6 @@ def test_foreign_values_are_no_recipe(damage: Any) -> None:
 def test_other_json_is_no_recipe(values: Any) -> None:
     with pytest.raises(UserError, match="not a recipe of this version"):
         Recipe.from_dict(values)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"hidden_size": 0}, "hidden_size is 0: give 1 or more"),
-        ({"embedding_size": -1}, "embedding_size is -1"),
-        ({"attention": 1}, "attention is 1: give true or false"),
-        ({"dropout": 1.0}, "dropout is 1.0"),
-    ],
-)
-def test_a_recurrent_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        RecurrentConfig(**changes)
-    assert str(caught.value).startswith(message)
 
 
 def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> None:

@@ -219,9 +219,8 @@ def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
         TORCH: _peer(TorchModel(*sizes), training, precision),
     }
     if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
-        found[MARIAN] = _peer(
-            MarianModel(*sizes), training, precision, _marian_differs(workload.network)
-        )
+        differs = _marian_differs(workload.network)
+        found[MARIAN] = _peer(MarianModel(*sizes), training, precision, differs)
     return found
 
 

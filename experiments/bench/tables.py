@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.support.files import read_json, write_atomically
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder, write_atomically
 
 FOLDER = "bench"
 PAGE = "docs/benchmarks.md"

@@ -24,7 +24,7 @@ from lessonkit.analysis.interventions import (
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 ARTICLES = ("Le", "La")
 SEXES = frozenset({"male", "female"})

@@ -15,8 +15,7 @@ from attention_laws.pipeline import Pipeline
 from attention_laws.report import Report
 from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum.edits import Edit, load_edited, module_name
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 RECORD = "museum/laws.json"
 

@@ -11,8 +11,7 @@ from typing import Any
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen
 from transformer.evaluation.compare import Interval, difference_interval, mean_interval
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 SOUND = "sound"
 

@@ -20,7 +20,6 @@ from lessonkit.records import systems_table
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.models.translator import Translator
-from transformer.support import paths
 from transformer.support.files import read_json
 
 Capture = pytest.CaptureFixture[str]
@@ -69,7 +68,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
     package = tmp_path / "site" / "transformer"
     for name in ("corpus", "models", "results"):
         (package / "_data" / name).mkdir(parents=True)
-    monkeypatch.setattr(paths, "PACKAGE", package)
+    monkeypatch.setattr("transformer.support.files.PACKAGE", package)
     return package
 
 

@@ -8,8 +8,7 @@ import torch
 
 from experiments import export_speed
 from tests.helpers import ROOT
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 
 def slow(seconds: float, wrong: str = "") -> export_speed.Translate:

@@ -10,8 +10,7 @@ from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen
 from tests.helpers import ROOT
 from tests.lessonkit.museum.test_trained_table import runs_of
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 AGAIN = "run: python -m experiments museum"
 

@@ -14,8 +14,7 @@ from tests.helpers.hiding import translate_hiding
 from tests.live.node import LIVE, ask
 from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator
-from transformer.support.files import read_json
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder, read_json
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
 SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.live.node import ask
 from transformer.data import corpora, tokenizers
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 MODELS = ("demo-en-fr", "de-en")  # each treatment of text once
 ODD = [

@@ -651,7 +651,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
 
     def second_run(report: Report) -> None:
         def begin() -> None:
-            with pytest.raises(UserError, match=f"is in use by process {os.getpid()}: wait") as why:
+            with pytest.raises(UserError, match="is in use by another run: wait") as why:
                 go(tmp_path / "2", other, resume=True)
             refused.append(why)
 
@@ -663,7 +663,6 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     go(tmp_path / "2", Tiny(), on_report=second_run)
     assert len(refused) == len(told(tmp_path / "2"))
     same_runs(tmp_path / "1", tmp_path / "2")
-    assert not (tmp_path / "2" / ".lock").exists()
 
 
 def test_no_data(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from experiments import export_speed
 from experiments.__main__ import main
 from experiments.bench import growth, sections, tables
 from tests.helpers import ROOT
-from transformer.support import paths
 from transformer.support.errors import UserError
 
 Capture = pytest.CaptureFixture[str]
@@ -59,7 +58,7 @@ def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
         (tmp_path / file).write_text(places, encoding="utf-8")
     (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
     return tmp_path
 
 

@@ -28,8 +28,7 @@ from tests.helpers.vega import (
     with_controls,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 Spec = dict[str, Any]
 OVERVIEW, LARGE, SENTENCE, TRANSLATION = (0, 0), (0, 1), 1, 2  # where they stand

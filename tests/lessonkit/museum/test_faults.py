@@ -16,7 +16,7 @@ from transformer.models.folder import Description, read_description
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.paths import find_model
+from transformer.support.files import find_model
 from transformer.training.recipe import train_recipe
 
 OWN, LOST, SHARED, UNMASKED = FAULTS
