@@ -71,16 +71,9 @@ def run_experiment(
                 write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
             recipe, parts = experiment.changed(variant, seed)
             precision = Precision(experiment.precision(variant))
-            result = train_recipe(
-                recipe,
-                folder,
-                resume=begun,
-                on_begin=on_line,
-                on_report=lambda report: on_line(str(report)),
-                build=build,
-                precision=precision,
-                **parts.options(recipe, precision),
-            )
+            options = parts.options(recipe, precision) | {"build": build, "precision": precision}
+            options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
+            result = train_recipe(recipe, folder, resume=begun, **options)
             if result.interrupted:
                 return False
         if not (folder / FIGURES).exists():
