@@ -289,13 +289,13 @@ def speedrun(options: argparse.Namespace) -> None:
     print(page)
 
 
-@command("--at HEAD~20", option("--at", metavar="COMMIT", help="count there too"))
+@command("--at HEAD~20", option("--at", default="HEAD", metavar="COMMIT", help="before (HEAD)"))
 def lines(options: argparse.Namespace) -> None:
-    """Count lines and files of each room, now or beside an earlier commit."""
+    """Count lines and files of each room, now and at an earlier commit."""
     from experiments.lines import sizes, sizes_at, table
 
     root = require_checkout()
-    print(table(sizes(root), sizes_at(root, options.at) if options.at else None))
+    print(table(sizes(root), sizes_at(root, options.at)))
 
 
 @command(

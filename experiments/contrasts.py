@@ -57,10 +57,10 @@ def load_contrasts() -> list[Contrast]:
     }
     found = []
     for row in corpus_table("contrasts.tsv"):
-        sides = {
-            lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
-            for lang in LANGUAGES
-        }
+        sides = {}
+        for lang in LANGUAGES:
+            first, second = (read_side(lang, row[lang], option, alike) for option in (0, 1))
+            sides[lang] = first, second
         found.append(Contrast(row["corpus"], row["phenomenon"], sides))
     return found
 
@@ -176,7 +176,12 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if not some:
             continue
         figures[name] = {"pairs": len(some) // 2}
-        for way, right in zip(WAYS, zip(*map(_right, some), strict=True), strict=True):
+        verdicts = (
+            [each["kept"] for each in some],
+            [each["margin"] > 0 for each in some],
+            [each["margin_per_token"] > 0 for each in some],
+        )
+        for way, right in zip(WAYS, verdicts, strict=True):
             first, second = right[::2], right[1::2]
             both = sum(a and b for a, b in zip(first, second, strict=True))
             interval = share_interval(both, len(first))
@@ -188,11 +193,6 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "interval": [round(end, 3) for end in interval],
             }
     return figures
-
-
-def _right(sentence: dict[str, Any]) -> tuple[bool, bool, bool]:
-    """Give the verdict of each of `WAYS`."""
-    return sentence["kept"], sentence["margin"] > 0, sentence["margin_per_token"] > 0
 
 
 def record_contrasts(model: str, file: Path) -> dict[str, Any]:

@@ -118,21 +118,13 @@ def record_removals(model: str, file: Path) -> None:
 
 
 class Role(NamedTuple):
-    """How often every head of a stack plays a role: who looks where.
-
-    Attributes:
-        cases: How many times it could be played, where the most frequent number of places away
-            would not do.
-        even: The share of these that looking evenly would get right, 0 to 1.
-        scores: The share of cases in which each head's greatest weight lies there, the lower of
-            these and the others, (num_layers, num_heads).
-    """
+    """How often every head of a stack plays a role: who looks where."""
 
     stack: str
     role: str
-    cases: int
-    even: float
-    scores: Tensor
+    cases: int  # those in which the most frequent number of places away would not do
+    even: float  # the share of these that looking evenly would get right, 0 to 1
+    scores: Tensor  # the lower share of these and the others, (num_layers, num_heads)
 
 
 class _Case(NamedTuple):

@@ -45,17 +45,14 @@ def sizes_at(root: Path, commit: str) -> dict[str, Size]:
     return found
 
 
-def table(now: Mapping[str, Size], before: Mapping[str, Size] | None = None) -> str:
+def table(now: Mapping[str, Size], before: Mapping[str, Size]) -> str:
     """Give a line for each room: its lines and files, before and now, and its ceiling."""
-    rows = [f"{'room':16}{'lines':>8}{'files':>7}{'ceiling':>9}"]
-    if before is not None:
-        rows[0] = f"{'room':16}{'before':>8}{'files':>7}{'lines':>8}{'files':>7}{'ceiling':>9}"
+    rows = [f"{'room':16}{'before':>8}{'files':>7}{'lines':>8}{'files':>7}{'ceiling':>9}"]
     for room, budget in [*BUDGETS.items(), ("all but tests", Size(TOTAL, 0))]:
         cells = [f"{room:16}"]
         for counted in (before, now):
-            if counted is not None:
-                size = counted.get(room) or _sum(counted)
-                cells.append(f"{size.lines:8,}{size.files:7,}")
+            size = counted.get(room) or _sum(counted)
+            cells.append(f"{size.lines:8,}{size.files:7,}")
         rows.append("".join([*cells, f"{budget.lines:9,}"]))
     return "\n".join(rows)
 
