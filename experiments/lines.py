@@ -22,8 +22,8 @@ BUDGETS = {
     "transformer": Size(7_150, 52),
     "attention_laws": Size(3_850, 30),
     "engines": Size(1_500, 13),
-    "lessonkit": Size(14_150, 91),
-    "experiments": Size(7_950, 49),
+    "lessonkit": Size(12_500, 83),
+    "experiments": Size(7_000, 48),
     "tests": Size(24_400, 222),
 }
 TOTAL = 34_500  # of all rooms but the tests

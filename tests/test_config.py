@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -35,9 +36,8 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     assert (BETA1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
+    ModelConfig: [
         ({"d_model": 512, "num_heads": 7}, "d_model 512 is not divisible by num_heads 7: choose"),
         ({"d_model": 513, "num_heads": 3}, "d_model 513 is odd"),
         ({"d_model": 0}, "d_model is 0: give 1 to 65,536"),
@@ -60,16 +60,13 @@ def test_the_defaults_are_the_papers_base_model() -> None:
         ({"dropout": None}, "dropout is None: give a number"),
         ({"dropout": float("nan")}, "dropout is nan"),
     ],
-)
-def test_a_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        ModelConfig(**changes)
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+    RecurrentConfig: [
+        ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
+        ({"embedding_size": -1}, "embedding_size is -1"),
+        ({"attention": 1}, "attention is 1: give true or false"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+    ],
+    data: [
         ({"vocab_size": 259}, "vocab_size 259 is too small: bpe needs at least 260"),
         ({"vocab_size": 4, "tokenizer": "words"}, "vocab_size 4 is too small: words needs at"),
         ({"src_vocab_size": 300}, "src_vocab_size has no effect on one vocabulary: set joint_"),
@@ -82,40 +79,7 @@ def test_a_network_that_cannot_be(changes: dict[str, Any], message: str) -> None
         ({"tokenizer": "word"}, "unknown tokenizer 'word': did you mean 'words'?"),
         ({"lowercase": "yes"}, "lowercase is 'yes': give true or false"),
     ],
-)
-def test_data_that_cannot_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        data(**changes)
-    assert str(caught.value).startswith(message)
-
-
-def test_the_smallest_vocabularies_pass() -> None:
-    assert data(vocab_size=260).vocab_size == 260
-    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
-        ({"attention": 1}, "attention is 1: give true or false"),
-        ({"dropout": 1.0}, "dropout is 1.0"),
-    ],
-)
-def test_a_recurrent_network_that_cannot_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        RecurrentConfig(**changes)
-    assert str(caught.value).startswith(message)
-
-
-def test_two_languages_are_needed() -> None:
-    with pytest.raises(UserError, match="src_lang and tgt_lang are both 'en'"):
-        DataConfig(corpus="embedded", src_lang="en", tgt_lang="en")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+    TrainingConfig: [
         ({"steps": 0}, "steps is 0: give 1 to 1,000,000,000"),
         ({"label_smoothing": 1}, "label_smoothing is 1.0"),
         ({"beta2": 1.5}, "beta2 is 1.5"),
@@ -127,42 +91,38 @@ def test_two_languages_are_needed() -> None:
         ({"batch_sentences": 0}, "batch_sentences is 0: give 1 to"),
         ({"seed": -1}, "seed is -1: give 0 to 1,000,000,000"),
     ],
-)
-def test_training_that_cannot_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        TrainingConfig(**changes)
-    assert str(caught.value).startswith(message)
+}
 
 
-def test_one_embedding_needs_one_vocabulary() -> None:
+@pytest.mark.parametrize("make", CANNOT_BE)
+def test_what_cannot_be(make: Callable[..., object]) -> None:
+    for changes, message in CANNOT_BE[make]:
+        with pytest.raises(UserError) as caught:
+            make(**changes)
+        assert str(caught.value).startswith(message)
+
+
+def test_the_smallest_vocabularies_pass() -> None:
+    assert data(vocab_size=260).vocab_size == 260
+    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
+
+
+def test_parts_of_a_recipe_fit_each_other() -> None:
+    with pytest.raises(UserError, match="src_lang and tgt_lang are both 'en'"):
+        DataConfig(corpus="embedded", src_lang="en", tgt_lang="en")
     with pytest.raises(UserError, match="tie_source_target needs one vocabulary"):
         DEMO.override({"joint_vocabulary": "false"})
     apart = DEMO.override({"joint_vocabulary": "false", "tie_source_target": "false"})
     assert not apart.data.joint_vocabulary
-
-
-def test_training_sentences_fit_the_model() -> None:
-    with pytest.raises(
-        UserError, match="max_train_tokens 40 and an end mark are more than max_len"
-    ):
+    with pytest.raises(UserError, match="max_train_tokens 40 and an end mark are more than max_l"):
         DEMO.override({"max_len": "40", "max_train_tokens": "40"})
     assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
 
 
 def test_override_reads_every_kind_of_value() -> None:
-    recipe = DEMO.override(
-        {
-            "d_model": "96",
-            "d_k": "11",
-            "d_v": "None",
-            "pre_norm": "False",
-            "positions": "learned",
-            "dropout": "1e-1",
-            "src_lang": "de",
-            "tokenizer": "words",
-            "steps": "7",
-        }
-    )
+    sizes = {"d_model": "96", "d_k": "11", "d_v": "None", "dropout": "1e-1", "steps": "7"}
+    others = {"pre_norm": "False", "positions": "learned", "src_lang": "de", "tokenizer": "words"}
+    recipe = DEMO.override(sizes | others)
     assert (recipe.model.d_model, recipe.model.d_k, recipe.model.d_v) == (96, 11, None)
     assert (recipe.model.pre_norm, recipe.model.positions) == (False, Positions.LEARNED)
     assert (recipe.model.dropout, recipe.training.steps) == (0.1, 7)
@@ -170,9 +130,8 @@ def test_override_reads_every_kind_of_value() -> None:
     assert DEMO.model.d_model == 128  # the recipe itself stays
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
+def test_override_refuses() -> None:
+    for key, value, message in (
         ("dmodel", "96", "unknown key 'dmodel': did you mean 'd_model'?"),
         ("name", "x", "unknown key 'name'"),
         ("steps", "many", "steps is 'many': give a whole number"),
@@ -182,12 +141,10 @@ def test_override_reads_every_kind_of_value() -> None:
         ("d_model", "none", "d_model is 'none': give a whole number"),
         ("tokenizer", "bp", "unknown tokenizer 'bp': did you mean 'bpe'?"),
         ("num_heads", "7", "d_model 128 is not divisible by num_heads 7"),
-    ],
-)
-def test_override_refuses(key: str, value: str, message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        DEMO.override({key: value})
-    assert str(caught.value).startswith(message)
+    ):
+        with pytest.raises(UserError) as caught:
+            DEMO.override({key: value})
+        assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("recipe", [DEMO, dataclasses.replace(DEMO, model=RecurrentConfig())])
@@ -203,17 +160,15 @@ def test_no_whole_number_is_without_an_upper_bound(recipe: Recipe, value: int) -
             assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("network", [ModelConfig, RecurrentConfig])
-def test_a_key_belongs_to_one_section(network: type) -> None:
-    keys = [
-        f.name for kind in (DataConfig, network, TrainingConfig) for f in dataclasses.fields(kind)
-    ]
-    assert len(keys) == len(set(keys))
+def test_a_key_belongs_to_one_section() -> None:
+    for network in (ModelConfig, RecurrentConfig):
+        kinds = (DataConfig, network, TrainingConfig)
+        keys = [field.name for kind in kinds for field in dataclasses.fields(kind)]
+        assert len(keys) == len(set(keys))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
+def test_foreign_values_are_no_recipe() -> None:
+    damages: list[Callable[[dict[str, Any]], object]] = [
         lambda values: values.pop("model"),
         lambda values: values.pop("name"),
         lambda values: values["model"].pop("d_model") and values["model"].update(width=3),
@@ -224,19 +179,15 @@ def test_a_key_belongs_to_one_section(network: type) -> None:
         lambda values: values["model"].update(positions="somewhere"),
         lambda values: values["model"].update(positions=[]),
         lambda values: values["training"].update(steps=None),
-    ],
-)
-def test_foreign_values_are_no_recipe(damage: Any) -> None:
-    values = DEMO.to_dict()
-    damage(values)
-    with pytest.raises(UserError):
-        Recipe.from_dict(values)
-
-
-@pytest.mark.parametrize("values", [[], {}, None, "demo", 3])
-def test_other_json_is_no_recipe(values: Any) -> None:
-    with pytest.raises(UserError, match="not a recipe of this version"):
-        Recipe.from_dict(values)
+    ]
+    for damage in damages:
+        values = DEMO.to_dict()
+        damage(values)
+        with pytest.raises(UserError):
+            Recipe.from_dict(values)
+    for other in ([], {}, None, "demo", 3):
+        with pytest.raises(UserError, match="not a recipe of this version"):
+            Recipe.from_dict(other)
 
 
 def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> None:

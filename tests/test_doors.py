@@ -1,11 +1,15 @@
 """Each room's door gives what it names, and opens without loading it."""
 
+import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 import transformer
+from lessonkit import analysis, charts
+from tests.helpers import ROOT
 
 
 def test_every_name_of_the_door_is_in_its_module() -> None:
@@ -13,8 +17,11 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
         for name in names:
             found = getattr(transformer, name)
             assert found is getattr(sys.modules[f"transformer.{module}"], name)
-    with pytest.raises(AttributeError, match="no attribute 'Transfomer'"):
-        transformer.Transfomer  # noqa: B018
+    for door in (analysis, charts):
+        assert all(getattr(door, name) is not None for name in dir(door))
+    for door in (transformer, analysis, charts):
+        with pytest.raises(AttributeError, match=r"has no .*'Transfomer'"):
+            door.Transfomer  # noqa: B018
 
 
 def test_a_door_loads_nothing_heavy() -> None:
@@ -24,3 +31,16 @@ def test_a_door_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_lessons_come_in_by_the_door_and_import_no_experiments() -> None:
+    for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        code = "".join(
+            line for c in cells if c["cell_type"] == "code" for line in [*c["source"], "\n"]
+        )
+        assert not re.findall(r"(?:from|import) (?:experiments|lessonkit\.analysis\.)", code), (
+            file.name
+        )
+        for names in re.findall(r"from lessonkit\.analysis import \(?([^)]*?)\)?\n(?! )", code):
+            assert set(re.findall(r"\w+", names)) <= set(analysis.__all__), file.name

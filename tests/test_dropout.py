@@ -48,35 +48,23 @@ def test_gradient_goes_through_what_is_kept() -> None:
     assert torch.equal(hidden.grad, dropped.detach())
 
 
-def test_nothing_is_dropped_in_evaluation_or_at_probability_0() -> None:
-    hidden = torch.randn(SHAPE)
-    assert Dropout(0.4).eval()(hidden) is hidden
-    assert torch.equal(Dropout(0.0)(hidden), hidden)
-
-
-def test_a_probability_next_to_1_leaves_finite_numbers() -> None:
-    assert Dropout(1 - 1e-9)(torch.ones(SHAPE)).isfinite().all()
-
-
-def test_is_found_where_dropout_is_looked_for() -> None:
-    assert isinstance(Dropout(0.1), nn.Dropout)
-
-
-@pytest.mark.parametrize("p", [0.0, 1.0])
-def test_at_the_ends_it_is_pytorchs(p: float) -> None:
-    hidden = torch.randn(SHAPE)
-    assert torch.equal(dropout(hidden, p), F.dropout(hidden, p))
-
-
-def test_on_another_device_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(F, "dropout", lambda *how: how)
-    elsewhere = torch.empty(SHAPE, device="meta")
-    assert tuple(dropout(elsewhere, 0.4)) == (elsewhere, 0.4, True)
-
-
 def test_each_of_the_levels_is_used() -> None:
     many = torch.ones(2048, 1024)
     assert torch.equal(Dropout(1e-6)(many), many)  # rounded to 0: all levels are kept
     torch.manual_seed(6)
     kept = int((Dropout(1 - 1 / LEVELS)(many) != 0).sum())  # one level alone: 32 numbers
     assert 10 < kept < 60
+
+
+def test_at_the_ends_in_evaluation_and_elsewhere_it_is_pytorchs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hidden = torch.randn(SHAPE)
+    assert isinstance(Dropout(0.1), nn.Dropout)  # found where dropout is looked for
+    assert Dropout(0.4).eval()(hidden) is hidden
+    assert Dropout(1 - 1e-9)(torch.ones(SHAPE)).isfinite().all()
+    for p in (0.0, 1.0):
+        assert torch.equal(dropout(hidden, p), F.dropout(hidden, p))
+    monkeypatch.setattr(F, "dropout", lambda *how: how)
+    elsewhere = torch.empty(SHAPE, device="meta")
+    assert tuple(dropout(elsewhere, 0.4)) == (elsewhere, 0.4, True)

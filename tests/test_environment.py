@@ -24,16 +24,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 def pins() -> dict[str, Version]:
     """Name to exact version, as constraints.txt has them."""
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = {}
-    for line in lines:
-        if line.startswith("#"):
-            continue
-        match = re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line)
-        assert match, f"not an exact version: {line!r}"
-        name = canonicalize_name(match[1])
-        assert name not in found, f"pinned twice: {name}"
-        found[name] = Version(match[2])
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            match = re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line)
+            assert match, f"not an exact version: {line!r}"
+            name = canonicalize_name(match[1])
+            assert name not in found, f"pinned twice: {name}"
+            found[name] = Version(match[2])
     return found
 
 
@@ -44,26 +42,16 @@ def requirements() -> list[Requirement]:
     return [requirement for requirement in named if requirement.name != PROJECT["name"]]
 
 
-@pytest.mark.parametrize("requirement", requirements(), ids=str)
-def test_every_requirement_is_pinned_within_its_bounds(requirement: Requirement) -> None:
-    name = canonicalize_name(requirement.name)
-    assert name in pins(), f"{name} is not in constraints.txt"
-    assert requirement.specifier.contains(pins()[name])
-
-
-def test_no_pin_is_of_one_machine() -> None:
-    """A local version, such as +cpu, is on no public index."""
-    assert not {name: pin for name, pin in pins().items() if pin.local}
-
-
-def test_altair_is_imported_soon() -> None:
-    """From 4.25 on jsonschema compiles a grammar of web addresses, most of an import of altair."""
+def test_every_requirement_is_pinned_within_its_bounds() -> None:
+    for requirement in requirements():
+        name = canonicalize_name(requirement.name)
+        assert name in pins(), f"{name} is not in constraints.txt"
+        assert requirement.specifier.contains(pins()[name]), name
+    assert not {name: pin for name, pin in pins().items() if pin.local}  # +cpu: on no public index
+    # From 4.25 on jsonschema compiles a grammar of web addresses, most of an import of altair.
     assert pins()["jsonschema"] < Version("4.25")
-
-
-def test_torch_is_not_capped() -> None:
     (torch,) = (r for r in requirements() if r.name == "torch")
-    assert {spec.operator for spec in torch.specifier} == {">="}
+    assert {spec.operator for spec in torch.specifier} == {">="}  # Colab's own stays
 
 
 def test_conda_environment_installs_the_package_under_the_same_pins() -> None:
@@ -99,37 +87,26 @@ def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def old_python(path: Path) -> Path:
-    """A stand-in that answers as Python 3.9 does."""
-    path.write_text(
+def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:
+    old = checkout / "old"  # answers as Python 3.9 does
+    old.write_text(
         '#!/bin/sh\ncase "$2" in *platform*) echo Python 3.9.2;; *) echo False;; esac\n',
         encoding="utf-8",
     )
-    path.chmod(0o755)
-    return path
-
-
-def test_make_refuses_an_old_python_in_one_line(checkout: Path) -> None:
-    result = make(checkout, "lab", f"PYTHON={old_python(checkout / 'old')}")
-    assert result.returncode == 2
-    assert not (checkout / ".venv").exists()
-    (line,) = result.stderr.splitlines()
-    assert "needs Python 3.11 or later" in line
-    assert "is Python 3.9.2" in line
-
-
-def test_make_names_a_python_that_is_not_there(checkout: Path) -> None:
-    result = make(checkout, "test", f"PYTHON={checkout / 'none'}")
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert "is not found" in line
+    old.chmod(0o755)
+    for python, told in ((old, "is Python 3.9.2"), (checkout / "none", "is not found")):
+        result = make(checkout, "lab", f"PYTHON={python}")
+        assert result.returncode == 2
+        (line,) = result.stderr.splitlines()
+        assert "needs Python 3.11 or later" in line
+        assert told in line
+        assert not (checkout / ".venv").exists()
 
 
 @pytest.mark.parametrize("kind", ["link", "dead link", "link to itself", "file"])
 def test_make_leaves_what_stands_in_the_environments_place(checkout: Path, kind: str) -> None:
     other, place = checkout / "other", checkout / ".venv"
     other.mkdir()
-    (other / "kept").write_text("mine", encoding="utf-8")
     if kind == "file":
         place.write_text("mine", encoding="utf-8")
     else:
@@ -139,7 +116,7 @@ def test_make_leaves_what_stands_in_the_environments_place(checkout: Path, kind:
     assert result.returncode == 2
     *_, line = result.stderr.splitlines()  # make itself may complain of a circle first
     assert f".venv is a {'file' if kind == 'file' else 'link'}, and" in line
-    assert (other / "kept").read_text(encoding="utf-8") == "mine"
+    assert not list(other.iterdir())
     assert place.is_symlink() or place.read_text(encoding="utf-8") == "mine"
 
 
@@ -180,16 +157,22 @@ def set_up(checkout: Path) -> None:
 
 
 def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) -> None:
+    """And hooks before a commit begin with it, in the versions of constraints.txt."""
     set_up(checkout)
-    quick = make(checkout, "-n", "quick").stdout.splitlines()
-    whole = make(checkout, "-n", "test").stdout.splitlines()
+    quick, whole = (make(checkout, "-n", what).stdout.splitlines() for what in ("quick", "test"))
     assert [line for line in quick if line not in whole] == [
         '.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"',
         quick[-1],  # what it says in the end
     ]
-    assert "mypy" in "".join(quick)
-    assert "ruff" in "".join(quick)
-    assert not any("nbval" in line for line in quick)
+    assert all(word in "".join(quick) for word in ("mypy", "ruff"))
+    assert "nbval" not in "".join(quick)
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (repository,) = hooks["repos"]
+    assert repository["repo"] == "local"
+    entries = [hook["entry"] for hook in repository["hooks"]]
+    assert entries == quick[: len(entries)]
+    for hook in repository["hooks"]:
+        assert (hook["language"], hook["pass_filenames"]) == ("system", False)
 
 
 def test_help_lists_every_target(checkout: Path) -> None:
@@ -203,11 +186,11 @@ def test_help_lists_every_target(checkout: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_make_gpu_fails_in_a_line_without_a_gpu(checkout: Path) -> None:
+    set_up(checkout)
     python = checkout / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
+    python.parent.mkdir()
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
-    (checkout / ".venv" / ".installed").touch()
     result = make(checkout, "gpu")
     assert result.returncode == 2
     assert "pytest" not in result.stdout
@@ -228,48 +211,27 @@ def test_the_tests_of_a_file_stay_in_one_process(checkout: Path) -> None:
     assert len(found) == len(files), found
 
 
-def test_ci_runs_what_a_reader_runs() -> None:
+def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text(encoding="utf-8").splitlines()[-1] == "make test"
-
-
-def test_the_hosted_workflow_runs_ci_on_the_oldest_python() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
-    commands, pythons = {}, {}
-    for name, job in workflow["jobs"].items():
-        settings = [step.get("with", {}) for step in job["steps"]]
-        (pythons[name],) = (each["python-version"] for each in settings if "python-version" in each)
-        commands[name] = [step["run"] for step in job["steps"] if "run" in step]
-    assert (commands["checks"], commands["newer"]) == ([".ci/run"], ["make quick"])
-    assert commands["weekly"][-1].endswith("-m weekly")
-    assert f">={pythons['checks']}" == PROJECT["requires-python"]
-
-
-def test_before_a_commit_runs_what_quick_begins_with(checkout: Path) -> None:
-    """The hooks are local: the versions are those of constraints.txt, as with make."""
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    (repository,) = hooks["repos"]
-    assert repository["repo"] == "local"
-    set_up(checkout)
-    entries = [hook["entry"] for hook in repository["hooks"]]
-    assert entries == make(checkout, "-n", "quick").stdout.splitlines()[: len(entries)]
-    for hook in repository["hooks"]:
-        assert hook["language"] == "system"
-        assert not hook["pass_filenames"]
+    jobs = {name: job["steps"] for name, job in workflow["jobs"].items()}
+    runs = {name: [step["run"] for step in jobs[name] if "run" in step] for name in jobs}
+    assert (runs["checks"], runs["newer"]) == ([".ci/run"], ["make quick"])
+    assert runs["weekly"][-1].endswith("-m weekly")
+    settings = [step.get("with", {}) for step in jobs["checks"]]
+    (python,) = (each["python-version"] for each in settings if "python-version" in each)
+    assert f">={python}" == PROJECT["requires-python"]
 
 
 def test_the_citation_names_the_course_and_the_paper() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "message", "title", "authors", "type"} <= set(citation)
-    assert citation["cff-version"] == "1.2.0"
-    assert citation["type"] == "software"
-    assert citation["authors"] == [{"name": "The authors of this course"}]
-    assert citation["license"] == PROJECT["license"]
-    assert citation["version"] == __version__
+    said = [citation[key] for key in ("cff-version", "type", "license", "version")]
+    assert said == ["1.2.0", "software", PROJECT["license"], __version__]
+    assert {"message", "title", "authors"} <= set(citation)
     (paper,) = citation["references"]
-    assert paper["title"] == "Attention Is All You Need"
+    assert (paper["title"], paper["year"]) == ("Attention Is All You Need", 2017)
     assert len(paper["authors"]) == 8
-    assert (paper["year"], paper["type"]) == (2017, "conference-paper")
     assert {"type": "other", "value": "arXiv:1706.03762"} in paper["identifiers"]

@@ -1,3 +1,7 @@
+"""A law is tried: what is found is told, and the model left as it was."""
+
+import dataclasses
+import json
 import time
 from typing import Any
 
@@ -5,12 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_laws import Finding, Line, Verdict, diagnose
+from attention_laws import Adapter, Finding, Line, Report, Verdict, diagnose
+from attention_laws.errors import UserError
 from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS
 from attention_laws.report import kept
 from lessonkit.subjects import from_transformer
 from tests.attention_laws.trying import same, small, state
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
 
 NAMES = [each.name for each in LAWS]
@@ -20,10 +26,6 @@ def law(**changes: Any) -> Law:
     """A law that is kept, or another."""
     given = {"name": "a_law", "check": lambda subject: kept("looked at"), "compares": False}
     return Law(**{"says": "It holds.", "means": "a slip", "look": "there"} | given | changes)
-
-
-def line(model: Any, **changes: Any) -> Line:
-    return diagnose(model, laws=[law(**changes)], minute=changes.get("minute") is None)["a_law"]
 
 
 def test_the_laws_have_names_of_their_own_and_words() -> None:
@@ -36,19 +38,11 @@ def test_the_laws_have_names_of_their_own_and_words() -> None:
     assert [each.name for each in LAWS if each.minute] == NAMES[-3:]
 
 
-def test_a_line_tells_what_was_found_and_of_which_law() -> None:
-    found = line(small())
-    assert found.seconds >= 0
-    assert found == Line(
-        "a_law", "It holds.", Verdict.KEPT, "looked at", "a slip", "there", found.seconds
-    )
-
-
 def test_what_a_check_raises_is_told_with_its_place() -> None:
     def fails(subject: Subject) -> Finding:
         raise RuntimeError("size mismatch\nof 3")
 
-    found = line(small(), check=fails)
+    found = diagnose(small(), laws=[law(check=fails)])["a_law"]
     assert found.verdict == Verdict.NOT_TRIED
     assert found.seen.startswith("it raised RuntimeError: size mismatch of 3 (")
     assert "test_run.py:" in found.seen
@@ -101,10 +95,13 @@ def test_each_law_finds_the_model_in_evaluation_and_leaves_it_as_it_was() -> Non
     assert torch.equal(chance, torch.get_rng_state())
 
 
-def test_laws_can_be_followed_as_they_are_tried() -> None:
+def test_a_line_tells_what_was_found_and_laws_can_be_followed_as_they_are_tried() -> None:
     names: list[str] = []
-    diagnose(small(), laws=[law(), law(name="another")], on_law=names.append)
+    report = diagnose(small(), laws=[law(), law(name="another")], on_law=names.append)
     assert names == ["a_law", "another"]
+    found = report["a_law"]
+    told = ("It holds.", Verdict.KEPT, "looked at", "a slip", "there", found.seconds)
+    assert found == Line("a_law", *told)
 
 
 @pytest.mark.slow
@@ -114,3 +111,106 @@ def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
     report = diagnose(from_transformer(model))
     assert report.broken == []
     assert time.thread_time() - began < 20
+
+
+def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
+    subject = Subject(small())
+    src, tgt_in = subject.src(40, 6), subject.tgt_in(40, 5)
+    assert src.shape == (40, 6)
+    assert (src[:, -1] == EOS_ID).all()
+    assert (tgt_in[:, 0] == BOS_ID).all()
+    inner = {*src[:, :-1].flatten().tolist(), *tgt_in[:, 1:].flatten().tolist()}
+    assert not inner & {PAD_ID, BOS_ID, EOS_ID}
+    assert src.max() < subject.adapter.src_vocab_size <= tgt_in.max()
+
+
+def test_no_token_stands_twice_in_a_sentence_where_there_are_enough() -> None:
+    subject = Subject(small())
+    assert all(len(set(row)) == 20 for row in subject.ids(23, 50, 20).tolist())
+    assert subject.ids(23, 2, 21).shape == (2, 21)  # one more than there are
+
+
+def test_special_ids_may_be_any_and_a_seed_draws_the_same_sentences() -> None:
+    for special in ((5, 6, 7), (22, 0, 11), (None, 1, 1)):
+        pad_id, bos_id, eos_id = special
+        subject = Subject(small().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
+        assert not set(subject.ids(23, 20).tolist()) & set(special)
+        assert subject.other_id(3, 23) not in (3, *special)
+    one, same, other = (Subject(small(), seed).src(3, 9) for seed in (1, 1, 2))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+
+
+def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
+    forward = small().forward
+    for size in (1e-3, 1.0, 1e3):
+        adapter = small().replace(forward=lambda *ids, s=size: s * forward(*ids), module=None)
+        logits = Subject(adapter).logits(torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]]))
+        largest = float(logits.abs().max())
+        assert 1e-6 * largest < Subject(adapter).tolerance < 1e-3 * largest
+    subject = Subject(small())
+    zero, nan = torch.zeros(3), torch.tensor([0.0, torch.nan, 0.0])
+    assert subject.differ(zero, zero + subject.tolerance / 2) == 0
+    assert subject.differ(zero, zero + 2 * subject.tolerance) > 0
+    assert subject.differ(zero, nan) != 0
+
+
+def test_a_model_that_cannot_run_in_64_bits_is_measured_in_32() -> None:
+    adapter = small()
+    forward = adapter.forward
+
+    def narrow(src: Tensor, tgt_in: Tensor) -> Tensor:
+        if next(adapter.module.parameters()).dtype != torch.float32:
+            raise RuntimeError("expected Float")
+        return forward(src, tgt_in)
+
+    assert 0 < Subject(adapter.replace(forward=narrow)).tolerance < 1e-3
+
+
+def test_a_vocabulary_that_is_too_small_is_refused() -> None:
+    for src, tgt in ((7, 29), (23, 7)):
+        with pytest.raises(UserError, match="vocabulary of 7 is too small"):
+            Adapter(forward=small().forward, src_vocab_size=src, tgt_vocab_size=tgt)
+
+
+ORDER = ("kept", "warned", "not tried", "broken")
+
+
+def line(verdict: Verdict, law: str = "a_law") -> Line:
+    return Line(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
+
+
+def test_the_exit_status_is_of_broken_laws_and_lines_are_had_by_name_and_by_verdict() -> None:
+    kept, warned, not_tried, broken = (Verdict(each) for each in ORDER)
+    for verdicts, status in (
+        ([kept, warned, not_tried], 0),
+        ([kept, broken], 1),
+        ([not_tried], 2),
+        ([], 0),
+    ):
+        assert Report(tuple(line(each) for each in verdicts)).exit_status == status
+    lines = line(kept, "one"), line(broken, "two"), line(kept, "three")
+    report = Report(lines)
+    assert report["two"] is lines[1]
+    assert report.of(kept) == [lines[0], lines[2]]
+    assert report.broken == ["two"]
+    with pytest.raises(KeyError, match="four"):
+        report["four"]
+
+
+def test_it_is_written_with_what_is_broken_first_and_what_to_do() -> None:
+    order = (Verdict.NOT_TRIED, Verdict.KEPT, Verdict.WARNED, Verdict.BROKEN)
+    lines = tuple(line(each, f"law_{i}") for i, each in enumerate(order))
+    report = Report(lines, assumptions=("pad is 0 (--pad)",), tolerance=3e-5)
+    todo = "    seen     seen law_{0}\n    usually  a slip\n    look     there\n"
+    assert str(report) == (
+        "4 laws: 1 broken, 1 warned, 1 kept, 1 not tried\nassumed: pad is 0 (--pad)\n"
+        "logits that differ by more than 3e-05 are called different\n\n"
+        f"BROKEN\n  law_3: It holds.\n{todo.format(3)}\n"
+        f"WARNED\n  law_2: It holds.\n{todo.format(2)}\n"
+        "KEPT\n  law_1: seen law_1\n\nNOT TRIED\n  law_0: seen law_0"
+    )
+    made = json.loads(report.to_json())
+    assert made["lines"][3] == dataclasses.asdict(lines[3])
+    assert made["assumptions"] == ["pad is 0 (--pad)"]
+    assert (made["tolerance"], made["stopped"], made["exit_status"]) == (3e-5, "", 1)

@@ -15,6 +15,13 @@ def tried(adapter: Adapter, law: str, minute: bool = False) -> Line:
     return diagnose(adapter, laws=[each for each in LAWS if each.name == law], minute=minute)[law]
 
 
+def expect(adapter: Adapter, law: str, verdict: str, seen: str = "", minute: bool = False) -> None:
+    """Hold what is found of a law to a verdict, and to words of what is seen."""
+    line = tried(adapter, law, minute)
+    assert line.verdict == verdict, line
+    assert seen in line.seen
+
+
 def small(seed: int = 0, **changes: Any) -> Adapter:
     """A sound model of one layer of each kind, and all that trains it."""
     return setup(seed, **changes).adapter()

@@ -47,13 +47,18 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=[*CUT_OFF])
 
 
-def cut_off(page: Page) -> list[str]:
-    """Let a page reach this computer only; gives the list of what it asked for elsewhere."""
+def cut_off(page: Page, *schemes: str) -> list[str]:
+    """Let a page reach this computer only; gives the list of what it asked for elsewhere.
+
+    Args:
+        page: The browser's.
+        schemes: That it may use besides, such as "file".
+    """
     outside: list[str] = []
 
     def guard(route: Route) -> None:
         address = urlsplit(route.request.url)
-        if address.scheme in ("data", "blob") or address.hostname in HERE:
+        if address.scheme in ("data", "blob", *schemes) or address.hostname in HERE:
             route.continue_()
         else:
             outside.append(route.request.url)

@@ -19,10 +19,9 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from check_lessons import launch
-from playwright.sync_api import Browser, Error, Page, Route, sync_playwright
+from check_lessons import cut_off, launch
+from playwright.sync_api import Browser, Error, sync_playwright
 from site_page import SitePage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,26 +49,11 @@ VIEWS = (
 )
 
 
-def cut_off(page: Page) -> list[str]:
-    """Let a page reach files only; gives the list of what it asked for elsewhere."""
-    outside: list[str] = []
-
-    def guard(route: Route) -> None:
-        if urlsplit(route.request.url).scheme in ("file", "data", "blob"):
-            route.continue_()
-        else:
-            outside.append(route.request.url)
-            route.abort()
-
-    page.context.route("**/*", guard)
-    return outside
-
-
 def check(browser: Browser, path: Path, view: View, shots: Path | None) -> SitePage:
     """Open one page in one view, and give what was seen."""
     size = {"width": view.width, "height": view.height}
     page = browser.new_page(viewport=size, color_scheme=view.scheme)
-    outside = cut_off(page)
+    outside = cut_off(page, "file")
     seen = SitePage(page, AXE)
     try:
         seen.open(path.as_uri())
@@ -90,7 +74,7 @@ def check(browser: Browser, path: Path, view: View, shots: Path | None) -> SiteP
 def check_search(browser: Browser) -> list[str]:
     """Search from the folder, without a server; the result must name pages."""
     page = browser.new_page()
-    cut_off(page)
+    cut_off(page, "file")
     seen = SitePage(page, AXE)
     page.goto(f"{(SITE / 'search.html').as_uri()}?q={SOUGHT}")
     try:

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from pathlib import Path
 
 import pytest
 import stamp
@@ -32,8 +31,17 @@ def test_what_is_committed_is_what_the_script_makes_of_it() -> None:
 
 
 @NAMES
-def test_stamping_twice_is_stamping_once_and_a_fork_can(name: str) -> None:
-    first = stamped(name, "first/course")
+def test_stamping_twice_is_stamping_once_a_fork_can_and_outputs_stay(name: str) -> None:
+    def kept(book: lessons.Notebook) -> list[tuple[str, list[dict]]]:
+        found = copy.deepcopy([(cell["id"], cell.get("outputs", [])) for cell in book["cells"]])
+        for _, outputs in found:
+            for output in outputs:
+                output.pop("execution_count", None)  # the number beside it
+        return [each for each in found if each[0] not in (lessons.SETUP, lessons.BESIDE)]
+
+    before, first = copy.deepcopy(BOOKS[name]), stamped(name, "first/course")
+    assert BOOKS[name] == before
+    assert kept(first) == kept(before)
     assert lessons.stamped(first, name, TITLES, "first/course", "first/course") == first
     fork = lessons.stamped(first, name, TITLES, "fork/course", "first/course")
     assert fork == stamped(name, "fork/course")
@@ -41,55 +49,36 @@ def test_stamping_twice_is_stamping_once_and_a_fork_can(name: str) -> None:
 
 
 @NAMES
-def test_outputs_and_ids_stay(name: str) -> None:
-    def kept(book: lessons.Notebook) -> list[tuple[str, list[dict]]]:
-        found = copy.deepcopy(
-            [(cell["id"], cell.get("outputs", [])) for cell in book["cells"]],
-        )
-        for _, outputs in found:
-            for output in outputs:
-                output.pop("execution_count", None)  # the number beside it
-        return [each for each in found if each[0] not in (lessons.SETUP, lessons.BESIDE)]
-
-    before = copy.deepcopy(BOOKS[name])
-    assert kept(stamped(name, "me/it")) == kept(BOOKS[name])
-    assert BOOKS[name] == before
-
-
-@NAMES
-def test_a_stamped_lesson_needs_nothing_beside_it(name: str) -> None:
+def test_a_stamped_lesson_fetches_the_course_and_needs_nothing_beside_it(name: str) -> None:
     cells = stamped(name, "me/it")["cells"]
     text = "\n".join(lessons.source(c) for c in cells[:-1] if c["cell_type"] == "markdown")
-    targets = [target for _, target in re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", text)]
     starts = [form.format("me/it") for form in (PAGES, PICTURES, COLAB)]
-    for target in targets:
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text):
         assert re.match(r"[a-z]+:|#", target), target
         for start in starts:
             if target.startswith(start):
-                path = target.removeprefix(start).partition("#")[0]
-                assert (ROOT / path).exists(), path
-    lines = lessons.source(cells[0]).splitlines()
-    assert lines[2].startswith("[![Open in Colab](")
-    assert lines[2].endswith(f"({COLAB.format('me/it')}notebooks/{name})")
-
-
-@NAMES
-def test_the_second_cell_fetches_the_course_and_the_last_names_the_neighbours(name: str) -> None:
-    book = stamped(name, "me/it")
-    setup, last = book["cells"][1], book["cells"][-1]
+                assert (ROOT / target.removeprefix(start).partition("#")[0]).exists(), target
+    badge = lessons.source(cells[0]).splitlines()[2]
+    assert badge.startswith("[![Open in Colab](")
+    assert badge.endswith(f"({COLAB.format('me/it')}notebooks/{name})")
+    setup = cells[1]
     assert lessons.tags(setup) == ["colab"]
     assert 'REPO = "me/it"' in lessons.source(setup)
     assert (setup["execution_count"], setup["outputs"]) == (1, [])
     place = list(BOOKS).index(name)
     beside = [*list(BOOKS)[max(place - 1, 0) : place], *list(BOOKS)[place + 1 : place + 2]]
-    linked = re.findall(r"\]\(([^)]+)\)", lessons.source(last))
+    linked = re.findall(r"\]\(([^)]+)\)", lessons.source(cells[-1]))
     assert linked[::2] == beside
     assert linked[1::2] == [f"{COLAB.format('me/it')}notebooks/{other}" for other in beside]
 
 
-def test_a_gpu_is_asked_for_where_a_lesson_trains_for_real() -> None:
+def test_a_gpu_is_asked_for_where_a_lesson_trains_and_every_file_says_where_it_lies() -> None:
     asked = [name for name in BOOKS if stamped(name, None)["metadata"].get("accelerator") == "GPU"]
     assert asked == ["07_german_to_english.ipynb"]
+    texts = stamp.texts(ROOT, "me/it")
+    assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
+    assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]
+    assert "https://github.com/me/it" in texts[ROOT / "pyproject.toml"]
 
 
 def test_cells_are_numbered_anew() -> None:
@@ -102,10 +91,3 @@ def test_cells_are_numbered_anew() -> None:
         for output in cell.get("outputs", []):
             if output["output_type"] == "execute_result":
                 assert output["execution_count"] == cell["execution_count"]
-
-
-def test_every_file_says_where_the_file_lies(tmp_path: Path) -> None:
-    texts = stamp.texts(ROOT, "me/it")
-    assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
-    assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]
-    assert "https://github.com/me/it" in texts[ROOT / "pyproject.toml"]

@@ -64,21 +64,15 @@ def test_it_fits_a_cell() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_elsewhere_it_does_nothing(runtime: Path) -> None:
-    assert run(runtime, CELL) == []
-    assert list(runtime.iterdir()) == []
-
-
-def test_without_an_address_it_says_what_to_do(runtime: Path) -> None:
-    (line,) = run(runtime, ON_COLAB + CELL)
-    assert line == "Set REPO above to the course's owner/name on GitHub, and rerun."
-
-
-def test_an_address_that_does_not_answer_is_named(runtime: Path) -> None:
-    cell = CELL.replace('REPO = ""', 'REPO = "no/body"')
-    (line,) = run(runtime, ON_COLAB + cell)
-    assert line == ("Could not fetch https://github.com/no/body: check REPO, and rerun this cell.")
-    assert list(runtime.iterdir()) == []
+def test_elsewhere_it_does_nothing_and_on_colab_it_says_what_is_wrong(runtime: Path) -> None:
+    fetch = "Could not fetch https://github.com/no/body: check REPO, and rerun this cell."
+    for code, said in (
+        (CELL, []),
+        (ON_COLAB + CELL, ["Set REPO above to the course's owner/name on GitHub, and rerun."]),
+        (ON_COLAB + CELL.replace('REPO = ""', 'REPO = "no/body"'), [fetch]),
+    ):
+        assert run(runtime, code) == said
+        assert list(runtime.iterdir()) == []
 
 
 @pytest.mark.slow

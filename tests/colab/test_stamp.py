@@ -1,14 +1,70 @@
-"""`make colab`: what it calls, what it writes, and a malformed address in one line."""
+"""`make colab`: the address's form and place, links, README, and a malformed address in a line."""
 
+import itertools
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from stamping import readme
+from stamping import address, readme
+from stamping.links import relinked
 
 from tests.helpers import ROOT
+
+PYPROJECT = '[project]\nname = "a"\n\n[project.optional-dependencies]\nb = []\n'
+
+
+def test_an_address_is_owner_and_name_and_anything_else_is_refused_in_a_line() -> None:
+    for repo in ("owner/name", "Own-er7/na.me_2-x", "a/b"):
+        assert address.check(repo) == repo
+    wrong = ("", "name", "owner/", "/name", "a/b/c", "own er/name", "https://github.com/a/b")
+    for repo, end in itertools.product((*wrong, "a/b.git"), ("", "'", "\n")):
+        with pytest.raises(ValueError, match="is not owner/name: give") as caught:
+            address.check(repo + end)
+        assert "\n" not in str(caught.value)
+
+
+def test_it_is_written_replaced_and_taken_out(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PYPROJECT, encoding="utf-8")
+    assert address.read(path) is None
+    first = address.written(PYPROJECT, "owner/name")
+    path.write_text(first, encoding="utf-8")
+    assert address.read(path) == "owner/name"
+    assert 'Repository = "https://github.com/owner/name"' in first
+    assert address.written(first, "owner/name") == first
+    assert address.written(first, "fork/name") == address.written(PYPROJECT, "fork/name")
+    assert address.written(first, None) == PYPROJECT
+    with pytest.raises(ValueError, match=r"has no \[project.optional-dependencies\]"):
+        address.written("[project]\n", "owner/name")
+
+
+RELATIVE = (
+    "![The model](../figures/a.png) of [data/README.md](../data/README.md#ours), then\n"
+    "[01 Text to\nbatches](01_text.ipynb); `[code](stays.md)`, [below](#here) and\n"
+    "[the paper](https://arxiv.org/abs/1706.03762), [mail](mailto:a@b.org)."
+)
+ABSOLUTE = (
+    "![The model](https://raw.githubusercontent.com/me/it/main/figures/a.png) of "
+    "[data/README.md](https://github.com/me/it/blob/main/data/README.md#ours), then\n"
+    "[01 Text to\nbatches](https://github.com/me/it/blob/main/notebooks/01_text.ipynb); "
+    "`[code](stays.md)`, [below](#here) and\n"
+    "[the paper](https://arxiv.org/abs/1706.03762), [mail](mailto:a@b.org)."
+)
+
+
+def test_links_become_absolute_and_relative_again() -> None:
+    assert relinked(RELATIVE, "me/it", None, "notebooks") == ABSOLUTE
+    assert relinked(ABSOLUTE, None, "me/it", "notebooks") == RELATIVE
+    assert relinked(RELATIVE, None, None, "notebooks") == RELATIVE
+
+
+def test_another_address_takes_the_place_of_the_old_one_and_other_repositories_stay() -> None:
+    assert relinked(ABSOLUTE, "fork/it", "me/it", "notebooks") == ABSOLUTE.replace("me/", "fork/")
+    for new, old in (("me/it", "me/it"), (None, "you/it"), (None, None)):
+        assert relinked(ABSOLUTE, new, old, "notebooks") == ABSOLUTE
+
 
 LESSON = "notebooks/00_start_here.ipynb"
 
@@ -45,13 +101,13 @@ def test_it_stamps_and_stamps_anew(copied: Path) -> None:
     assert contents(copied) == first
 
 
-@pytest.mark.parametrize("repo", ["", "name", "a/b/c"])
-def test_a_malformed_address_is_one_line_and_changes_nothing(repo: str, copied: Path) -> None:
+def test_a_malformed_address_is_one_line_and_changes_nothing(copied: Path) -> None:
     before = contents(copied)
-    result = stamp(copied, f"--repo={repo}")
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith(f"error: REPO={repo!r} is not owner/name")
+    for repo in ("", "name"):
+        result = stamp(copied, f"--repo={repo}")
+        assert result.returncode == 2
+        (line,) = result.stderr.splitlines()
+        assert line.startswith(f"error: REPO={repo!r} is not owner/name")
     assert contents(copied) == before
 
 

@@ -67,13 +67,13 @@ def test_its_tokens_are_the_vocabulary(pair: tuple[BPETokenizer, Library]) -> No
     assert library.get_vocab() == {token: number for number, token in enumerate(tokens)}
 
 
-def test_letters_that_spell_a_special_token_are_letters(tmp_path: Path) -> None:
-    library = written(BPETokenizer([]), tmp_path)
+def test_a_special_token_spelt_is_letters_and_what_is_too_long_is_cut_and_ends(
+    tmp_path: Path,
+) -> None:
+    library, short = written(BPETokenizer([]), tmp_path), tmp_path / "short"
     assert library.encode("<eos>").ids == [FIRST_ID + byte for byte in b" <eos>"] + [EOS_ID]
-
-
-def test_what_is_too_long_is_cut_and_still_ends(tmp_path: Path) -> None:
-    library = written(BPETokenizer([]), tmp_path, max_len=5)
+    short.mkdir()
+    library = written(BPETokenizer([]), short, max_len=5)
     assert library.encode("abcdef").ids == [FIRST_ID + byte for byte in b" abc"] + [EOS_ID]
 
 

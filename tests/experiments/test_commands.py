@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,67 +135,56 @@ def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> Non
     assert written == [ROOT / "data" / "corpus" / "sentences.tsv.gz", ROOT / "figures"]
 
 
-def test_text_and_leaks_are_recorded_with_their_origin(
-    kept: Path, capsys: Capture, monkeypatch: Patch
+def test_what_is_measured_is_recorded_with_its_origin(
+    tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(texts, "multi30k_figures", lambda: {"sizes": [1]})
-    monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", "text"])
-    assert main() == 0
-    assert capsys.readouterr().out == f"{kept / 'text' / 'multi30k.json'}\n"
-    made = read_json(kept / "text" / "multi30k.json")
-    origin = ["command", "commit", "hardware", "torch", "date", "seed"]
-    assert list(made) == [*origin, "figures"]
-    assert made["command"] == "python -m experiments text"
-    assert (made["seed"], made["figures"]) == (1, {"sizes": [1]})
-
     split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
-    monkeypatch.setattr(corpora, "all_tatoeba_pairs", lambda: [("Go!", "Va !")])
-    monkeypatch.setattr(texts, "measure_splits", lambda pairs: {"random": split})
-    assert main(["leaks"]) == 0
+    error = {"attention weights": {"error": 0.25}}
+    for module, work, found in (
+        (texts, "multi30k_figures", {"sizes": [1]}),
+        (corpora, "all_tatoeba_pairs", [("Go!", "Va !")]),
+        (texts, "measure_splits", {"random": split}),
+        (attributions, "attribution_scores", error),
+        (heads, "named_roles", {"cross 1.1": {"score": 1.0}}),
+    ):
+        monkeypatch.setattr(module, work, lambda *_, found=found: found)
+    origin = ["command", "commit", "hardware", "torch", "date"]
+    model = [str(tiny_folder), "tiny"]
+    for what, given, file, about in (
+        ("text", [], "multi30k", {"seed": 1, "figures": {"sizes": [1]}}),
+        ("leaks", [], "tatoeba", {"pairs": 1, "figures": {"random": split}}),
+        ("attributions", model, "tiny", {"split": "test", "sentences": 1000, "figures": error}),
+        ("roles", model, "tiny", {"chosen_on": "validation", "scored_on": "test"}),
+    ):
+        monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", what, *given])
+        assert main() == 0
+        made = read_json(kept / what / f"{file}.json")
+        assert list(made)[:5] == origin
+        assert made["command"] == " ".join(["python -m experiments", what, *given])
+        assert about.items() <= made.items()
     said = "random: 60.5% of 1,000 test pairs have a side in training; memory alone scores 41.50"
-    assert said in capsys.readouterr().out
-    made = read_json(kept / "leaks" / "tatoeba.json")
-    assert (made["pairs"], made["figures"]) == (1, {"random": split})
-    assert {*origin} < set(made)
+    out = capsys.readouterr().out
+    assert said in out
+    assert "attention weights: alignment error 0.250" in out
 
 
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
     tiny_folder: Path, kept: Path, monkeypatch: Patch
 ) -> None:
-    measured: list[tuple[torch.device, int, int, int]] = []
+    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
 
-    def scores(translator: Translator, *texts: list[str]) -> dict[str, float]:
-        source, target, others = texts
+    def scores(translator: Translator, source: list[str], target: list[str], others: list[str]):
         assert not set(source) & set(others)
-        measured.append((translator.device, len(source), len(target), len(others)))
+        assert (translator.device, len(source), len(target), len(others)) == (picked, 300, 300, 200)
         return {"whole": 1.0}
 
-    picked = torch.device("cpu", 0)  # a device that works anywhere and is not the default
     monkeypatch.setattr(heads, "pick_device", lambda: picked)
     monkeypatch.setattr(heads, "removal_scores", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
-    assert measured == [(picked, 300, 300, 200)]
     made = read_json(kept / "heads" / "tiny.json")
     assert made["model"] == str(tiny_folder)
     assert (made["split"], made["sentences"], made["means_over"]) == ("validation", 300, 200)
     assert made["figures"] == {"whole": 1.0}
-
-
-def test_roles_and_attributions_are_recorded_with_their_origin(
-    tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
-    figures = {"attention weights": {"error": 0.25}}
-    monkeypatch.setattr(attributions, "attribution_scores", lambda *_: figures)
-    monkeypatch.setattr(heads, "named_roles", lambda _: {"cross 1.1": {"score": 1.0}})
-    for what in ("attributions", "roles"):
-        assert main([what, str(tiny_folder), "tiny"]) == 0
-    assert "attention weights: alignment error 0.250" in capsys.readouterr().out
-    made = read_json(kept / "attributions" / "tiny.json")
-    assert (made["split"], made["sentences"], made["figures"]) == ("test", 1000, figures)
-    made = read_json(kept / "roles" / "tiny.json")
-    assert (made["chosen_on"], made["scored_on"]) == ("validation", "test")
-    assert made["figures"] == {"cross 1.1": {"score": 1.0}}
-    assert {"command", "commit", "hardware", "date", "model"} < set(made)
 
 
 def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
@@ -205,26 +193,14 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     file = tmp_path / "record.json"
     ways = {way: {"both": place} for place, way in enumerate(contrasts.WAYS, start=17)}
     loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
-    cases: list[tuple[Any, str, list[str], list[Any], dict[str, Any], Any]] = [
-        (
-            texts,
-            "record_five_ways",
-            ["bleu", "--beam", "3"],
-            [3],
-            {"points": loss},
-            loss,
-        ),
-        (texts, "record_two_ways", ["loss"], [], loss, loss),
-        (
-            contrasts,
-            "record_contrasts",
-            ["contrasts"],
-            [],
-            {"phenomena": {"negation": {"pairs": 23} | ways}},
-            "negation: both sides right in says 17, prefers 18, prefers_per_token 19 of 23 pairs\n",
-        ),
+    negation = {"phenomena": {"negation": {"pairs": 23} | ways}}
+    said = "negation: both sides right in says 17, prefers 18, prefers_per_token 19 of 23 pairs\n"
+    cases: list[tuple[Any, str, list[str], dict[str, Any], Any]] = [
+        (texts, "record_five_ways", ["bleu", "--beam", "3"], {"points": loss}, loss),
+        (texts, "record_two_ways", ["loss"], loss, loss),
+        (contrasts, "record_contrasts", ["contrasts"], negation, said),
     ]
-    for module, work, (name, *others), passed, measured, printed in cases:
+    for module, work, (name, *others), measured, printed in cases:
         given: list[Any] = []
 
         def measure(*arguments: Any, given: Any = given, measured: Any = measured) -> Any:
@@ -233,7 +209,7 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
 
         monkeypatch.setattr(module, work, measure)
         assert main([name, "a-model", "--record", str(file), *others]) == 0
-        assert given == ["a-model", file, *passed]
+        assert given == ["a-model", file, *map(int, others[1:])]
         out = capsys.readouterr().out
         assert (out if isinstance(printed, str) else json.loads(out)) == printed
 
@@ -265,21 +241,16 @@ def test_an_experiment_has_its_own_places_or_others(
     assert asked.pop() == (captions, out, file, {"seeds": [1, 2], "only": ["whole words"]})
 
 
-def stopped() -> bool:
-    """As after one Ctrl-C."""
-    return False
-
-
-def stopped_at_once() -> bool:
-    """As after the second one, or outside of training."""
-    raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("press", [stopped, stopped_at_once])
+@pytest.mark.parametrize("second", [False, True])
 def test_ctrl_c_names_the_command_that_goes_on(
-    press: Callable[[], bool], kept: Path, capsys: Capture, monkeypatch: Patch
+    second: bool, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(run, "run_experiment", lambda *_, **__: press())
+    def stopped(*_: Any, **__: Any) -> bool:
+        if second:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(run, "run_experiment", stopped)
     assert main(["experiment", "captions", "--only", "whole words"]) == 130
     again = "python -m experiments experiment captions --only 'whole words'"
     assert capsys.readouterr() == ("", f"stopped; go on with: {again}\n")

@@ -27,20 +27,13 @@ from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.recipe import train_recipe
 
+SIZES = {"d_model": 6, "d_ff": 5, "num_heads": 2, "num_layers": 1}
 
-def network(
-    tied: bool = False, types: tuple[int, int] = (11, 13), tie_softmax: bool = True
-) -> Transformer:
+
+def network(types: tuple[int, int] = (11, 13), **changes: bool) -> Transformer:
     torch.manual_seed(1)
-    shape = ModelConfig(
-        d_model=6,
-        d_ff=5,
-        num_heads=2,
-        num_layers=1,
-        tie_source_target=tied,
-        tie_softmax=tie_softmax,
-    )
-    return Transformer(shape, src_vocab_size=types[0], tgt_vocab_size=types[1])
+    config = ModelConfig(**SIZES | {"tie_source_target": False} | changes)
+    return Transformer(config, src_vocab_size=types[0], tgt_vocab_size=types[1])
 
 
 def test_mutual_information_by_hand() -> None:
@@ -57,7 +50,7 @@ def test_mutual_information_by_hand() -> None:
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     # Source word 4 + n always stands opposite target word 8 + n of four.
-    model = network(tied, (13, 13))
+    model = network((13, 13), tie_source_target=tied)
     before = model.tgt_embedding.token.weight.detach().clone()
     examples = [Example([4 + n, 4 + m], [8 + n, 8 + m]) for n in range(4) for m in range(n)]
     begin_with_cooccurrence(model, examples)
@@ -80,13 +73,9 @@ def test_next_words_by_hand() -> None:
 
 
 def test_a_bias_before_the_softmax_begins_as_the_logarithm_of_frequencies() -> None:
-    torch.manual_seed(1)
-    shape = ModelConfig(
-        d_model=6, d_ff=5, num_heads=2, num_layers=1, tie_source_target=False, output_bias=True
-    )
-    model = Transformer(shape, src_vocab_size=11, tgt_vocab_size=13)
+    """The bias alone, as where all else says nothing, gives each word its frequency."""
+    model = network(output_bias=True)
     begin_with_cooccurrence(model, [Example([4, 5], [6, 7]), Example([5], [7])])
-    # The bias alone, as where all else says nothing, gives each word its frequency.
     expected = frequencies([[6, 7], [7]], 13)
     torch.testing.assert_close(model.output.bias.softmax(0).double(), expected)
 
@@ -130,12 +119,6 @@ def test_of_the_attentions_only_the_one_to_the_source_begins_so() -> None:
     assert changed == embeddings | projections
 
 
-def test_too_many_types_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooccurrence, "MOST_TYPES", 23)
-    with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
-        begin_with_cooccurrence(network(), [])
-
-
 def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
     still = {"steps": "1", "learning_rate": "1e-9", "cooccurrence_start": "true"}
@@ -152,14 +135,13 @@ def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     torch.testing.assert_close(trained.state_dict(), model.state_dict(), atol=1e-6, rtol=0)
 
 
-def test_only_a_transformer_begins_so() -> None:
+def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, parts = changed(find_recipe("demo-lstm"), {"cooccurrence_start": "true"})
     with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
         parts.options(recipe)
-
-
-def test_there_are_no_more_directions_than_types() -> None:
-    config = ModelConfig(d_model=32, num_heads=4, num_layers=1, tie_source_target=True)
-    model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
+    config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
-        begin_with_cooccurrence(model, [])
+        begin_with_cooccurrence(Transformer(config, src_vocab_size=20, tgt_vocab_size=20), [])
+    monkeypatch.setattr(cooccurrence, "MOST_TYPES", 23)
+    with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
+        begin_with_cooccurrence(network(), [])

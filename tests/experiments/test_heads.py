@@ -1,15 +1,19 @@
-"""What heads do and what they are worth: heads of known habits, and models without a head."""
+"""What heads do and are worth; attributions judged by gold alignments."""
 
 import pytest
 import torch
 
 from experiments import heads
+from experiments.attributions import attribution_scores, error_difference
 from experiments.heads import Role, name_heads, role_scores
 from lessonkit.analysis import roles
+from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
+from lessonkit.analysis.attribution import METHODS
 from lessonkit.analysis.heads import STACKS, Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data import corpora, embedded
+from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
 from transformer.model import Transformer
@@ -70,11 +74,6 @@ def test_a_role_with_too_few_cases_elsewhere_is_not_given() -> None:
     assert found["cross 1.1"]["role"] == "a"
 
 
-def test_no_sentences_are_refused(shipped: Translator) -> None:
-    with pytest.raises(UserError, match="give at least one"):
-        role_scores(shipped, [])
-
-
 def test_relations_by_hand() -> None:
     (sentence,) = (
         each
@@ -130,8 +129,48 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     assert scores["mean"]["stacks"]["cross"]["beam"] == bleu(blind, gold)["score"] < 30
 
 
-def test_a_network_without_heads_is_refused() -> None:
+GOLD = [frozenset({(0, 0), (1, 1)})] * 7
+RIGHT, HALF = GOLD, [frozenset({(0, 0), (1, 0)})] * 7
+
+
+def test_a_difference_that_every_sentence_shows_has_no_spread() -> None:
+    # 1 of 2 found right against 2 of 2, in each sentence: 0.5 against 0.
+    assert error_difference(RIGHT, HALF, GOLD) == pytest.approx((0.5, 0.5, 0.5))
+    assert error_difference(HALF, RIGHT, GOLD) == pytest.approx((-0.5, -0.5, -0.5))
+    assert error_difference(HALF, HALF, GOLD) == (0, 0, 0)
+
+
+def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
+    text = corpora.load("embedded", "test", "en", "fr")
+    assert text.alignments is not None
+    few = ParallelText(
+        src_lang="en", tgt_lang="fr", src=text.src[:5], tgt=text.tgt[:5],
+        alignments=text.alignments[:5],
+    )  # fmt: skip
+    scores = attribution_scores(shipped, few)
+    assert list(scores) == [*METHODS, "place alone", "best possible"]
+    weights = [
+        word_attention(shipped, *pair).weights.mean(dim=(0, 1))
+        for pair in zip(few.src, few.tgt, strict=True)
+    ]
+    by_hand = alignment_error_rate(
+        [strongest_links(each) for each in weights], few.alignments or []
+    )
+    assert scores["attention weights"]["error"] == pytest.approx(by_hand, abs=1e-4)
+    assert scores["attention weights"]["difference"] == 0
+    assert scores["hiding"]["agrees"] == 1
+    assert scores["best possible"]["error"] <= min(scores[name]["error"] for name in METHODS)
+    for name in METHODS:
+        figures = scores[name]
+        assert figures["low"] <= figures["difference"] <= figures["high"]
+        assert figures["difference"] == pytest.approx(figures["error"] - by_hand, abs=2e-4)
+
+
+def test_errors(shipped: Translator) -> None:
+    with pytest.raises(UserError, match="give at least one"):
+        role_scores(shipped, [])
+    text = ParallelText(src_lang="en", tgt_lang="fr", src=["A cat."], tgt=["Un chat."])
+    with pytest.raises(UserError, match="without gold alignments"):
+        attribution_scores(shipped, text)
     with pytest.raises(UserError, match="no heads"):
-        heads.removal_scores(
-            Translator.load("demo-lstm"), ["The dog."], ["Le chien."], ["The cat."]
-        )
+        heads.removal_scores(Translator.load("demo-lstm"), ["A dog."], ["Un chien."], ["A cat."])

@@ -1,4 +1,4 @@
-"""Experiments: what each run changes, what is recorded, and how a stopped one goes on."""
+"""Experiments, races and timed runs: what each changes, what is recorded, how one goes on."""
 
 import dataclasses
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from experiments import race
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment, find
 from experiments.run import add_run, run_experiment
+from lessonkit.analysis import racing
 from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
@@ -16,6 +18,7 @@ from transformer.data import corpora
 from transformer.models.checkpoint import load_tensors
 from transformer.models.folder import read_recipe
 from transformer.models.log import read_log
+from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
@@ -69,29 +72,24 @@ def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
 @pytest.mark.usefixtures("quick")
 def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     lines: list[str] = []
-    record = tmp_path / "records" / "small.json"
-    out = tmp_path / "runs"
+    record, out = tmp_path / "records" / "small.json", tmp_path / "runs"
     assert run_experiment(SMALL, out, record, seeds=[2, 1], on_line=lines.append)
     runs = read_json(record)["runs"]
     assert [(run["variant"], run["seed"]) for run in runs] == [
-        ("as it is", 1),
-        ("as it is", 2),
-        ("with dropout", 1),
-        ("with dropout", 2),
+        (variant, seed) for variant in SMALL.variants for seed in (1, 2)
     ]
     assert runs[2]["changes"] == {"dropout": "0.5"}
     assert read_recipe(out / "1-1").model.dropout == 0.5
     assert runs[0]["training"]["steps"] == 4
     assert [step for step, _ in runs[0]["validation"]] == [2, 4]
-    assert set(runs[0]["figures"]) == {"beam", "greedy", "last"}
-    assert [runs[0]["figures"][way]["beam_size"] for way in ("beam", "greedy")] == [4, 1]
-    losses = {run["figures"]["greedy"]["loss"] for run in runs}
-    assert len(losses) == 4  # other seeds and other settings are other models
-    final, last = (runs[0]["figures"][way]["loss"] for way in ("greedy", "last"))
+    figures = runs[0]["figures"]
+    beams = {way: each["beam_size"] for way, each in figures.items()}
+    assert beams == {"beam": 4, "greedy": 1, "last": 1}
+    assert len({run["figures"]["greedy"]["loss"] for run in runs}) == 4  # each another model
+    final, last = (figures[way]["loss"] for way in ("greedy", "last"))
     assert final == pytest.approx(load_tensors(out / "0-1/model.safetensors")[1]["loss"], abs=1e-4)
     assert last == pytest.approx(read_log(out / "0-1/log.jsonl")[-1]["loss"], abs=1e-4)
     assert final != last
-    assert any("with dropout, seed 2" in line for line in lines)
 
     lines.clear()
     written = (out / "0-1" / "model.safetensors").stat().st_mtime_ns
@@ -168,21 +166,24 @@ def run(variant: str, seed: int, score: float) -> dict[str, object]:
 
 
 def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    record = tmp_path / "record.json"
-    for one in (run("with dropout", 1, 30.0), run("as it is", 3, 2.0), run("as it is", 1, 1.0)):
-        add_run(record, SMALL, one)
-    add_run(record, SMALL, run("with dropout", 1, 31.0))
-    assert scores(read_json(record), "greedy") == {"as it is": [1.0, 2.0], "with dropout": [31.0]}
-    assert scores(read_json(record)) == {"as it is": [2.0, 3.0], "with dropout": [32.0]}
+    record, dropped = tmp_path / "record.json", "with dropout"
+    for one in ((dropped, 1, 30.0), ("as it is", 3, 2.0), ("as it is", 1, 1.0), (dropped, 1, 31.0)):
+        add_run(record, SMALL, run(*one))
+    assert scores(read_json(record), "greedy") == {"as it is": [1.0, 2.0], dropped: [31.0]}
 
 
 def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Path) -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"variants": {"as it was": {}}}, "a run of 'as it was', which is no variant of 'small'"),
-        ({"budget": {"steps": "3"}}, "no record of 'small' with its recipe and budget of today"),
-        ({"name": "large"}, "no record of 'small' with its recipe and budget of today"),
-    ]
-    for number, (earlier, message) in enumerate(cases):
+    today = "no record of 'small' with its recipe and budget of today"
+    for number, (earlier, message) in enumerate(
+        (
+            (
+                {"variants": {"as it was": {}}},
+                "a run of 'as it was', which is no variant of 'small'",
+            ),
+            ({"budget": {"steps": "3"}}, today),
+            ({"name": "large"}, today),
+        )
+    ):
         other = dataclasses.replace(SMALL, **earlier)
         record = tmp_path / f"{number}.json"
         add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
@@ -191,16 +192,36 @@ def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Pat
             run_experiment(SMALL, tmp_path / "runs", record)
         assert record.read_bytes() == before
     write_json(tmp_path / "list.json", [])
-    with pytest.raises(UserError, match=r"list\.json is no record of 'small'"):
-        run_experiment(SMALL, tmp_path / "runs", tmp_path / "list.json")
-    with pytest.raises(UserError, match="is a folder: give the name of a file"):
-        run_experiment(SMALL, tmp_path / "runs", tmp_path)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_unknown_names(tmp_path: Path) -> None:
+    for record, message in (
+        (tmp_path / "list.json", r"list\.json is no record of 'small'"),
+        (tmp_path, "is a folder: give the name of a file"),
+    ):
+        with pytest.raises(UserError, match=message):
+            run_experiment(SMALL, tmp_path / "runs", record)
     with pytest.raises(UserError, match="did you mean 'captions'"):
         find("caption")
     with pytest.raises(UserError, match="unknown variant 'with droput': did you mean 'with dropo"):
-        run_experiment(SMALL, tmp_path, tmp_path / "record.json", only=["with droput"])
-    assert not list(tmp_path.iterdir())
+        run_experiment(SMALL, tmp_path / "runs", tmp_path / "new.json", only=["with droput"])
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_race_is_run_once_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for settings in race.TRIED.values():
+        assert not racing.FIXED & settings.keys()
+        find_recipe(racing.RECIPE).override(settings)
+    finish = racing.Finish(reached=True, seconds=9.0, in_steps=7.0, steps=5, loss=0.25)
+    monkeypatch.setattr(race, "race", lambda *_, **__: finish)
+    file, lines = tmp_path / "race.json", []
+    for tried in ({"a": {"steps": "5"}}, {"a": {"steps": "5"}, "b": {"steps": "3"}}):
+        race.record_races(file, seeds=[2], tried=tried, on_line=lines.append)
+    runs = read_json(file)["runs"]
+    assert lines == ["a, seed 2", "b, seed 2"]
+    assert [(each["change"], each["seed"], each["loss"]) for each in runs] == [
+        ("a", 2, 0.25),
+        ("b", 2, 0.25),
+    ]
+    assert runs[1]["settings"] == {"steps": "3"}
+    assert {"commit", "hardware", "date"} <= runs[0]["origin"].keys()
+    write_json(file, read_json(file) | {"target": 7})
+    with pytest.raises(UserError, match="has the target 7: remove it, or move it"):
+        race.record_races(file)

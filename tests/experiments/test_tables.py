@@ -1,25 +1,46 @@
-"""The tables of recorded runs: rows by hand, and the very figures that README gives."""
+"""The tables of recorded and timed runs: rows by hand, and the very figures that pages give."""
 
 import json
 import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from experiments import tables
-from experiments.tables import COLUMNS, load_seeds, runs_table, seeds_table
+from experiments import speedrun, tables
+from experiments.speedrun import (
+    GOAL,
+    record_runs,
+    records_table,
+    train_for_time,
+)
+from experiments.tables import COLUMNS, runs_table, seeds_table
 from lessonkit import records as results
+from lessonkit.records import load_speed_runs
 from tests.helpers import ROOT
 from tests.helpers.records import sample
-from transformer.evaluation.compare import difference_interval, mean_interval, verdict
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
+from transformer.evaluation.compare import chance_of, difference_interval, mean_interval, verdict
+from transformer.support.errors import UserError
+from transformer.support.files import read_json
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for module in (results, tables):
+    for module in (results, tables, speedrun):
         monkeypatch.setattr(module, "results_folder", lambda: tmp_path)
     return tmp_path
+
+
+def keep(folder: Path, name: str, seed: int, score: float = 37.8, bf16: bool = False) -> None:
+    made = sample()
+    made["training"]["seed"], made["recipe"]["training"]["bf16"] = seed, bf16
+    made["figures"]["bleu"]["score"] = score
+    (folder / f"{name}.json").parent.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(made), encoding="utf-8")
 
 
 def test_table_has_a_row_for_each_run(folder: Path) -> None:
@@ -38,14 +59,9 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
 
 @pytest.mark.parametrize("first", ["a", "systems/a"])
 def test_seeds_are_told_together(first: str, folder: Path) -> None:
-    (folder / "seeds").mkdir()
-    (folder / "systems").mkdir()
     for name, seed, score in ((first, 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
-        record = sample()
-        record["training"]["seed"] = seed
-        record["figures"]["bleu"]["score"] = score
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    (folder / "a-greedy.json").write_text(json.dumps(sample()), encoding="utf-8")
+        keep(folder, name, seed, score)
+    keep(folder, "a-greedy", 7)
     _, _, row = seeds_table().splitlines()
     # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15: 0.902 a run, 0.521 of
     # the mean, times 4.303
@@ -59,37 +75,29 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("bf16", "told"),
     [
-        ([False, True, False], [["1, 2, 3", "bfloat16 (2); float32 (1, 3)"]]),
-        ([True, False, False, False], [["2, 3, 4", "float32"]]),
-        ([True, False, True, False, True, True], [["1, 3, 5, 6", "bfloat16"]]),
-        (
-            [False, True, True, False, True, False],
-            [["1, 4, 6", "float32"], ["2, 3, 5", "bfloat16"]],
-        ),
+        ("010", [["1, 2, 3", "bfloat16 (2); float32 (1, 3)"]]),
+        ("1000", [["2, 3, 4", "float32"]]),
+        ("101011", [["1, 3, 5, 6", "bfloat16"]]),
+        ("011010", [["1, 4, 6", "float32"], ["2, 3, 5", "bfloat16"]]),
     ],
 )
 def test_a_mean_is_of_one_precision_where_three_runs_have_it(
-    bf16: list[bool], told: list[list[str]], folder: Path
+    bf16: str, told: list[list[str]], folder: Path
 ) -> None:
-    (folder / "seeds").mkdir()
     for seed, rounded in enumerate(bf16, start=1):
-        record = sample()
-        record["training"]["seed"] = seed
-        record["recipe"]["training"]["bf16"] = rounded
-        name = "a" if seed == 1 else f"seeds/a-{seed}"
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+        keep(folder, "a" if seed == 1 else f"seeds/a-{seed}", seed, bf16=rounded == "1")
     _, _, *rows = seeds_table().splitlines()
     assert [row.split(" | ")[2:4] for row in rows] == told
-    groups = [[run["training"]["seed"] for run in group] for group in load_seeds("a")]
-    assert [seeds for seeds, _ in told] == [", ".join(map(str, each)) for each in groups]
 
 
-def test_readme_gives_the_recorded_figures() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_pages_give_the_recorded_figures() -> None:
     made = {"results": runs_table, "seeds": seeds_table, "systems": results.systems_table}
-    for mark, table in made.items():
-        shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", readme, re.M | re.S)
-        assert shown == [table()], "paste what `python -m experiments tables` prints"
+    pages = {("README.md", mark): table() for mark, table in made.items()}
+    pages["docs/records.md", "records"] = records_table(load_speed_runs())
+    for (file, mark), table in pages.items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
+        assert shown == [table], "paste what `python -m experiments tables` prints"
 
 
 def test_readme_says_of_multi30k_what_is_recorded() -> None:
@@ -118,3 +126,70 @@ def test_the_page_of_records_tells_the_whole_recipe_as_recorded() -> None:
     between = difference_interval(full, short)
     assert verdict(between, worth=1) == "not shown"
     assert f"({between.low:+.1f} to {between.high:+.1f})".replace("-", "−") in page
+
+
+LOAD = corpora.load
+
+
+def record(*scores: float, processes: int = 1) -> dict[str, Any]:
+    about = {"date": "2026-11-22", "goal": GOAL, "change": "all is new"}
+    about |= {"hardware": "a chip, 1 thread", "processes": processes}
+    runs = [{"seconds": 61.0 + place, "bleu": bleu} for place, bleu in enumerate(scores)]
+    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
+
+
+def some_sentences(*which: str) -> ParallelText:
+    text = LOAD(*which)
+    return replace(text, src=text.src[:20], tgt=text.tgt[:20], alignments=None)
+
+
+def test_chance_by_the_printed_table_of_t() -> None:
+    # Two degrees of freedom. Scores 1 apart: their mean's standard error is 1 / sqrt(3).
+    for factor, chance in ((2.920, 0.05), (6.965, 0.01), (1.886, 0.10)):
+        goal = 5.0 - factor / 3**0.5
+        assert chance_of([4.0, 5.0, 6.0], goal) == pytest.approx(chance, abs=2e-4)
+        assert chance_of([4.0, 5.0, 6.0], 10.0 - goal) == pytest.approx(1 - chance, abs=2e-4)
+    assert [chance_of([5.0, 5.0], goal) for goal in (4.0, 5.0, 6.0)] == [0.0, 0.5, 1.0]
+
+
+def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="the spread of one cannot be told"):
+        chance_of([36.0], GOAL)
+    for seeds in ((1, 2, 2), (1, 2, 3, 3)):
+        with pytest.raises(UserError, match="give three or more, each once"):
+            record_runs("haste", seeds=seeds)
+    monkeypatch.setattr(speedrun, "RECIPE", "demo")
+    with pytest.raises(UserError, match="ended with 2 and said: error: steps is 0"):
+        train_for_time(["steps=0"], 1, 1, tmp_path / "run")
+
+
+def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
+    two = [record(35.0, 35.1, 35.2), record(36.0, 36.1, 36.2, processes=2)]
+    first, second = records_table(two).splitlines()[2:]
+    assert "| (62.0) | 61, 62, 63 | 35.10 |" in first
+    assert second.startswith("| 2 | 2026-11-22 | all is new | 62.0 |")
+    assert second.endswith("| a chip, 2 processes, bfloat16 |")
+
+
+@pytest.mark.slow
+def test_runs_are_trained_scored_and_recorded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speedrun, "RECIPE", "demo")  # its text is at hand everywhere
+    monkeypatch.setattr(speedrun, "SPLIT", "test")
+    monkeypatch.setattr(speedrun.corpora, "load", some_sentences)  # untrained, it runs on and on
+    settings = ["steps=5", "warmup_steps=2", "validate_every=5"]
+    file = record_runs("a try", settings, (1, 2, 3), on_line=lambda _: None)
+    assert file == folder / "records" / "01.json"
+    held = read_json(file)
+    assert [run["seed"] for run in held["runs"]] == [1, 2, 3]
+    assert all(run["seconds"] > 1 and 0 <= run["bleu"] < GOAL for run in held["runs"])
+    assert (held["processes"], held["recipe"]["training"]["steps"]) == (1, 5)
+    assert load_speed_runs() == [held]
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speedrun, "RECIPE", "demo")
+    train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
+    assert read_json(tmp_path / "run" / "run.json")["processes"] == 2

@@ -50,28 +50,38 @@ def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations()
 
 
 @pytest.mark.slow
-def test_five_ways_are_recorded_with_their_origin(
+def test_ways_are_recorded_with_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu", 0))
     file = tmp_path / "ways.json"
-    made = texts.record_five_ways("early-fr-en", file, beam_size=1)
-    record = read_json(file)
-    assert record == made
-    assert all(0 <= points <= 100 for points in record["points"].values())
-    low, high = record["interval"]
-    assert low <= record["points"]["sacreBLEU 13a"] <= high
-    assert record["sentences"] == len(corpora.load("embedded", "test", "fr", "en"))
-    assert {"command", "commit", "hardware", "date"} <= set(record["evaluation"])
-    assert record["training"]["steps"] == 150
+    for made, split in (
+        (texts.record_five_ways("early-fr-en", file, beam_size=1), "test"),
+        (record_two_ways("early-fr-en", tmp_path / "two.json"), "validation"),
+    ):
+        assert made["sentences"] == len(corpora.load("embedded", split, "fr", "en"))
+        assert made["split"] == split
+        assert {"command", "commit", "hardware", "date"} <= set(made["evaluation"])
+    two, five = read_json(tmp_path / "two.json"), read_json(file)
+    for way in LOSS_WAYS:
+        assert two["perplexity"][way] == pytest.approx(math.exp(two["loss"][way]))
+    assert all(0 <= points <= 100 for points in five["points"].values())
+    low, high = five["interval"]
+    assert low <= five["points"]["sacreBLEU 13a"] <= high
+    assert five["training"]["steps"] == 150
 
 
-def test_what_cannot_be_recorded_is_refused_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_recorded_is_refused(
+    tmp_path: Path, shipped: Translator, long_text: ParallelText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    endless = dataclasses.replace(long_text, src=["the dog " * 300], tgt=["le chien"])
+    with pytest.raises(UserError, match="give shorter sentences"):
+        loss_two_ways(shipped, endless)
     monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the model was loaded"))
     with pytest.raises(UserError, match="is a folder: give the name of a file"):
         texts.record_five_ways("demo-en-fr", tmp_path, beam_size=1)
+    with pytest.raises(UserError, match="is a folder: give the name of a file"):
+        record_two_ways("demo-en-fr", tmp_path)
     folder = shutil.copytree(find_model("demo-en-fr"), tmp_path / "model")
     (folder / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json"):
@@ -106,36 +116,9 @@ def test_both_means_are_those_of_the_single_tokens(
     losses = token_losses(shipped, long_text)
     cut = [losses[first : first + 5] for first in range(0, 23, 5)]
     flat = [[loss for sentence in batch for loss in sentence] for batch in cut]
-    found = loss_two_ways(shipped, long_text, batch_sentences=5)
-    assert tuple(found) == LOSS_WAYS
     every = [loss for batch in flat for loss in batch]
+    found = loss_two_ways(shipped, long_text, batch_sentences=5)
     assert found[TOKENS] == pytest.approx(sum(every) / len(every), rel=1e-4)
     means = [sum(batch) / len(batch) for batch in flat]
     assert found[BATCHES] == pytest.approx(sum(means) / 5, rel=1e-4)
     assert abs(found[TOKENS] - found[BATCHES]) > 0.001  # on these sentences they do differ
-
-
-@pytest.mark.slow
-def test_two_ways_are_recorded_with_their_origin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu"))
-    file = tmp_path / "ways.json"
-    made = record_two_ways("demo-en-fr", file)
-    record = read_json(file)
-    assert record == made
-    assert record["split"] == "validation"
-    assert record["sentences"] == len(corpora.load("embedded", "validation", "en", "fr"))
-    for way in LOSS_WAYS:
-        assert record["perplexity"][way] == pytest.approx(math.exp(record["loss"][way]))
-    assert {"command", "commit", "hardware", "date"} <= set(record["evaluation"])
-
-
-def test_losses_that_cannot_be_measured(
-    shipped: Translator, long_text: ParallelText, tmp_path: Path
-) -> None:
-    endless = dataclasses.replace(long_text, src=["the dog " * 300], tgt=["le chien"])
-    with pytest.raises(UserError, match="give shorter sentences"):
-        loss_two_ways(shipped, endless)
-    with pytest.raises(UserError, match="is a folder: give the name of a file"):
-        record_two_ways("demo-en-fr", tmp_path)

@@ -1,4 +1,4 @@
-"""What experiments change about training: Muon's parameters, the line to 0, the settings."""
+"""What experiments change about training: Muon against PyTorch's own, the line to 0, settings."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from experiments.muon import MuonAndAdam
+from experiments.muon import Muon, MuonAndAdam, orthogonal
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
@@ -58,18 +58,9 @@ def test_muon_learns_and_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
     losses: list[float] = []
 
     def run(name: str, **options: Any) -> Transformer:
-        model = network()
-        train(
-            model,
-            config,
-            batches,
-            list(batches.epoch(0)),
-            tmp_path / name,
-            d_model=12,
-            optimizer=made,
-            on_report=lambda report: losses.append(report.loss),
-            **options,
-        )
+        options |= {"optimizer": made, "on_report": lambda report: losses.append(report.loss)}
+        model, held_out = network(), list(batches.epoch(0))
+        train(model, config, batches, held_out, tmp_path / name, d_model=12, **options)
         return model
 
     whole = run("whole")
@@ -136,3 +127,61 @@ def test_parts_that_cannot_be(settings: dict[str, str], message: str) -> None:
     with pytest.raises(UserError) as caught:
         options()
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="PyTorch below 2.9")
+def test_muon_is_pytorchs() -> None:
+    torch.manual_seed(1)
+    shapes = [(7, 13), (13, 7), (7, 13), (11, 11)]
+    ours, theirs = ([nn.Parameter(torch.full(shape, 0.5)) for shape in shapes] for _ in range(2))
+    mine = Muon(ours, precision=torch.bfloat16)
+    other = torch.optim.Muon(theirs, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    for rate in (0.1, 0.05, 0.2):
+        for one, another in zip(ours, theirs, strict=True):
+            one.grad = torch.randn_like(one)
+            another.grad = one.grad.clone()
+        for optimizer in (mine, other):
+            optimizer.param_groups[0]["lr"] = rate
+            optimizer.step()
+    for one, another in zip(ours, theirs, strict=True):
+        # bfloat16 has three digits; in stacks the sums have another order.
+        assert (one - another).abs().max() < 0.02 * (another - 0.5).abs().max()
+    assert list(mine.state[ours[0]]) == list(other.state[theirs[0]])  # a checkpoint's keys
+    buffers = (each["momentum_buffer"] for each in (mine.state[ours[0]], other.state[theirs[0]]))
+    torch.testing.assert_close(*buffers)
+
+
+@pytest.mark.parametrize("shape", [(3, 7, 13), (3, 13, 7), (3, 5, 5)])
+def test_singular_values_come_near_one_and_vectors_stay(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(2)
+    matrices = torch.randn(shape) * torch.tensor([1.0, 50.0, 0.01])[:, None, None]
+    near = orthogonal(matrices)
+    assert near.shape == matrices.shape
+    values = torch.linalg.svdvals(near)
+    assert values.min() > 0.4
+    assert values.max() < 1.3
+    # U^T near V is diagonal if the vectors are still those of the matrix.
+    left, _, right = torch.linalg.svd(matrices, full_matrices=False)
+    turned = left.mT @ near @ right.mT
+    assert (turned - torch.diag_embed(turned.diagonal(dim1=1, dim2=2))).abs().max() < 1e-4
+
+
+def test_a_step_by_hand() -> None:
+    # Of one number the singular value is its size: 1, and 5 times the polynomial after that.
+    value = 1.0
+    for _ in range(5):
+        value = 3.4445 * value - 4.7750 * value**3 + 2.0315 * value**5
+    number = nn.Parameter(torch.tensor([[3.0]]))
+    muon = Muon([number])
+    muon.param_groups[0]["lr"] = 0.1
+    number.grad = torch.tensor([[-8.0]])
+    muon.step()
+    assert number.item() == pytest.approx(3.0 + 0.1 * 0.2 * value, rel=1e-5)
+    # Momentum is 0.05 of the gradient so far; nothing moves without one.
+    assert muon.state[number]["momentum_buffer"].item() == pytest.approx(-0.4)
+    before, number.grad = number.item(), None
+    muon.step()
+    assert number.item() == before
+    number.grad, muon.state[number]["momentum_buffer"] = torch.zeros(1, 1), torch.zeros(1, 1)
+    muon.step()
+    assert number.item() == before  # nor with one of zero

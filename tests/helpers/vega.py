@@ -127,10 +127,15 @@ def title(spec: Spec) -> str:
     return texts(spec, "role-title-text")[0][0]
 
 
-def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, float]]:
+def numbers(spec: Spec, path: tuple[int, ...], *fields: str) -> list[tuple[float, ...]]:
+    """The same, of fields that are numbers."""
+    found = values(spec, path, *(f"datum.{field}" for field in fields))
+    return [tuple(map(float, row)) for row in found]
+
+
+def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, ...]]:
     """What the browser computes for one layer of a chart of curves."""
-    found = values(spec, (layer,), f"datum.{x}", f"datum.{y}")
-    return [(float(a), float(b)) for a, b in found]
+    return numbers(spec, (layer,), x, y)
 
 
 def drawn_cells(spec: Spec) -> tuple[list[str], list[str], Cells]:

@@ -1,17 +1,18 @@
-"""The page translates as the package does, greedily and by beam, with and without cuts."""
+"""The page cuts text, translates and searches as the package does, with and without cuts."""
 
+import random
 from pathlib import Path
 
 import pytest
 import torch
 
 from lessonkit.analysis.beam_tree import grow_beam_tree
-from lessonkit.analysis.heads import Head
+from lessonkit.analysis.heads import STACKS, all_heads
 from lessonkit.analysis.interventions import without_heads
 from tests.helpers.hiding import translate_hiding
 from tests.live.node import ask
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data import corpora
+from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -31,21 +32,14 @@ def embedded_sentences(name: str) -> list[str]:
     return found
 
 
-def compare(name: str, sentences: list[str], folder: Path) -> None:
-    question = {"act": "translate", "folder": models_folder() / name, "sentences": sentences}
-    sizes = (1, BEAM_SIZE)
-    answers = ask(
-        folder, *(question | {"beam_size": size, "alpha": LENGTH_PENALTY} for size in sizes)
-    )
-    translator = Translator.load(name)
-    for size, answer in zip(sizes, answers, strict=True):
-        expected = translator.translate(sentences, beam_size=size)
-        assert answer == expected, f"beam {size}"
-
-
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_a_few_sentences(name: str, tmp_path: Path) -> None:
-    compare(name, ["", "  ", *embedded_sentences(name)[::20], "Wolfgang ☃."], tmp_path)
+    translator, sizes = Translator.load(name), (1, BEAM_SIZE)
+    sentences = ["", "  ", *embedded_sentences(name)[::20], "Wolfgang ☃."]
+    question = {"act": "translate", "folder": models_folder() / name, "sentences": sentences}
+    asked = [question | {"beam_size": size, "alpha": LENGTH_PENALTY} for size in sizes]
+    for size, answer in zip(sizes, ask(tmp_path, *asked), strict=True):
+        assert answer == translator.translate(sentences, beam_size=size), f"beam {size}"
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
@@ -80,11 +74,8 @@ HIDDEN = [
 
 
 def test_hidden_places(shipped: Translator, tmp_path: Path) -> None:
-    question = {
-        "act": "greedy",
-        "folder": models_folder() / "demo-en-fr",
-        "sentences": [SENTENCE],
-    }
+    folder = models_folder() / "demo-en-fr"
+    question = {"act": "greedy", "folder": folder, "sentences": [SENTENCE]}
     answers = ask(tmp_path, question, *(question | hidden for hidden in HIDDEN))
     expected = [[translate_hiding(shipped, SENTENCE, **hidden)] for hidden in ({}, *HIDDEN)]
     assert answers == expected
@@ -93,21 +84,73 @@ def test_hidden_places(shipped: Translator, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_head_removed_alone_and_each_stack(shipped: Translator, tmp_path: Path) -> None:
-    stacks = {
-        stack: [Head(stack, layer, head) for layer in (1, 2) for head in (1, 2, 3, 4)]
-        for stack in ("encoder", "decoder", "cross")
-    }
-    groups = [[head] for heads in stacks.values() for head in heads] + list(stacks.values())
-    sentences = embedded_sentences("demo-en-fr")[::20]
-    folder = models_folder() / "demo-en-fr"
+    heads = all_heads(shipped.model)
+    stacks = [[head for head in heads if head.stack == stack] for stack in STACKS]
+    groups = [[head] for head in heads] + stacks
+    sentences, folder = embedded_sentences("demo-en-fr")[::20], models_folder() / "demo-en-fr"
     question = {"act": "greedy", "folder": folder, "sentences": sentences}
     removed = [[head._asdict() for head in group] for group in groups]
     answers = ask(tmp_path, *(question | {"removed": heads} for heads in removed))
-    changed = 0
-    whole = shipped.translate(sentences, beam_size=1)
+    changed, whole = 0, shipped.translate(sentences, beam_size=1)
     for group, answer in zip(groups, answers, strict=True):
         with without_heads(shipped.model, group):
-            expected = shipped.translate(sentences, beam_size=1)
-        assert answer == expected, group
+            assert answer == shipped.translate(sentences, beam_size=1), group
         changed += answer != whole
     assert changed > len(groups) // 2  # removing heads does something
+
+
+MODELS = ("demo-en-fr", "de-en")  # each treatment of text once
+ODD = [
+    "",
+    "lestaurant" * 800,
+    " \t\n ",
+    "x",
+    "L’homme dort ; « oui » ! Il est 8:40. Où ?Ici:là",
+    "l´eau, l′eau, lʼeau, ‘ah’, „so“ “so” ”so”",
+    "e\u0301te\u0301 Ma\u0308dchen A\u030a",
+    "don't we'll I'VE they're it's he'd I'm '' 's",
+    "tab\tno\u00a0break\u202fthin\u2009x\u3000y\x1cz\x85u\ufeffv\u200bw",
+    "<eos> <pad> <bos> <unk>",
+    "12 345,67 ٣٤:٥ 8:٤ x² Ⅷ ½",
+    "日本語 한국어 العربية עברית ελληνικά Σίσυφος ΟΔΟΣ",
+    "👩‍👩‍👧 🇫🇷 🏳️‍🌈 a\u0300\u0301",
+    "ÄÖÜ straße STRASSE œuf Œuf ﬁn",
+    "___--- ...!!! ??:: a;b;c (x)[y]{z} \\ / | ~ ` ^",
+    "\x00\x01\x7f",
+]
+
+
+def files(name: str) -> list[Path]:
+    return [models_folder() / name / f"{side}_tokenizer.json" for side in ("src", "tgt")]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_text_becomes_the_same_ids_pieces_and_text_again(name: str, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    letters = [
+        chr(chance.choice((chance.randrange(32, 600), chance.randrange(8192, 9000))))
+        for _ in range(3000)
+    ]
+    texts = [*ODD, *("".join(letters[i : i + 13]) for i in range(0, 3000, 13))]
+    for lang in ("en", "fr", "de"):
+        text = corpora.load("embedded", "test", lang, "en" if lang != "en" else "fr")
+        texts += text.src[::10]
+    paths = files(name)
+    both = ask(tmp_path, *({"act": "tokens", "tokenizer": path, "texts": texts} for path in paths))
+    for path, answers in zip(paths, both, strict=True):
+        tokenizer = tokenizers.load(path)
+        for text, answer in zip(texts, answers, strict=True):
+            ids = tokenizer.encode(text)
+            expected = {"ids": ids, "pieces": tokenizer.pieces(ids), "back": tokenizer.decode(ids)}
+            assert answer == expected, repr(text)
+
+
+def test_ids_that_no_text_gave_become_the_same_text(tmp_path: Path) -> None:
+    path = files("demo-en-fr")[1]
+    tokenizer, chance = tokenizers.load(path), random.Random(11)
+    rows = [[chance.randrange(tokenizer.vocab_size) for _ in range(17)] for _ in range(100)]
+    rows += [[chance.randrange(4, 260) for _ in range(17)] for _ in range(400)]  # bytes alone
+    rows += [[number] for number in range(tokenizer.vocab_size)]
+    (answers,) = ask(tmp_path, {"act": "text_of", "tokenizer": path, "rows": rows})
+    for ids, answer in zip(rows, answers, strict=True):
+        assert answer == {"text": tokenizer.decode(ids), "pieces": tokenizer.pieces(ids)}, ids

@@ -1,9 +1,10 @@
-"""Which modules have a page, and where a name leads."""
+"""Which modules have a page, where a name leads, and how a module is cut into parts."""
 
 from pathlib import Path
 
 import pytest
 from course_site.package import Package, Place
+from course_site.source_parts import parts
 
 from tests.helpers import ROOT
 
@@ -64,21 +65,19 @@ def test_pages_are_in_the_order_of_reading_and_answers_have_none(course: Path) -
     assert list(package.openings) == ["transformer"]
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("transformer.second.C.m", Place("package/transformer/second", "C.m")),
-        ("transformer.first.f", Place("package/transformer/first", "f")),
-        ("transformer.first.CONSTANT", Place("package/transformer/first")),
-        ("transformer/tools/", Place("package/transformer/tools/index")),
-        ("transformer/tools/hammer.py", Place("package/transformer/tools/hammer")),
-        ("lessonkit.exercises.attention", Place("package/lessonkit/index")),
-        ("transformer", Place("package/index")),
-        ("torch.nn", None),
-    ],
-)
-def test_a_name_leads_to_the_nearest_page(course: Path, name: str, place: Place | None) -> None:
-    assert Package(course).find(name) == place
+def test_a_name_leads_to_the_nearest_page(course: Path) -> None:
+    package = Package(course)
+    for name, page, anchor in (
+        ("transformer.second.C.m", "transformer/second", "C.m"),
+        ("transformer.first.f", "transformer/first", "f"),
+        ("transformer.first.CONSTANT", "transformer/first", ""),
+        ("transformer/tools/", "transformer/tools/index", ""),
+        ("transformer/tools/hammer.py", "transformer/tools/hammer", ""),
+        ("lessonkit.exercises.attention", "lessonkit/index", ""),
+        ("transformer", "index", ""),
+    ):
+        assert package.find(name) == Place(f"package/{page}", anchor)
+    assert package.find("torch.nn") is None
 
 
 def test_every_module_that_the_tour_names_has_a_page() -> None:
@@ -87,3 +86,71 @@ def test_every_module_that_the_tour_names_has_a_page() -> None:
         place = package.find(row)
         assert place is not None
         assert place.page.removesuffix("/index") == f"package/{row.removesuffix('.py').strip('/')}"
+
+
+MODULE = '''"""What it is about."""
+
+import math
+
+# Stands with the function below.
+@staticmethod
+def first(x):
+    """Say one thing.
+
+    Args:
+        x: A number.
+    """
+    return x
+
+
+def helper(x):
+    return math.sqrt(x)
+
+
+class Second:
+    """Say another."""
+
+    size = 3
+
+    def __init__(self):
+        self.x = 1
+
+    def method(self):
+        """Do it."""
+        return self.x
+'''
+
+
+def test_prose_stands_beside_its_own_code() -> None:
+    found = parts(MODULE)
+    assert [(part.name, part.level) for part in found] == [
+        ("", 0),
+        ("first", 1),
+        ("Second", 1),
+        ("Second.method", 2),
+    ]
+    top, first, second, method = found
+    assert (top.prose, top.code) == ("What it is about.", "import math")
+    assert first.prose == "Say one thing.\n\nArgs:\n    x: A number."
+    assert first.code == (
+        "# Stands with the function below.\n@staticmethod\ndef first(x):\n    return x\n\n\n"
+        "def helper(x):\n    return math.sqrt(x)"
+    )
+    assert second.code.startswith("class Second:\n    size = 3\n")
+    assert method.code == "def method(self):\n    return self.x"
+
+
+@pytest.mark.parametrize("name", ["attention.py", "model.py", "config.py", "data/bpe.py"])
+def test_the_code_of_all_parts_is_the_file_without_docstrings(name: str) -> None:
+    source = (ROOT / "transformer" / name).read_text(encoding="utf-8")
+    found = parts(source)
+    code = [line for part in found for line in part.lines if line.strip()]
+    prose = [line.strip(' "') for part in found for line in part.prose.splitlines()]
+    left = [line for line in source.splitlines() if line.strip()]
+    for line in code:  # in the file's order
+        while left[0] != line:
+            assert left[0].strip().strip('"').strip() in [*prose, ""], left[0]
+            left.pop(0)
+        left.pop(0)
+    (only,) = parts("x = 1\n")
+    assert (only.name, only.prose, only.code) == ("", "", "x = 1")

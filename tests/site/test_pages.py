@@ -16,7 +16,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
 
-from lessonkit.charts import renderer
+from lessonkit.charts.renderer import PICTURE_VERSION, VEGALITE
 from tests.helpers import ROOT
 
 DOCSTRING = """Do `it`, on
@@ -77,19 +77,11 @@ def test_a_lesson_says_what_it_is_and_what_it_names(tmp_path: Path) -> None:
     assert "transformer.model.Transformer" in lesson.modules
 
 
-def test_the_form_of_charts_is_the_one_that_the_renderer_stores() -> None:
-    assert outputs.VEGALITE == renderer.VEGALITE
-    assert outputs.VEGALITE_VERSION == renderer.PICTURE_VERSION
-
-
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
     "data": {"values": [{"a": "</script>", "b": 2}]},
     "mark": "bar",
-    "encoding": {
-        "x": {"field": "a", "type": "nominal"},
-        "y": {"field": "b", "type": "quantitative"},
-    },
+    "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"field": "b", "type": "ordinal"}},
 }
 
 
@@ -106,6 +98,7 @@ def test_pictures_get_their_words_and_charts_their_drawing(tmp_path: Path) -> No
     page += [nodes.image(uri=f"jupyter_execute/{name}.png") for name in "ab"]
     page += nodes.image(uri="https://example.org/badge.svg", alt="Open it")
     app: Any = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace(docname=lesson.stem))
+    assert (outputs.VEGALITE, outputs.VEGALITE_VERSION) == (VEGALITE, PICTURE_VERSION)
     outputs.describe_pictures(app, page)
     assert [image["alt"] for image in page.findall(nodes.image)] == ["A line.", "In words."]
     (chart,) = page.findall(nodes.container)
@@ -151,7 +144,7 @@ def test_a_link_to_a_folder_is_its_words() -> None:
     assert page.children[0].astext() == "../transformer"
 
 
-def test_the_live_page_gets_its_models(tmp_path: Path) -> None:
+def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None:
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)
     (root / "docs" / "live" / "js" / "page.js").write_text("1")
@@ -159,14 +152,9 @@ def test_the_live_page_gets_its_models(tmp_path: Path) -> None:
         (root / "data" / "models" / name).mkdir(parents=True)
         for file in (*live.FILES, "log.jsonl"):
             (root / "data" / "models" / name / file).write_text(name)
+        assert all((ROOT / "data" / "models" / name / file).is_file() for file in live.FILES)
     live.copy_live_page(root, site)
     assert (site / "live" / "js" / "page.js").read_text() == "1"
     for name in live.MODELS:
-        folder = site / "live" / "models" / name
-        assert sorted(file.name for file in folder.iterdir()) == sorted(live.FILES)
-
-
-def test_every_model_of_the_live_page_is_shipped() -> None:
-    for name in live.MODELS:
-        for file in live.FILES:
-            assert (ROOT / "data" / "models" / name / file).is_file()
+        there = {file.name for file in (site / "live" / "models" / name).iterdir()}
+        assert there == set(live.FILES)

@@ -1,29 +1,29 @@
-"""Faults of caches are told from sound ones; each is an adapter whose `cached` is another."""
+"""Faults of caches, of searches and of 16 bits are told from sound ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
-from attention_laws import Adapter, CachedDecoder, Report, Verdict, diagnose
-from attention_laws.laws import cache
+from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
+from attention_laws.law import Law
+from attention_laws.laws import cache, half, search
 from lessonkit.museum.sound import sound
+from tests.attention_laws.trying import expect
+from transformer.config import EOS_ID, PAD_ID
 from transformer.masks import padding_mask
 
-NAMES = [law.name for law in cache.LAWS]
 
-
-def tried(adapter: Adapter) -> Report:
-    return diagnose(adapter, laws=cache.LAWS)
+def tried(adapter: Adapter, laws: Iterable[Law], *names: str) -> Report:
+    return diagnose(adapter, laws=[law for law in laws if not names or law.name in names])
 
 
 def altered(adapter: Adapter, **changes: Any) -> Adapter:
-    """The adapter with another start, step or reorder."""
+    """The adapter with another start, step or reorder of its cache."""
     assert adapter.cached is not None
-    own = {name: getattr(adapter.cached, name) for name in ("start", "step", "reorder")}
-    return adapter.replace(cached=CachedDecoder(**own | changes))
+    return adapter.replace(cached=replace(adapter.cached, **changes))
 
 
 def reorders_no_memory(adapter: Adapter) -> Adapter:
@@ -46,27 +46,19 @@ def decodes_without_the_mask(adapter: Adapter) -> Adapter:
     )
 
 
-@pytest.mark.parametrize(
-    ("fault", "law"),
-    [
-        (decodes_without_the_mask, "encode_then_decode"),
-        (reorders_no_memory, "cache_reordered"),
-    ],
-)
-def test_a_fault_breaks_its_law_and_shows_where(
-    fault: Callable[[Adapter], Adapter], law: str
-) -> None:
-    report = tried(fault(sound()))
-    assert law in report.broken
-    assert "src [" in report[law].seen
-
-
-def test_beams_of_one_sentence_and_rows_of_any_are_told_apart() -> None:
-    assert "(of any)" in tried(reorders_no_memory(sound()))["cache_reordered"].seen
-    left = tried(altered(sound(), reorder=lambda cache, rows: cache))["cache_reordered"].seen
-    assert "(of the same sentence)" in left
-    none = tried(altered(sound(), reorder=None))["cache_reordered"]
-    assert none.seen == "the adapter's `cached` has no `reorder`"
+def test_a_cache_s_fault_breaks_its_law_and_shows_where() -> None:
+    report = tried(decodes_without_the_mask(sound()), cache.LAWS)
+    assert "encode_then_decode" in report.broken
+    assert "src [" in report["encode_then_decode"].seen
+    name = "cache_reordered"
+    report = tried(reorders_no_memory(sound()), cache.LAWS)
+    assert name in report.broken
+    assert "src [" in report[name].seen
+    assert "(of any)" in report[name].seen
+    left = tried(altered(sound(), reorder=lambda cache, rows: cache), cache.LAWS)
+    assert "(of the same sentence)" in left[name].seen
+    none = tried(altered(sound(), reorder=None), cache.LAWS)
+    assert none[name].seen == "the adapter's `cached` has no `reorder`"
 
 
 def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
@@ -77,7 +69,124 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
         logits, cache = step(tokens, cache)
         return logits[:, None], cache
 
-    line = tried(altered(adapter, step=longer))["cache"]
+    line = tried(altered(adapter, step=longer), cache.LAWS)["cache"]
     assert line.verdict == Verdict.NOT_TRIED
     assert "(1, 1, 29)" in line.seen
     assert "(batch, vocab)" in line.seen
+
+
+# --- 16 bits
+
+
+def masked_with(value: float) -> Adapter:
+    """Scores of padding are filled with a number, and averaged over."""
+    adapter = sound()
+    table = adapter.module.src_embedding.token  # type: ignore[union-attr]
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        hidden = table(src)  # type: ignore[operator]
+        scores = hidden @ hidden.transpose(1, 2)
+        hide = torch.zeros_like(scores).masked_fill((src == 0)[:, None], value)
+        weights = (scores + hide).softmax(dim=-1)
+        seen = (weights.float() @ hidden.float()).sum(dim=(1, 2))
+        return adapter.forward(src, tgt_in) + seen[:, None, None]
+
+    return adapter.replace(forward=forward)
+
+
+def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
+    report = tried(masked_with(-1e9), half.LAWS)
+    assert report["bfloat16"].verdict == Verdict.KEPT
+    assert report["float16"].verdict == Verdict.WARNED
+    assert "65504" in report["float16"].seen
+    assert not report.broken
+
+
+def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
+    """32 bits hold 3.4028e38; of bfloat16, 3.3895e38 is the largest."""
+    adapter = sound()
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        largest = torch.full((1, 1), 3.4e38) @ torch.ones(1, 1)
+        return adapter.forward(src, tgt_in) + 0.0 * largest.float()
+
+    overflowing = adapter.replace(forward=forward)
+    expect(overflowing, "bfloat16", "broken", "those in torch.float32 are")
+
+
+def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() -> None:
+    report = tried(masked_with(-torch.inf), half.LAWS)
+    assert report["empty_source"].verdict == Verdict.WARNED
+    assert "[0, 0, 0, 0]" in report["empty_source"].seen
+    assert not report.broken
+    adapter = sound()
+
+    def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
+        return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
+
+    assert tried(adapter.replace(forward=mixed), half.LAWS).broken == ["empty_source"]
+
+
+# --- searches
+
+
+def greedy_of(change: Callable[[list[int]], list[int]], adapter: Adapter) -> Adapter:
+    """A search whose every row is another."""
+    own: Any = adapter.greedy
+    return adapter.replace(greedy=lambda src, length: [change(row) for row in own(src, length)])
+
+
+def beam_of(change: Callable[[list[Candidate]], list[Candidate]], adapter: Adapter) -> Adapter:
+    """A search whose candidates for each sentence are others."""
+    own: Any = adapter.beam
+    return adapter.replace(beam=lambda *given: [change(row) for row in own(*given)])
+
+
+def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
+    faults: list[tuple[Callable[..., Adapter], Callable[[Any], Any], str]] = [
+        (greedy_of, lambda row: row[1:], "greedy_is_forward"),
+        (greedy_of, lambda row: row[:-1], "greedy_is_forward"),
+        (greedy_of, lambda row: [*row[:2], EOS_ID, *row[2:]][:8], "search_ends"),
+        (greedy_of, lambda row: (row * 9)[:9], "search_ends"),
+        (beam_of, lambda row: [each._replace(log_prob=-1.0) for each in row], "beam_is_forward"),
+        (beam_of, lambda row: [each._replace(ids=row[0].ids) for each in row], "beam_is_forward"),
+        (beam_of, lambda row: [row[0], *row[:-1]], "candidates_in_order"),
+    ]
+    for search_of, change, law in faults:
+        altered = [search_of(change, sound(seed, tie_softmax=False)) for seed in range(2)]
+        found = [tried(each, search.LAWS, law) for each in altered]
+        broken = [report[law].seen for report in found if law in report.broken]
+        assert broken, "\n".join(map(str, found))
+        assert all("src [" in seen for seen in broken)
+
+
+def test_a_penalty_of_the_wrong_sign_is_told_from_every_sound_one() -> None:
+    ranks: list[tuple[Callable[[float, int], float], str]] = [
+        (lambda log_prob, length: log_prob, "kept"),
+        (lambda log_prob, length: log_prob / length, "kept"),
+        (lambda log_prob, length: log_prob + 0.5 * length, "kept"),
+        (lambda log_prob, length: log_prob * length**0.6, "broken"),
+        (lambda log_prob, length: -log_prob / length, "broken"),
+    ]
+    for rank, verdict in ranks:
+        expect(sound().replace(rank=rank), "length_penalty", verdict)
+
+
+def test_padding_that_nothing_bars_is_warned_of_unless_the_model_is_fresh() -> None:
+    fault = greedy_of(lambda row: [*row[:1], PAD_ID, *row[1:]][:8], sound(3))
+    expect(fault.replace(fresh=None), "search_ends", "warned", f"nothing bars {PAD_ID}")
+    expect(fault, "search_ends", "kept")
+
+
+def test_an_eos_that_was_left_in_is_the_adapters() -> None:
+    left = greedy_of(lambda row: [*row[:7], EOS_ID], sound(3))
+    expect(left, "search_ends", "not tried", f"the adapter is to leave eos, {EOS_ID}, out")
+
+
+def test_a_beam_that_finds_less_than_greedy_is_warned_of() -> None:
+    worse = beam_of(
+        lambda row: [each._replace(log_prob=each.log_prob - 30) for each in row], sound(3)
+    )
+    expect(worse, "beam_not_below_greedy", "warned")
+    none = sound().replace(greedy=None, beam=None, rank=None)
+    expect(none, "search_ends", "not tried", "the adapter has no greedy and no beam")

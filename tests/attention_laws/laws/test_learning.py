@@ -1,14 +1,191 @@
+"""Steps of training: parameters, rates, and what can be learned."""
+
+import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
-from torch.optim import SGD
+from torch import Tensor, nn
+from torch.optim import SGD, Adam
+from torch.optim.lr_scheduler import LambdaLR
 
-from attention_laws import Adapter, Verdict
+from attention_laws import Adapter
 from attention_laws.laws import learning
 from lessonkit.museum.faults import FAULTS, switch_on
-from tests.attention_laws.trying import same, small, state, tried
+from tests.attention_laws.trying import expect, same, setup, small, state
 from transformer.model import Transformer
+from transformer.training.schedule import learning_rate
+
+
+def model_of(adapter: Adapter) -> Transformer:
+    assert isinstance(adapter.module, Transformer)
+    return adapter.module
+
+
+def stepping(adapter: Adapter, **changes: Any) -> Adapter:
+    """The adapter with a step of training that a test may change.
+
+    Args:
+        adapter: Its model and loss.
+        changes: `optimizer`; or `before`, `after`: called without arguments around the step.
+    """
+    model, loss = model_of(adapter), adapter.loss
+    assert loss is not None
+    optimizer = changes.get("optimizer") or Adam(model.parameters(), lr=1e-3)
+    before = changes.get("before", optimizer.zero_grad)
+    after = changes.get("after", lambda: None)
+
+    def step(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
+        before()
+        found = loss(model(src, tgt_in), tgt_out)
+        found.backward()
+        optimizer.step()
+        after()
+        return float(found.detach())
+
+    return adapter.replace(optimizer=optimizer, train_step=step)
+
+
+def test_every_parameter_gets_a_gradient() -> None:
+    unused, at_zero, frozen = small(), small(), small()
+    model_of(unused).register_module("unused", nn.Linear(3, 3))
+    expect(unused, "gradients_reach", "broken", "unused.weight")
+    # As where the last matrix of each branch starts at zero: those before it get none at first.
+    for layer in model_of(at_zero).encoder.layers:
+        nn.init.zeros_(layer.feed_forward.outer.weight)
+    expect(at_zero, "gradients_reach", "kept")
+    model_of(frozen).src_embedding.requires_grad_(False)
+    expect(frozen, "gradients_reach", "kept")
+    model_of(frozen).requires_grad_(False)
+    expect(frozen, "gradients_reach", "not tried")
+
+
+def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
+    adapter = small()
+    own = list(model_of(adapter).parameters())
+    both = Adam([*own, *setup(1).model.parameters()], lr=1e-3)
+    expect(stepping(adapter, optimizer=both), "optimizer_holds", "warned")
+    still = stepping(adapter, optimizer=Adam(own, lr=0.0))
+    expect(still, "all_move", "broken", "the optimizer's rate is 0")
+    # At the first steps of a long warm-up a scale of 1 does not move by its last digit.
+    expect(stepping(adapter, optimizer=Adam(own, lr=2e-8)), "all_move", "kept")
+
+
+def test_gradients_are_cleared_once_a_step() -> None:
+    adapter = small()
+    model = model_of(adapter)
+    optimizer = Adam(model.parameters(), lr=1e-3)
+
+    def clip(*_: object) -> None:
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+
+    optimizer.register_step_pre_hook(clip)
+    behind = stepping(adapter, optimizer=optimizer, before=lambda: None)
+    expect(behind, "gradient_cleared", "broken")
+    after = stepping(small(), before=lambda: None)
+    after = stepping(after, before=lambda: None, after=model_of(after).zero_grad)
+    expect(after, "gradient_cleared", "kept")
+    expect(after.replace(optimizer=None), "gradient_cleared", "not tried")
+
+
+def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
+    generator, adapter = torch.Generator().manual_seed(0), small()
+    loss: Any = adapter.loss
+
+    def noisy(logits: Tensor, tgt_out: Tensor) -> Tensor:
+        return loss(logits, tgt_out) * (1 + torch.rand((), generator=generator))
+
+    expect(stepping(adapter.replace(loss=noisy)), "gradient_cleared", "not tried")
+
+
+def test_training_is_in_training_mode() -> None:
+    name, adapter = "trains_in_training_mode", small()
+    ends_in_evaluation = stepping(adapter, after=model_of(adapter).eval)
+    expect(ends_in_evaluation, name, "broken", "50% are in evaluation mode")
+    expect(stepping(small()), name, "warned")  # it leaves the mode to the caller
+
+
+POSITIVE, PAPER, USED = "rate_above_zero", "schedule_of_paper", "rates_used"
+
+
+def test_the_papers_schedule_is_known_for_any_warmup() -> None:
+    for warmup in (1, 2, 7, 4000):
+        rate = lambda step, warmup=warmup: 2 * learning_rate(step, 16, warmup)  # noqa: E731
+        expect(small().replace(schedule=rate, warmup_steps=warmup), PAPER, "kept", "times 2")
+
+
+def test_a_rate_is_above_zero() -> None:
+    rates: list[tuple[Callable[[int], float], str]] = [
+        (lambda step: 1e-3, "kept"),
+        (lambda step: (step - 1) * 1e-3, "warned"),
+        (lambda step: 0.0, "broken"),
+        (lambda step: 1e-3 - step * 1e-4, "broken"),
+        (lambda step: float("nan"), "broken"),
+    ]
+    for rate, verdict in rates:
+        expect(small().replace(schedule=rate), POSITIVE, verdict)
+
+
+def scheduled(adapter: Adapter, rate: Callable[[int], float], *, steps: int = 1) -> Adapter:
+    """The adapter with a scheduler of torch, stepped after each update.
+
+    Args:
+        adapter: Its model and loss.
+        rate: `rate(count)`, the count from 0, as LambdaLR has it.
+        steps: How often it is stepped for each update.
+    """
+    model: Any = adapter.module
+    loss: Any = adapter.loss
+    optimizer = Adam(model.parameters(), lr=1.0)
+    scheduler = LambdaLR(optimizer, rate)
+
+    def step(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
+        optimizer.zero_grad()
+        found = loss(model(src, tgt_in), tgt_out)
+        found.backward()
+        optimizer.step()
+        for _ in range(steps):
+            scheduler.step()
+        return float(found.detach())
+
+    return adapter.replace(optimizer=optimizer, train_step=step, stateful=(scheduler,))
+
+
+def papers(step: int) -> float:
+    return learning_rate(step, 16, 40)
+
+
+def test_a_scheduler_that_is_stepped_after_the_update_is_right() -> None:
+    """It leaves the next step's rate behind; what counts is what the update is made with."""
+    adapter = scheduled(small(), lambda count: papers(count + 1))
+    for _ in range(2):  # the scheduler is put back, so that the second time it begins anew
+        expect(adapter, USED, "kept")
+
+
+def test_other_rates_than_were_asked_for_are_found() -> None:
+    for adapter in (
+        scheduled(small(), lambda count: papers(max(count, 1))),  # the first twice
+        scheduled(small(), lambda count: papers(count + 2)),  # a step ahead
+        scheduled(small(), lambda count: papers(count + 1), steps=0),  # never stepped
+    ):
+        expect(adapter, USED, "broken", "steps 1, 2, ... are made at")
+
+
+def test_a_count_that_cannot_be_seen_is_warned_of_where_it_began_before() -> None:
+    for start, verdict, seen in ((0, "kept", ""), (7, "warned", "right if 7 steps were made")):
+        own, counts = setup(), itertools.count(start)
+        adapter = own.adapter()
+        own.updates = lambda counts=counts: next(counts)
+        expect(adapter, USED, verdict, seen)
+
+
+def test_steps_go_on_where_a_trained_model_is() -> None:
+    own = setup()
+    for _ in range(3):
+        own.train_step(*own.make_batch([[5, 6]], [[7, 8]]))
+    expect(own.adapter(), USED, "kept", "5 steps are made at the rates of steps 4 to 8")
+
 
 NAMES = [law.name for law in learning.LAWS]
 BATCH, COPY, BACK = NAMES
@@ -25,58 +202,34 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sound_model_learns_and_is_left_as_it_was(name: str) -> None:
     adapter = small(pre_norm=True, d_model=32)
     before = state(adapter)
-    line = tried(adapter, name, minute=True)
-    assert line.verdict == Verdict.KEPT
-    assert "at a rate of 0.0028" in line.seen
+    expect(adapter, name, "kept", "at a rate of 0.0028", minute=True)
     assert same(before, state(adapter))
 
 
-def cut_off(model: Transformer) -> None:
-    """Let cross-attention read a memory of zeros."""
-    encode = model.encode
-    model.encode = lambda src, mask: encode(src, mask) * 0
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "name"),
-    [(lambda model: switch_on(model, next(iter(FAULTS))), BACK), (cut_off, COPY)],
-)
-def test_what_cannot_be_seen_cannot_be_learned(
-    fault: Callable[[Transformer], None], name: str
+def test_what_cannot_be_seen_cannot_be_learned() -> None:
+    back, copy = small(d_model=32), small(d_model=32)
+    switch_on(back.module, next(iter(FAULTS)))
+    encode = copy.module.encode
+    copy.module.encode = lambda src, mask: encode(src, mask) * 0  # a memory of zeros
+    for adapter, name in ((back, BACK), (copy, COPY)):
+        expect(adapter, name, "broken", f"after {learning.STEPS} steps", minute=True)
+
+
+def test_weights_that_hardly_move_and_few_steps_tell_nothing(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    adapter = small(d_model=32)
-    assert isinstance(adapter.module, Transformer)
-    fault(adapter.module)
-    line = tried(adapter, name, minute=True)
-    assert line.verdict == Verdict.BROKEN
-    assert f"after {learning.STEPS} steps" in line.seen
-
-
-def still(adapter: Adapter) -> Adapter:
-    """An adapter whose step does nothing."""
-    return adapter.replace(train_step=lambda *batch: 0.0)
-
-
-def test_weights_that_hardly_move_tell_nothing() -> None:
-    line = tried(still(small()), BATCH, minute=True)
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "the weights moved by 0.0%" in line.seen
-
-
-def test_few_steps_tell_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    still = small().replace(train_step=lambda *batch: 0.0)
+    expect(still, BATCH, "not tried", "the weights moved by 0.0%", minute=True)
     monkeypatch.setattr(learning, "SECONDS", 0.0)
-    line = tried(still(small()), BATCH, minute=True)
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "steps in 0 s are too few to tell" in line.seen
+    expect(still, BATCH, "not tried", "steps in 0 s are too few to tell", minute=True)
 
 
 @pytest.mark.slow
 def test_at_a_rate_of_its_own_a_model_is_warned_of_at_most() -> None:
     adapter = small(d_model=32)
-    assert isinstance(adapter.module, Transformer)
-    model, loss = adapter.module, adapter.loss
-    assert loss is not None
+    model: Any = adapter.module
+    loss: Any = adapter.loss
     fast = SGD(model.parameters(), lr=30.0)
 
     def step(src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> float:
@@ -86,6 +239,5 @@ def test_at_a_rate_of_its_own_a_model_is_warned_of_at_most() -> None:
         fast.step()
         return float(found.detach())
 
-    line = tried(adapter.replace(train_step=step, optimizer=fast), COPY, minute=True)
-    assert line.verdict == Verdict.WARNED
-    assert "at its own rate" in line.seen
+    own = adapter.replace(train_step=step, optimizer=fast)
+    expect(own, COPY, "warned", "at its own rate", minute=True)

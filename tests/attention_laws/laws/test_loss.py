@@ -1,15 +1,75 @@
-from collections.abc import Callable
+"""Of batches and losses: sound ones keep the laws, each fault is found."""
 
-import pytest
+from collections.abc import Callable, Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attention_laws import Adapter, Verdict
+from attention_laws import Adapter
+from attention_laws.laws import batches
 from attention_laws.laws import loss as laws
-from tests.attention_laws.trying import small, tried
-from transformer.config import PAD_ID
+from tests.attention_laws.trying import expect, small
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.data.batches import Example, collate
 from transformer.training.loss import fused_smoothing_loss, label_smoothing_loss
+
+MARKS, SHIFT, END, SOURCE = (law.name for law in batches.LAWS)
+Ids = Sequence[list[int]]
+Made = tuple[Tensor, Tensor, Tensor]
+
+
+def ours(sources: Ids, targets: Ids) -> Made:
+    batch = collate([Example(*pair) for pair in zip(sources, targets, strict=True)])
+    return batch.src, batch.tgt_in, batch.tgt_out
+
+
+def padded(rows: Ids, pad_id: int = PAD_ID) -> Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows])
+
+
+def cut_in_two(sources: Ids, targets: Ids) -> Made:
+    """As torchtext's users do: whole sentences are padded, then the last and the first cut off."""
+    whole = padded([[BOS_ID, *each, EOS_ID] for each in targets])
+    return padded([[BOS_ID, *each, EOS_ID] for each in sources]), whole[:, :-1], whole[:, 1:]
+
+
+def test_kept_by_batches_that_are_cut_in_two() -> None:
+    for law in batches.LAWS:
+        expect(small().replace(make_batch=cut_in_two), law.name, "kept")
+
+
+def filled(ids: Tensor) -> Tensor:
+    """Fill up with a word in place of padding."""
+    return ids.masked_fill(ids == PAD_ID, 9)
+
+
+def shown(ids: Tensor) -> Tensor:
+    """Ask for bos, too."""
+    return torch.cat((torch.full((len(ids), 1), BOS_ID), ids), dim=1)
+
+
+def test_a_wrong_batch_is_found() -> None:
+    changes: list[tuple[Callable[[Tensor, Tensor, Tensor], Made], str, str]] = [
+        (lambda src, read, said: (src, read, shown(said)), MARKS, "says bos"),
+        (lambda src, read, said: (src, read[:, :-1], said[:, 1:]), SHIFT, "tgt_in [2, "),
+        (lambda src, read, said: (src, read, said[:, 1:]), SHIFT, "tgt_in is (3, 7)"),
+        (lambda src, read, said: (src, read, filled(said)), END, "goes on after eos"),
+        (lambda src, read, said: (src, filled(read), said), END, "goes on after the target"),
+        (lambda src, read, said: (src.flip(1), read, said), SOURCE, "src is"),
+        (lambda src, read, said: (src[:, :2], read, said), SOURCE, "src is"),
+        (lambda src, read, said: (filled(src), read, said), SOURCE, "with more than marks"),
+    ]
+    for change, name, seen in changes:
+        made = small().replace(make_batch=lambda *ids, change=change: change(*ours(*ids)))
+        expect(made, name, "broken", seen)
+
+
+def test_sources_without_an_end_mark_are_warned_of() -> None:
+    bare = small().replace(make_batch=lambda src, tgt: (padded(src), *ours(src, tgt)[1:]))
+    expect(bare, SOURCE, "warned", "no source of 3")
+
 
 NAMES = [law.name for law in laws.LAWS]
 TAKES, PADDING, ONCE, TRUE, MASS = NAMES
@@ -54,10 +114,10 @@ SOUND: dict[str, Loss] = {
 }
 
 
-@pytest.mark.parametrize("which", SOUND)
-def test_kept_by_sound_losses(which: str) -> None:
-    for name in NAMES:
-        assert tried(small().replace(loss=SOUND[which]), name).verdict == Verdict.KEPT
+def test_kept_by_sound_losses() -> None:
+    for loss in SOUND.values():
+        for name in NAMES:
+            expect(small().replace(loss=loss), name, "kept")
 
 
 def giving(adapter: Adapter, what: Callable[[Tensor], Tensor]) -> Adapter:
@@ -67,18 +127,14 @@ def giving(adapter: Adapter, what: Callable[[Tensor], Tensor]) -> Adapter:
 
 
 def test_a_model_may_give_what_its_loss_wants() -> None:
-    log_probs = giving(small().replace(loss=of_log_probs), lambda logits: logits.log_softmax(-1))
+    bare = small().replace(loss=of_log_probs)
+    log_probs = giving(bare, lambda logits: logits.log_softmax(-1))
     other = small().replace(loss=lambda given, out: of_log_probs(given.log(), out))
     probabilities = giving(other, lambda logits: logits.softmax(-1))
     for name in NAMES:
-        assert tried(log_probs, name).verdict == Verdict.KEPT
-        assert tried(probabilities, name).verdict == Verdict.KEPT
-
-
-def test_logits_are_not_for_a_loss_of_log_probabilities() -> None:
-    line = tried(small().replace(loss=of_log_probs), TAKES)
-    assert line.verdict == Verdict.BROKEN
-    assert "a constant added" in line.seen
+        expect(log_probs, name, "kept")
+        expect(probabilities, name, "kept")
+    expect(bare, TAKES, "broken", "a constant added")
 
 
 def over_all_places(logits: Tensor, tgt_out: Tensor) -> Tensor:
@@ -86,21 +142,17 @@ def over_all_places(logits: Tensor, tgt_out: Tensor) -> Tensor:
     return of_sum(logits, tgt_out) / tgt_out.numel()
 
 
-@pytest.mark.parametrize(
-    ("loss", "seen"),
-    [(crossed, "other logits at its padding"), (over_all_places, "3 more places of padding")],
-)
-def test_padding_in_the_loss_is_found(loss: Loss, seen: str) -> None:
-    line = tried(small().replace(loss=loss), PADDING)
-    assert line.verdict == Verdict.BROKEN
-    assert seen in line.seen
-
-
-def test_targets_that_the_loss_shifts_again_are_found() -> None:
-    shifting = small().replace(loss=lambda logits, out: plain(logits[:, :-1], out[:, 1:]))
-    line = tried(shifting, TRUE)
-    assert line.verdict == Verdict.BROKEN
-    assert "position 0: the loss would have token" in line.seen
+def test_padding_targets_shifted_twice_and_another_unit_are_found() -> None:
+    for loss, name, verdict, seen in (
+        (crossed, PADDING, "broken", "other logits at its padding"),
+        (over_all_places, PADDING, "broken", "3 more places of padding"),
+        (
+            lambda logits, out: plain(logits[:, :-1], out[:, 1:]),
+            *(TRUE, "broken", "position 0: the loss would have token"),
+        ),
+        (lambda logits, out: plain(logits, out) / 0.6931, MASS, "warned", ""),  # bits
+    ):
+        expect(small().replace(loss=loss), name, verdict, seen)
 
 
 def sharing(true: float, other: float) -> Loss:
@@ -115,24 +167,15 @@ def sharing(true: float, other: float) -> Loss:
     return loss
 
 
-@pytest.mark.parametrize(
-    ("true", "other"),
-    [
+def test_a_smoothed_target_that_does_not_sum_to_one_is_found() -> None:
+    for true, other in (
         (0.9, 0.1),  # the whole mass to each
         (0.9, 0.1 / 29),  # the true token's own share is missing
         (0.9, 0.1 / 27),  # divided by two fewer, and padding has a share too
         (1.0, 0.1 / 28),  # nothing taken from the true token
-    ],
-)
-def test_a_smoothed_target_that_does_not_sum_to_one_is_found(true: float, other: float) -> None:
-    line = tried(small().replace(loss=sharing(true, other)), MASS)
-    assert line.verdict == Verdict.BROKEN
-    assert f"{true + 28 * other:.6g} in all" in line.seen
-
-
-def test_a_loss_in_another_unit_is_warned_of() -> None:
-    bits = small().replace(loss=lambda logits, out: plain(logits, out) / 0.6931)
-    assert tried(bits, MASS).verdict == Verdict.WARNED
+    ):
+        seen = f"{true + 28 * other:.6g} in all"
+        expect(small().replace(loss=sharing(true, other)), MASS, "broken", seen)
 
 
 def test_what_is_no_cross_entropy_has_no_mass() -> None:
@@ -140,6 +183,4 @@ def test_what_is_no_cross_entropy_has_no_mass() -> None:
         true = logits.log_softmax(-1).gather(-1, tgt_out[..., None])
         return (-((1 - true.exp()) ** 2) * true).mean()
 
-    line = tried(small().replace(loss=focal), MASS)
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "no cross-entropy" in line.seen
+    expect(small().replace(loss=focal), MASS, "not tried", "no cross-entropy")

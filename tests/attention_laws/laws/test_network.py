@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention_laws import Adapter, Verdict
+from attention_laws import Adapter, Verdict, diagnose
+from attention_laws.laws import LAWS
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.edits import Edit
 from lessonkit.museum.specimen import alter
-from tests.attention_laws.trying import small, tried
+from tests.attention_laws.trying import expect, same, small, state, tried
 from transformer.model import Transformer
 
 NAMED = {each.name: each for each in SPECIMENS}
@@ -23,32 +25,29 @@ def model_of(adapter: Adapter) -> Transformer:
     return adapter.module
 
 
-def test_logits_that_are_no_numbers_do_not_repeat() -> None:
-    adapter = small()
+def test_what_is_not_there_is_not_looked_for() -> None:
+    without_positions, no_numbers = small(), small()
+    model_of(without_positions).src_embedding.sinusoids.zero_()
     with torch.no_grad():
-        next(model_of(adapter).parameters()).fill_(float("nan"))
-    line = tried(adapter, "repeats")
-    assert line.verdict == Verdict.BROKEN
-    assert "NaN" in line.seen
-
-
-def test_without_dropout_there_is_none_to_look_for() -> None:
-    for name in ("dropout_in_training", "trains_in_training_mode"):
-        assert tried(small(dropout=0.0), name).verdict == Verdict.NOT_TRIED
-
-
-def test_the_gradient_needs_an_embedding_to_look_at() -> None:
-    line = tried(small().replace(module=nn.Linear(2, 2)), "no_gradient_from_the_future")
-    assert (line.verdict, line.seen) == (
-        Verdict.NOT_TRIED,
-        "no nn.Embedding reads tgt_in as it is",
-    )
+        next(model_of(no_numbers).parameters()).fill_(float("nan"))
+    linear, undeclared = nn.Linear(2, 2), small(tie_softmax=True).replace(declared_tied=())
+    tied = "tgt_embedding.token.weight=output.weight"
+    for adapter, law, verdict, seen in (
+        (no_numbers, "repeats", "broken", "NaN"),
+        (small(dropout=0.0), "dropout_in_training", "not tried", ""),
+        (small(dropout=0.0), "trains_in_training_mode", "not tried", ""),
+        (
+            small().replace(module=linear),
+            *("no_gradient_from_the_future", "not tried", "no nn.Embedding reads tgt_in as it is"),
+        ),
+        (without_positions, "words_and_positions", "not tried", "no positions are added"),
+        (undeclared, "tied_as_declared", "not tried", tied),
+    ):
+        expect(adapter, law, verdict, seen)
 
 
 def test_padding_before_a_source_is_tried_where_the_model_is_fed_so() -> None:
     adapter = small()
-    assert tried(adapter, "left_padding").verdict == Verdict.NOT_TRIED
-    assert tried(adapter.replace(left_padding=True), "left_padding").verdict == Verdict.BROKEN
     forward = adapter.forward
 
     def counting_words(src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -56,53 +55,40 @@ def test_padding_before_a_source_is_tried_where_the_model_is_fed_so() -> None:
         order = (src == 0).long().argsort(dim=1, stable=True)
         return forward(src.gather(1, order), tgt_in)
 
+    expect(adapter, "left_padding", "not tried")
+    expect(adapter.replace(left_padding=True), "left_padding", "broken")
     right = adapter.replace(left_padding=True, forward=counting_words)
-    assert tried(right, "left_padding").verdict == Verdict.KEPT
+    expect(right, "left_padding", "kept")
 
 
 def test_a_small_difference_is_no_rounding() -> None:
     """A hundred-thousandth of the logits, which rounding does not move by so much."""
     adapter = small()
     forward = adapter.forward
-
-    def noisy(src: Tensor, tgt_in: Tensor) -> Tensor:
-        return forward(src, tgt_in) * (1 + 1e-4 * src.shape[1])
-
-    assert tried(adapter.replace(forward=noisy), "source_padding").verdict == Verdict.BROKEN
+    noisy = adapter.replace(forward=lambda src, ids: forward(src, ids) * (1 + 1e-4 * src.shape[1]))
+    expect(noisy, "source_padding", "broken")
     rounded = adapter.replace(forward=lambda *ids: forward(*ids) + 1e-7 * torch.rand(()))
-    assert tried(rounded, "source_padding").verdict == Verdict.KEPT
-
-
-def coarse() -> Adapter:
-    """A sound model that is rounded much in 32 bits where sentences have company.
-
-    Whether layers enlarge rounding so far is up to the processor.
-    """
-    adapter = small()
-    forward = adapter.forward
-
-    def rounded(src: Tensor, tgt_in: Tensor) -> Tensor:
-        logits = forward(src, tgt_in)
-        return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
-
-    return adapter.replace(forward=rounded)
+    expect(rounded, "source_padding", "kept")
 
 
 def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> None:
+    """Whether layers enlarge rounding so far is up to the processor."""
     adapter = small()
-    cached = adapter.cached
+    forward, cached = adapter.forward, adapter.cached
     assert cached is not None
-    step = cached.step
 
     def rounded(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        logits, cache = step(tokens, cache)
+        logits, cache = cached.step(tokens, cache)
         return (logits + 0.1 if logits.dtype == torch.float32 else logits), cache
 
-    steps = adapter.replace(cached=replace(cached, step=rounded))
-    for line in (tried(steps, "cache"), tried(coarse(), "company")):
-        assert line.verdict == Verdict.KEPT
-        assert line.seen.startswith("kept in 64 bits, where less is rounded; in 32: ")
-    assert tried(coarse().replace(module=None), "company").verdict == Verdict.BROKEN
+    def in_company(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits = forward(src, tgt_in)
+        return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
+
+    said = "kept in 64 bits, where less is rounded; in 32: "
+    expect(adapter.replace(cached=replace(cached, step=rounded)), "cache", "kept", said)
+    expect(adapter.replace(forward=in_company), "company", "kept", said)
+    expect(adapter.replace(forward=in_company, module=None), "company", "broken")
 
 
 def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
@@ -120,16 +106,16 @@ def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
         assert "64 bits" not in line.seen
 
 
-@pytest.mark.parametrize("spoilt", [torch.nan, torch.inf])
-def test_what_is_no_number_in_32_bits_is_not_excused_by_64(spoilt: float) -> None:
+def test_what_is_no_number_in_32_bits_is_not_excused_by_64() -> None:
     adapter = small()
     forward = adapter.forward
+    for spoilt in (torch.nan, torch.inf):
 
-    def overflowing(src: Tensor, tgt_in: Tensor) -> Tensor:
-        logits = forward(src, tgt_in)
-        return logits + spoilt if 0 in src and logits.dtype == torch.float32 else logits
+        def overflowing(src: Tensor, tgt_in: Tensor, spoilt: float = spoilt) -> Tensor:
+            logits = forward(src, tgt_in)
+            return logits + spoilt if 0 in src and logits.dtype == torch.float32 else logits
 
-    assert tried(adapter.replace(forward=overflowing), "source_padding").verdict == Verdict.BROKEN
+        expect(adapter.replace(forward=overflowing), "source_padding", "broken")
 
 
 def test_what_is_seen_says_where() -> None:
@@ -156,12 +142,9 @@ def test_what_is_seen_says_where() -> None:
 
 
 def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
-    trained = small().replace(fresh=None)
-    assert trained.train_step is not None
-    assert trained.make_batch is not None
-    assert tried(trained, "starts_unsure").verdict == Verdict.KEPT
-    trained.train_step(*trained.make_batch([[5, 6]], [[7, 8]]))
-    bare = small().replace(fresh=None)
+    trained, bare = (small().replace(fresh=None) for _ in range(2))
+    expect(trained, "starts_unsure", "kept")
+    trained.train_step(*trained.make_batch([[5, 6]], [[7, 8]]))  # type: ignore[misc]
     for part in model_of(bare).modules():
         if isinstance(part, nn.LayerNorm):
             part.elementwise_affine = False
@@ -171,45 +154,67 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
         (trained, "norms have learned"),
         (bare, "say fresh=True"),
     ):
-        line = tried(adapter, "starts_unsure")
-        assert line.verdict == Verdict.NOT_TRIED
-        assert seen in line.seen
-
-
-def test_a_model_without_added_positions_is_not_compared_with_them() -> None:
-    adapter = small()
-    model_of(adapter).src_embedding.sinusoids.zero_()
-    line = tried(adapter, "words_and_positions")
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "no positions are added" in line.seen
+        expect(adapter, "starts_unsure", "not tried", seen)
 
 
 def test_a_layer_that_is_used_twice_is_no_copy_and_shares_no_projection() -> None:
     adapter = small(num_layers=2)
     layers = model_of(adapter).encoder.layers
     layers[1] = copy.deepcopy(layers[0])
-    assert tried(adapter, "layers_start_apart").verdict == Verdict.BROKEN
+    expect(adapter, "layers_start_apart", "broken")
     layers[1] = layers[0]
     for name in ("layers_start_apart", "own_projections"):
-        assert tried(adapter, name).verdict in (Verdict.KEPT, Verdict.NOT_TRIED)
+        assert tried(adapter, name).verdict in ("kept", "not tried")
 
 
 def test_torchs_own_layers_start_apart() -> None:
     """Its biases are copies of each other; its matrices are drawn again."""
     torch.manual_seed(0)
-    stacks = nn.Transformer(16, 2, 2, 2, 32, batch_first=True)
-    table = nn.Embedding(11, 16)
+    stacks, table = nn.Transformer(16, 2, 2, 2, 32, batch_first=True), nn.Embedding(11, 16)
     adapter = Adapter(
         forward=lambda src, tgt_in: stacks(table(src), table(tgt_in)) @ table.weight.T,
-        src_vocab_size=11,
-        tgt_vocab_size=11,
-        module=stacks,
-        fresh=True,
+        **{"src_vocab_size": 11, "tgt_vocab_size": 11, "module": stacks, "fresh": True},
     )
-    assert tried(adapter, "layers_start_apart").verdict == Verdict.KEPT
+    expect(adapter, "layers_start_apart", "kept")
 
 
-def test_what_is_tied_and_not_declared_is_told() -> None:
-    line = tried(small(tie_softmax=True).replace(declared_tied=()), "tied_as_declared")
-    assert line.verdict == Verdict.NOT_TRIED
-    assert "tgt_embedding.token.weight=output.weight" in line.seen
+ONE_LAYER = ("layers_start_apart",)  # with one there are none to compare
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pre_norm": True, "attention_bias": True, "output_bias": True, "num_layers": 2},
+        {"positions": "learned", "tie_source_target": True, "src_vocab_size": 29},
+    ],
+)
+def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -> None:
+    adapter = small(seed=3, **changes)
+    before = state(adapter)
+    others = {line.law: line.seen for line in diagnose(adapter).lines if line.verdict != "kept"}
+    assert set(others) <= {*(law.name for law in LAWS if law.minute), "left_padding", *ONE_LAYER}
+    assert same(before, state(adapter))
+
+
+def test_without_what_it_needs_it_is_not_tried() -> None:
+    for law in LAWS:
+        for need in law.needs:
+            line = tried(small().replace(**{need: None}), law.name, minute=True)
+            assert (line.verdict, line.seen) == ("not tried", f"the adapter has no {need}")
+
+
+def test_without_padding_what_is_about_padding_is_not_tried() -> None:
+    def over_all(logits: Tensor, tgt_out: Tensor) -> Tensor:
+        return F.cross_entropy(logits.flatten(end_dim=1), tgt_out.flatten())
+
+    report = diagnose(small().replace(pad_id=None, left_padding=True, loss=over_all))
+    about = {"source_padding", "target_padding", "company", "left_padding", "empty_source"}
+    about |= {"padding_costs_nothing", "each_token_counts_once"}
+    assert not report.broken
+    assert about <= {line.law for line in report.of(Verdict.NOT_TRIED)}
+
+
+def test_laws_that_train_wait_to_be_asked() -> None:
+    for law in LAWS:
+        if law.minute:
+            assert "--minute" in tried(small(), law.name).seen

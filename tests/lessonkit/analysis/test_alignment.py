@@ -74,16 +74,13 @@ def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, 5, -1])
 
 
-def test_links_by_hand() -> None:
+def test_links_and_error_rate_by_hand() -> None:
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     # Three target words, two source words and eos: the second target word gets no link.
     assert strongest_links(weights) == {(1, 0), (0, 2)}
     assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
     assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
     assert diagonal_links(4, 2) == {(0, 0), (2, 1)}
-
-
-def test_error_rate_by_hand() -> None:
     found = [frozenset({(0, 0), (1, 1)}), frozenset({(0, 1)})]
     gold = [frozenset({(0, 0), (1, 2), (2, 2)}), frozenset({(0, 1), (1, 0)})]
     # 2 right of 3 found and 5 gold: 1 - 2 * 2 / 8.

@@ -39,13 +39,12 @@ def model(num_layers: int = 1) -> Transformer:
 def test_a_model_that_can_see_one_place_takes_all_from_it() -> None:
     """No heads in the encoder, and the edges of cross-attention to all other places cut."""
     made = model()
-    heads = [head for head in all_heads(made) if head.stack == "encoder"]
-    cross = [head for head in all_heads(made) if head.stack == "cross"]
+    encoder, cross = ([h for h in all_heads(made) if h.stack == s] for s in ("encoder", "cross"))
     for place in (0, 3):
         others = [(query, key) for query in range(4) for key in range(6) if key != place]
         expected = torch.zeros(4, 6, dtype=torch.float64)
         expected[:, place] = 1
-        with without_heads(made, heads), edges_cut(made, every_head(cross, others)):
+        with without_heads(made, encoder), edges_cut(made, every_head(cross, others)):
             for method in (attention_weights, value_zeroing, gradient_times_input):
                 torch.testing.assert_close(method(made, SRC, TGT_IN, SAID), expected)
 

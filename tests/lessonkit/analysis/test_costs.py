@@ -1,7 +1,8 @@
-"""Table 1 as the paper has it and as the layers tell; a step as its shape and PyTorch tell."""
+"""Table 1 and Table 3 as the paper has them; a step as its shape and PyTorch tell."""
 
 import math
 import time
+from collections import Counter
 from functools import reduce
 
 import pytest
@@ -22,9 +23,10 @@ from lessonkit.analysis.costs import (
     table_1,
     ways,
 )
+from lessonkit.analysis.table_3 import SHARED_TYPES, TABLE_3, expected_parameters
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
-from transformer.model import Transformer
+from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
 from transformer.training.loss import batch_loss
 
@@ -49,14 +51,11 @@ def test_counted_operations_are_the_table_s() -> None:
             assert found == PRODUCTS[name] * table_1(n, d)[name].operations
 
 
-def test_ways() -> None:
-    for n in (2, 7, 31):
-        assert ways(make_layer("self-attention", 5), n, 5) == Ways(shortest=1, longest=2)
-        assert ways(make_layer("recurrent", 5), n, 5) == Ways(shortest=n, longest=n)
-
-
-def test_ways_of_stacked_layers_add_up() -> None:
+def test_ways_through_layers_and_stacks() -> None:
     attention, recurrent, convolution = (make_layer(name, 5) for name in MADE)
+    for n in (2, 7, 31):
+        assert ways(attention, n, 5) == Ways(shortest=1, longest=2)
+        assert ways(recurrent, n, 5) == Ways(shortest=n, longest=n)
 
     def stacked(*layers: Layer) -> Layer:
         return lambda vectors: reduce(lambda given, layer: layer(given), layers, vectors)
@@ -66,11 +65,11 @@ def test_ways_of_stacked_layers_add_up() -> None:
     assert ways(stacked(*[convolution] * 6), 7, 5) == Ways(shortest=6, longest=6)
 
 
-@pytest.mark.parametrize(("kernel", "n"), [(3, 2), (3, 9), (3, 10), (5, 14), (4, 17)])
-def test_convolutions_needed(kernel: int, n: int) -> None:
-    assert convolutions_needed(n, 3, kernel) == math.ceil((n - 1) / (kernel - 1))
-    dilated = convolutions_needed(n, 3, kernel, dilated=True)
-    assert kernel ** (dilated - 1) < n <= kernel**dilated
+def test_convolutions_needed() -> None:
+    for kernel, n in ((3, 2), (3, 9), (3, 10), (5, 14), (4, 17)):
+        assert convolutions_needed(n, 3, kernel) == math.ceil((n - 1) / (kernel - 1))
+        dilated = convolutions_needed(n, 3, kernel, dilated=True)
+        assert kernel ** (dilated - 1) < n <= kernel**dilated
 
 
 def test_the_layers_are_what_they_say() -> None:
@@ -95,6 +94,9 @@ def test_what_cannot_be() -> None:
         table_1(5, 5, kernel=1)
     with pytest.raises(UserError, match="does not depend on the first input"):
         ways(make_layer("convolution", 5), 7, 5)
+    for wrong in ("vocab_size", *SIZES):
+        with pytest.raises(UserError, match=f"{wrong} is 0: give 1 or more"):
+            forward_flops(SHAPES[0], **({"vocab_size": 5, **SIZES} | {wrong: 0}))
 
 
 def test_seconds_are_those_that_the_processor_works_for_one_call() -> None:
@@ -142,7 +144,38 @@ def test_a_pass_by_hand() -> None:
     assert found == Flops(projections=2 * 12 * 4, attention=2 * 6 * 2, feed_forward=48, output=20)
 
 
-def test_sizes_under_one_are_refused() -> None:
-    for wrong in ("vocab_size", *SIZES):
-        with pytest.raises(UserError, match=f"{wrong} is 0: give 1 or more"):
-            forward_flops(SHAPES[0], **({"vocab_size": 5, **SIZES} | {wrong: 0}))
+def test_every_row_is_there_once_and_near_the_papers_count() -> None:
+    names = [row.name for row in TABLE_3]
+    assert len(set(names)) == len(names) == 20
+    groups = Counter(name.partition(":")[0] for name in names)
+    assert groups == {"base": 1, "A": 4, "B": 2, "C": 7, "D": 4, "E": 1, "big": 1}
+    for row in TABLE_3:
+        millions = expected_parameters(row.config(), SHARED_TYPES, SHARED_TYPES) / 1e6
+        assert millions == pytest.approx(row.millions or 65, rel=0.07), row.name
+
+
+def test_parameters_by_formula_and_by_counting() -> None:
+    for changes in (
+        {},
+        {"pre_norm": True, "attention_bias": True, "output_bias": True},
+        {"tie_source_target": False, "positions": "learned"},
+        {"tie_source_target": False, "tie_softmax": False, "d_k": 3, "d_v": 5},
+        {"positions": "concatenated", "position_dim": 7, "tie_softmax": False},
+    ):
+        src_vocab = 41 if "tie_source_target" in changes else 37
+        sizes = {"d_model": 26, "num_heads": 13, "d_ff": 41, "num_layers": 3, "max_len": 43}
+        config = ModelConfig(**sizes | changes)
+        model = Transformer(config, src_vocab_size=src_vocab, tgt_vocab_size=37)
+        assert count_parameters(model) == expected_parameters(config, src_vocab, 37)
+
+
+def test_parameters_of_the_papers_models_and_of_system_4() -> None:
+    big = ModelConfig(d_model=1024, d_ff=4096, num_heads=16)
+    # Table 3 says 65 and 213 million; with 37,000 shared types the formula gives:
+    assert expected_parameters(ModelConfig(), 37_000, 37_000) == 63_045_632
+    assert expected_parameters(big, 37_000, 37_000) == 214_171_648
+    system_4 = ModelConfig(
+        d_model=256, d_ff=512, num_layers=3, positions="learned", max_len=100,
+        tie_source_target=False, tie_softmax=False, attention_bias=True, output_bias=True,
+    )  # fmt: skip
+    assert expected_parameters(system_4, 7_853, 5_893) == 9_038_341

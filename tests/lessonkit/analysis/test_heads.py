@@ -28,15 +28,12 @@ def test_every_head_is_named_once(model: Transformer) -> None:
     assert str(Head("cross", 2, 3)) == "cross 2.3"
 
 
-def test_entropy_by_hand_and_as_torch_has_it() -> None:
+def test_entropy_and_distance_by_hand_and_as_torch_has_it() -> None:
     weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
     torch.testing.assert_close(entropy(weights), torch.tensor([0.0, math.log(4), math.log(2)]))
     weights = torch.randn(2, 3, 5, 7, generator=torch.Generator().manual_seed(1)).softmax(-1)
     oracle = torch.distributions.Categorical(probs=weights).entropy()
     torch.testing.assert_close(entropy(weights), oracle)
-
-
-def test_distance_by_hand() -> None:
     weights = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.25, 0.25], [0.0, 0.0, 1.0]])
     # Query 2 is 2, 1 and 0 away from the keys; query 3 is one away from the last.
     torch.testing.assert_close(distance(weights), torch.tensor([0.0, 1.0, 1.25, 1.0]))

@@ -79,17 +79,6 @@ def test_a_cached_search_hides_the_same(model: Transformer) -> None:
     torch.testing.assert_close(torch.cat(steps, dim=1), logits(hiding))
 
 
-def test_what_cannot_be_hidden(model: Transformer) -> None:
-    for hidden, message in (
-        ({6}, "no place 6: the source has 6 tokens"),
-        ({-1}, "no place -1"),
-        (set(range(6)), "every place is hidden: leave one"),
-    ):
-        for hiding in (Hiding(model, before=hidden), Hiding(model, after=hidden)):
-            with pytest.raises(UserError, match=message):
-                logits(hiding)
-
-
 # --- heads replaced and removed ------------------------------------------------------------------
 
 
@@ -233,7 +222,15 @@ def test_a_search_with_a_cache_is_cut_at_the_same_place(
     assert not torch.allclose(whole[1], slow[1], atol=1e-6)
 
 
-def test_what_cannot_be_cut(model: Transformer) -> None:
+def test_what_cannot_be_hidden_or_cut(model: Transformer) -> None:
+    for hidden, message in (
+        ({6}, "no place 6: the source has 6 tokens"),
+        ({-1}, "no place -1"),
+        (set(range(6)), "every place is hidden: leave one"),
+    ):
+        for hiding in (Hiding(model, before=hidden), Hiding(model, after=hidden)):
+            with pytest.raises(UserError, match=message):
+                logits(hiding)
     for stack, edges, message in (
         ("encoder", [(6, 0)], "no place 6: the source has 6 tokens"),
         ("encoder", [(0, 6)], "no place 6"),
@@ -245,10 +242,7 @@ def test_what_cannot_be_cut(model: Transformer) -> None:
     ):
         with pytest.raises(UserError, match=message), edges_cut(model, {Head(stack, 1, 1): edges}):
             logits(model)
-
-
-def test_a_place_that_the_target_has_not_reached_is_no_mistake(model: Transformer) -> None:
-    whole = logits(model)
+    whole = logits(model)  # a place that the target has not reached is no mistake
     with edges_cut(model, {Head("decoder", 1, 1): [(40, 3)], Head("cross", 1, 1): [(40, 3)]}):
         torch.testing.assert_close(logits(model), whole)
 

@@ -1,11 +1,13 @@
-"""The clock, a step's kinds of work, and what machines can do: by hand, and by a ring."""
+"""Machines, a step's kinds of work, the noise of gradients, and the race: by hand and by a ring."""
 
 import contextlib
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
 
+from lessonkit.analysis import racing
 from lessonkit.analysis.machines import (
     KINDS,
     REST,
@@ -23,19 +25,21 @@ from lessonkit.analysis.machines import (
     this_machine,
     training_cost,
 )
+from lessonkit.analysis.noise import gradient_noise
+from lessonkit.analysis.racing import FIXED, best, race
+from tests.helpers import TINY
+from tests.helpers.corpus import small_corpus
 from transformer.config import ModelConfig, TrainingConfig
+from transformer.data import corpora
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.training.loss import batch_loss
 
 
-def test_the_papers_costs_come_out() -> None:
+def test_costs_intensity_and_roof_by_hand() -> None:
     costs = [training_cost(hours, 8, SUSTAINED["P100"]) for hours in (12, 3.5 * 24)]
     assert [f"{cost:.1e}" for cost in costs] == ["3.3e+18", "2.3e+19"]  # Table 2
-
-
-def test_intensity_and_roof_by_hand() -> None:
     # 3 vectors of width 5: 150 operations; 15 + 25 + 15 numbers.
     assert product_flops(3, 5) == 150
     assert intensity(3, 5) == pytest.approx(150 / (4 * 55))
@@ -65,24 +69,18 @@ def test_a_ring_sends_what_is_reckoned() -> None:
         exchange_seconds(10**9, 2, 0)
 
 
-def test_this_machine_is_measured() -> None:
-    here = this_machine()
-    assert min(here.flops, here.bandwidth) > 1e8
-    assert product_seconds(3, 7, torch.bfloat16, calls=2) > 0
-
-
-def test_one_thread_is_given_back() -> None:
+def test_clocks_leave_the_first_call_out_and_threads_are_given_back() -> None:
+    calls: list[int] = []
+    assert cpu_seconds(lambda: calls.append(1), rounds=3) >= 0
+    assert len(calls) == 4
     before = torch.get_num_threads()
     with contextlib.suppress(KeyError), one_thread():
         assert torch.get_num_threads() == 1
         raise KeyError
     assert torch.get_num_threads() == before
-
-
-def test_the_clock_leaves_the_first_call_out() -> None:
-    calls: list[int] = []
-    assert cpu_seconds(lambda: calls.append(1), rounds=3) >= 0
-    assert len(calls) == 4
+    here = this_machine()
+    assert min(here.flops, here.bandwidth) > 1e8
+    assert product_seconds(3, 7, torch.bfloat16, calls=2) > 0
 
 
 def test_operations_are_timed_by_kind_and_seen_whole() -> None:
@@ -119,3 +117,87 @@ def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
     assert found["Adam"] == 0
     large, small = torch.randn(700, 700), torch.randn(3)
     assert shares(lambda: (large @ large, small + small), steps=2)["products"] > 0.9
+
+
+class Guess(nn.Module):
+    """Guesses every token with the same probabilities, whatever it reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = nn.Parameter(torch.zeros(7))
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        return self.scores.expand(*tgt_in.shape, 7)
+
+
+def batches(number: int, tokens: int, probabilities: list[float]) -> list[Batch]:
+    """Batches of random tokens, independent of each other, an eighth id each."""
+    weights = torch.tensor(probabilities)
+    rows = torch.multinomial(weights, number * tokens, replacement=True).reshape(number, 1, tokens)
+    return [Batch(row + 1, row + 1, row + 1) for row in rows]
+
+
+def test_it_finds_the_noise_of_tokens_that_are_drawn() -> None:
+    """The gradient of a token is p - q, where q is 1 at the token: its variance is known."""
+    torch.manual_seed(1)
+    drawn = torch.tensor([0.05, 0.25, 0.3, 0.1, 0.2, 0.1])
+    guess = torch.full((7,), 1 / 7)
+    truth = torch.cat((torch.zeros(1), drawn))
+    signal = float((guess - truth).square().sum())
+    noise = float((truth * (1 - truth)).sum())
+    found = gradient_noise(Guess(), batches(400, 23, drawn.tolist()))
+    assert found.scale == pytest.approx(noise / signal, rel=0.1)
+    assert found.tokens == 23
+    # What two batches have in common is the signal; nearly, for it is a mean of ratios.
+    assert found.cosine == pytest.approx(signal / (signal + noise / 23), abs=0.05)
+
+
+def test_equal_batches_have_no_noise_and_too_few_or_no_signal_are_refused() -> None:
+    same, one, other = (torch.tensor([ids]) for ids in ([4, 5, 6], [4], [5]))
+    found = gradient_noise(Guess(), [Batch(same, same, same)] * 3)
+    assert found.scale == pytest.approx(0, abs=1e-5)
+    assert found.cosine == pytest.approx(1)
+    with pytest.raises(UserError, match="1 batches: give two or more"):
+        gradient_noise(Guess(), [Batch(one, one, one)])
+    model = Guess()
+    model.scores.data[[0, 1, 2, 3, 6]] = -100.0  # sure of two tokens: their gradients cancel
+    with pytest.raises(UserError, match="2 batches tell no signal from the noise"):
+        gradient_noise(model, [Batch(one, one, one), Batch(other, other, other)])
+
+
+SMALL = {key: value for key, value in TINY.items() if key not in FIXED} | {"steps": "5"}
+
+
+@pytest.mark.slow
+def test_a_race_ends_at_the_first_validation_that_reaches_the_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(corpora, "load", small_corpus)
+    monkeypatch.setattr(racing, "MEASURED", 2)
+    lines: list[str] = []
+    finish = race(SMALL, on_report=lines.append)
+    assert (finish.reached, finish.steps) == (False, 5)
+    assert len(lines) == 3  # every second step, and the last
+    assert finish.loss > racing.TARGET
+    assert 0 < finish.in_steps < 100  # the measured steps are of a much larger network
+    monkeypatch.setattr(racing, "TARGET", finish.loss + 1e-4)
+    again = race(SMALL | {"validate_every": "1"}, on_report=lambda _: None)
+    assert again.reached
+    assert again.steps <= 5
+    assert again.loss <= racing.TARGET
+
+
+def test_the_data_is_the_same_for_all() -> None:
+    for name in ("vocab_size", "corpus", "tokenizer"):
+        with pytest.raises(UserError, match=f"{name} is of the data, which all share: leave it"):
+            race({name: "x"})
+
+
+def test_the_best_has_the_lowest_mean_of_those_that_always_arrive() -> None:
+    keys = ("change", "seed", "in_steps", "reached")
+    told = [("a", 1, 9.0, True), ("a", 2, 5.0, True), ("b", 1, 3.0, True), ("b", 2, 1.0, False)]
+    runs = [dict(zip(keys, each, strict=True)) for each in (*told, ("c", 1, 6.0, True))]
+    assert best({"runs": runs[:4]}) == ("a", 7.0)
+    assert best({"runs": runs}) == ("c", 6.0)
+    with pytest.raises(UserError, match="no run of this record arrived"):
+        best({"runs": runs[3:4]})

@@ -34,16 +34,13 @@ TRAIN: list[Pair] = [
 
 @pytest.mark.slow  # loads spaCy
 def test_begin_and_end_tokens_are_counted_like_words() -> None:
-    def marked(texts: list[str]) -> list[list[str]]:
-        return [["<bos>", *split_words("en", text), "<eos>"] for text in texts]
-
-    ours = with_begin_and_end(HYPOTHESES, REFERENCES, "en")
-    theirs = bleu_score(marked(HYPOTHESES), [[words] for words in marked(REFERENCES)])
-    assert ours == pytest.approx(100 * theirs, abs=0.01)
-    plain = bleu_score(
-        [split_words("en", text) for text in HYPOTHESES],
-        [[split_words("en", text)] for text in REFERENCES],
+    hypotheses, references = ([split_words("en", t) for t in s] for s in (HYPOTHESES, REFERENCES))
+    plain = bleu_score(hypotheses, [[words] for words in references])
+    theirs = bleu_score(
+        [["<bos>", *words, "<eos>"] for words in hypotheses],
+        [[["<bos>", *words, "<eos>"]] for words in references],
     )
+    assert with_begin_and_end(HYPOTHESES, REFERENCES, "en") == pytest.approx(100 * theirs, abs=0.01)
     assert theirs > plain  # two tokens of each sentence are right for nothing
 
 
@@ -84,34 +81,18 @@ def test_leak_by_hand() -> None:
         ("He sleeps.", "Il dort."),  # neither
     ]
     assert measure_leak(TRAIN, test) == Leak(first=0.5, second=0.5, either=0.75)
-
-
-def test_sides_do_not_leak_into_each_other() -> None:
     assert measure_leak([("Paris", "Rome")], [("Rome", "Paris")]) == Leak(0, 0, 0)
-
-
-def test_no_test_pairs_cannot_be_measured() -> None:
     with pytest.raises(UserError, match="nothing that could leak"):
         measure_leak(TRAIN, [])
 
 
 def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:
     sources = ["Le chien dort.", "un oiseau ne chante pas", "Le chat", "Mon chien"]
-    assert from_memory(TRAIN, sources) == [
-        "The dog sleeps.",
-        "A bird sings.",
-        "The cat sleeps.",
-        "The dog sleeps.",
-    ]
-
-
-def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
-    train = [("A", "le le2 un"), ("B", "rare x y"), ("C", "le z"), ("D", "le q"), ("E", "le r")]
-    assert from_memory(train, ["le rare"]) == ["B"]
-
-
-def test_what_memory_never_read_gets_an_answer_too() -> None:
-    assert from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]
+    said = ["The dog sleeps.", "A bird sings.", "The cat sleeps.", "The dog sleeps."]
+    assert from_memory(TRAIN, sources) == said
+    assert from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]  # it never read them
+    rare = [("A", "le le2 un"), ("B", "rare x y"), ("C", "le z"), ("D", "le q"), ("E", "le r")]
+    assert from_memory(rare, ["le rare"]) == ["B"]  # a rare word counts more than a frequent one
 
 
 def test_what_is_remembered_word_for_word_is_the_likest() -> None:

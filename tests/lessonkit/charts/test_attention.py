@@ -16,7 +16,6 @@ from lessonkit.charts import (
     draw_mask,
     mask_explorer,
 )
-from lessonkit.charts.cells import pack
 from lessonkit.charts.masks import ALLOWED, BLOCKED
 from tests.helpers.vega import (
     SAID,
@@ -65,15 +64,12 @@ def test_weights_stand_with_queries_down_keys_across_and_one_scale(ax: Axes) -> 
 def test_heads_stand_in_even_rows() -> None:
     for num_heads, grid in ((1, (1, 1)), (4, (1, 4)), (6, (2, 3)), (7, (2, 4)), (8, (2, 4))):
         weights = torch.rand(num_heads, 3, 5).softmax(-1)
-        figure = draw_heads(weights, QUERIES, KEYS, "a title")
-        *heads, scale = figure.axes
+        heads = draw_heads(weights, QUERIES, KEYS, "a title").axes[:-1]  # the last is the scale
         assert heads[0].get_gridspec().get_geometry() == grid
-        shown = [ax for ax in heads if ax.images]
-        assert [ax.get_title() for ax in shown] == [f"head {i + 1}" for i in range(num_heads)]
-        for ax, head in zip(shown, weights, strict=True):
-            np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), head.numpy())
-        assert (figure.get_suptitle(), scale.get_ylabel()) == ("a title", "attention weight")
-        plt.close(figure)
+        for head, ax in enumerate(heads[:num_heads]):
+            assert ax.get_title() == f"head {head + 1}"
+            np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), weights[head])
+        plt.close("all")
 
 
 def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
@@ -103,11 +99,6 @@ def test_what_does_not_fit_is_refused(ax: Axes) -> None:
         with pytest.raises(UserError, match=r"give \(num_heads, q_len, k_len\)"):
             draw_heads(weights, QUERIES, KEYS, "a title")
     assert not plt.get_fignums()
-
-
-def test_cells_are_packed_row_by_row() -> None:
-    matrix = torch.tensor([[0.0, 1.0, 0.126], [0.5, torch.nan, -0.25]])
-    assert pack(matrix) == "0,100,13,50,,-25"
 
 
 @pytest.mark.slow

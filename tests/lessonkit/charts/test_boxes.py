@@ -1,14 +1,19 @@
-"""The line to type in: another sentence gives another picture, a bad one a line of text."""
+"""A line to type in gives another picture, a bad one a line of text; attention goes into a file."""
 
+import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import altair as alt
 import pytest
+import torch
+from matplotlib import pyplot as plt
 
 from lessonkit.analysis.heads import Head
 from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box, trace_box
+from lessonkit.charts.export import check_attention_file, write_attention
 from lessonkit.charts.renderer import VEGALITE
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -24,7 +29,7 @@ def enabled() -> Iterator[None]:
 
 @pytest.mark.slow
 def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
-    tiny: Translator,
+    tiny: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line, said, picture = sentence_box(tiny, "The cat sleeps.").children
     assert line.description == "en to fr"
@@ -40,6 +45,9 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     shown = second["text/plain"].replace(" ", "")
     assert "".join(tiny.src_tokenizer.tokens("A dog")) in shown
     assert first["image/png"] != second["image/png"]
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    *_, picture = sentence_box(tiny, "The cat sleeps.").children
+    assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
 
 
 @pytest.mark.slow
@@ -82,7 +90,27 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(tiny: Translator)
     assert len(picture.outputs) == 1  # the last picture stays
 
 
-def test_on_colab_it_shows_a_picture(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    *_, picture = sentence_box(tiny, "The cat sleeps.").children
-    assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
+def test_every_weight_in_a_json_file_and_a_picture(tiny: Translator, tmp_path: Path) -> None:
+    file, picture = tmp_path / "attention.json", tmp_path / "attention.png"
+    sentences = ["The woman reads a book.", " ", "A man sleeps."]
+    write_attention(file, tiny, sentences, beam_size=1)
+    written = json.loads(file.read_text(encoding="utf-8"))
+    for sentence, values in zip(sentences[::2], written, strict=True):
+        attention = tiny.attention(sentence, beam_size=1)
+        for name in ("translation", "src_tokens", "tgt_tokens"):
+            assert values[name] == getattr(attention, name)
+        for name, maps in attention.maps._asdict().items():  # (layer, head, query, key)
+            torch.testing.assert_close(torch.tensor(values[name]), maps[:, 0], atol=5.1e-5, rtol=0)
+    write_attention(picture, tiny, ["", "A man sleeps."], beam_size=1)
+    assert plt.imread(picture).ndim == 3
+    assert not plt.get_fignums()
+
+
+def test_attention_files_that_cannot_be_written(tiny: Translator, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"ends in \.json or \.png"):
+        check_attention_file(tmp_path / "attention.svg")
+    with pytest.raises(UserError, match="folder"):
+        check_attention_file(Path(__file__) / "attention.json")
+    with pytest.raises(UserError, match="every sentence is empty"):
+        write_attention(tmp_path / "attention.json", tiny, ["", "  "], beam_size=1)
+    assert not list(tmp_path.iterdir())

@@ -71,13 +71,6 @@ REFUSED = {
 }
 
 
-def test_every_name_of_the_door_is_there_and_no_other() -> None:
-    for name in dir(charts):
-        assert getattr(charts, name)
-    with pytest.raises(AttributeError, match="has no attribute 'pie_chart'"):
-        _ = charts.pie_chart
-
-
 def marks(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     parts = [part for key in ("layer", "hconcat", "vconcat") for part in spec.get(key, [])]
     for part in parts:

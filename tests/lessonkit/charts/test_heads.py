@@ -1,6 +1,7 @@
-"""Heads: tables of their figures, and the explorer with each head in its place."""
+"""Heads and the knife: tables of figures, each head in its place, every choice its row."""
 
-from typing import Any
+import json
+from itertools import product
 
 import pytest
 import torch
@@ -8,10 +9,13 @@ import vl_convert
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.heads import Head
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import next_token
+from lessonkit.analysis.knife import EDGES, PLACE_BEFORE, Knife
 from lessonkit.analysis.roles import Answer
 from lessonkit.charts import draw_head_grid, draw_head_shares, draw_removals, heads_explorer
 from lessonkit.charts.heads import FILLED, THUMB
+from lessonkit.charts.knife import NOTHING, knife_explorer
 from lessonkit.charts.renderer import PICTURE_VERSION
 from lessonkit.charts.style import TARGET
 from tests.helpers.vega import (
@@ -19,6 +23,7 @@ from tests.helpers.vega import (
     NUM_LAYERS,
     SAID,
     SRC,
+    Spec,
     as_text,
     part,
     some_attention,
@@ -28,9 +33,10 @@ from tests.helpers.vega import (
     with_controls,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
 from transformer.support.files import read_json, results_folder
 
-Spec = dict[str, Any]
 OVERVIEW, LARGE, SENTENCE, TRANSLATION = (0, 0), (0, 1), 1, 2  # where they stand
 ROWS = {"encoder": 4, "decoder": 3, "cross": 3}
 
@@ -40,11 +46,8 @@ def test_a_grid_has_layers_down_heads_across_and_frames(ax: Axes) -> None:
     framed = torch.tensor([[False, True, False], [False, False, True]])
     assert draw_head_grid(values, ax, "nats", highest=4.0, decimals=2, framed=framed) is ax
     written = {t.get_position(): (t.get_text(), t.get_color()) for t in ax.texts}
-    assert len(written) == 6
     assert written[2, 0] == ("0.00", "white")  # a loss of nothing has no sign
     assert (written[1, 1], written[2, 1]) == (("0.04", "white"), ("3.96", "black"))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("head", "layer")
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3"]
     assert ax.images[0].get_clim() == (0, 4.0)
     middles = [(p.get_x() + p.get_width() / 2, p.get_y() + p.get_height() / 2) for p in ax.patches]
     assert [(round(x), round(y)) for x, y in middles] == [(1, 0), (2, 1)]
@@ -65,9 +68,8 @@ def test_the_records_of_removed_heads_can_be_drawn() -> None:
     record = read_json(results_folder() / "heads" / "de-en.json")
     _, axes = plt.subplots(2, 3)
     draw_removals(record, axes, highest=5)
-    figures = record["figures"]
     for way, row in zip(("zero", "mean"), axes, strict=True):
-        ax = row[2]
+        ax, figures = row[2], record["figures"]
         assert ax.get_title() == f"cross, by {way}"
         cross = {name: each for name, each in figures[way]["heads"].items() if "cross" in name}
         written = {t.get_position(): t.get_text() for t in ax.texts}
@@ -129,29 +131,21 @@ def test_the_sentence_shows_the_query_s_row(
 
 
 def test_a_removed_head_s_translation_is_written_in_another_colour() -> None:
-    heads = [
-        Head(stack, layer + 1, head + 1)
-        for stack in ROWS
-        for layer in range(NUM_LAYERS)
-        for head in range(NUM_HEADS)
-    ]
-    said = {head: f"sans {head}" for head in heads}
-    without = {"by zero": said, "by its mean": dict.fromkeys(heads, "le chat")}
+    places = product(ROWS, range(1, NUM_LAYERS + 1), range(1, NUM_HEADS + 1))
+    said = {head: f"sans {head}" for head in (Head(*place) for place in places)}
+    without = {"by zero": said, "by its mean": dict.fromkeys(said, "le chat")}
     spec = heads_explorer(some_attention(), 1, without).to_dict()
     assert "a control removes the chosen head" in spec["description"]
-    for way, text, colour in (
-        ("not", "le chat", "black"),
-        ("by zero", "sans encoder 2.3", TARGET),
-        ("by its mean", "le chat", "black"),
+    for way, text, colour, heading in (
+        ("not", "le chat", "black", "Translation with encoder 2.3"),
+        ("by zero", "sans encoder 2.3", TARGET, "Translation without encoder 2.3, by zero"),
+        ("by its mean", "le chat", "black", "Translation without encoder 2.3, by its mean"),
     ):
         moved = with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
         shown = part(moved, TRANSLATION)
         assert [said for said, *_ in texts(shown, "role-mark")] == [text]
         assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(shown, vl_version=PICTURE_VERSION)
-        with_it = "Translation with encoder 2.3"
-        assert title(shown) == (with_it if way == "not" else f"{with_it}, {way}").replace(
-            "with ", "with " if way == "not" else "without "
-        )
+        assert title(shown) == heading
 
 
 def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
@@ -165,3 +159,80 @@ def test_a_click_on_a_small_head_chooses_it(spec: Spec) -> None:
         assert f'datum["{part_of}"]' in signal["on"][0]["update"]
         assert signal["bind"]["input"] == "range"
         assert signals[part_of]["update"] == f"chosen_{part_of}"
+
+
+WOMAN, MAN = "The saleswoman is reading.", "The salesman is reading."
+LINES, BARS = 0, 1
+
+
+@pytest.fixture(scope="module")
+def plain(shipped: Translator) -> Spec:
+    return knife_explorer(shipped, WOMAN, key=1).to_dict()
+
+
+@pytest.fixture(scope="module")
+def full(shipped: Translator) -> Spec:
+    means = {head: torch.full((32,), 0.1) for head in all_heads(shipped.model)}  # type: ignore[arg-type]
+    chart = knife_explorer(shipped, WOMAN, edges=True, means=means, other=MAN, cut=NOTHING)
+    return chart.to_dict()
+
+
+def written(spec: Spec) -> list[list[str]]:
+    """The tokens of the three lines, as they stand in the drawing."""
+    marks = texts(part(spec, LINES, 0), "role-mark")
+    marks.sort(key=lambda mark: (mark[2], mark[1]))
+    rows = sorted({y for *_, y in marks})
+    return [[text for text, _, y in marks if y == row] for row in rows]
+
+
+def drawn_bars(spec: Spec) -> dict[str, list[float]]:
+    """Each token's two probabilities."""
+    found: dict[str, list[float]] = {}
+    for token, chance in values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
+        found.setdefault(token, []).append(float(chance))
+    return found
+
+
+def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, plain: Spec) -> None:
+    said = Knife(shipped, WOMAN).whole.said
+    moved = with_controls(plain, cut=PLACE_BEFORE, key=1, next=1)
+    assert title(part(moved, BARS)) == "What comes after: <bos> La"
+    chances = next_token(shipped, WOMAN, said[:1], before=[1])
+    pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
+    for token, (_, new) in drawn_bars(moved).items():
+        assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
+
+
+def test_an_edge_is_named_by_its_tokens(full: Spec) -> None:
+    row = "in every head: the row that says"
+    for stack, text in {
+        "encoder": "In the encoder, in every head: The cannot look at saleswoman",
+        "cross": f"In cross-attention, {row} La cannot look at saleswoman",
+        "decoder": f"In the decoder, {row} vendeuse cannot look at La",
+    }.items():
+        moved = with_controls(full, cut=EDGES[stack], query=0, key=1)
+        assert title(part(moved, LINES)) == text
+
+
+def test_nothing_cut_is_the_same_twice_and_each_control_changes_the_drawing(full: Spec) -> None:
+    _, whole, now = written(full)
+    assert whole == now
+    assert all(old == new for old, new in drawn_bars(with_controls(full, next=2)).values())
+
+    def settings(**moved: object) -> list[str]:
+        chart = part(with_controls(full, **moved), LINES, -1)
+        return [text for text, *_ in texts(chart, "role-mark")]
+
+    moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
+    assert len({tuple(settings(**moved)) for moved in moves}) == 4
+    assert len(json.dumps(full)) < 200_000
+
+
+def test_a_knife_refuses(shipped: Translator) -> None:
+    with pytest.raises(UserError, match="unknown cut 'an edge of the encoder': did you mean"):
+        knife_explorer(shipped, WOMAN, cut="an edge of the encoder")
+    with pytest.raises(UserError, match="place is 40: the slider goes from 0 to"):
+        knife_explorer(shipped, WOMAN, key=40)
+    long = "The old dog sees the small cat and " * 5 + "the bird sings."
+    with pytest.raises(UserError, match="give a shorter sentence"):
+        knife_explorer(shipped, long, edges=True)

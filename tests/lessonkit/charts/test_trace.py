@@ -1,13 +1,18 @@
-"""The trace explorer: what the browser draws of each step are the trace's numbers."""
+"""The trace explorer draws the trace's numbers, and says where in the architecture they are."""
 
 import math
+from io import BytesIO
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import Trace, trace
+from lessonkit.charts.here import PLACES, Box, you_are_here
+from lessonkit.charts.renderer import describe
 from lessonkit.charts.trace import WRITTEN_OUT, trace_explorer
 from lessonkit.charts.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
 from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
@@ -24,10 +29,6 @@ SIGNED, SHARES, EMPTY, LABEL = range(4)  # layers of the table
 def traces(shipped: Translator) -> dict[str, Trace]:
     heads = (Head("cross", 2, 2), Head("encoder", 1, 1), Head("decoder", 1, 3))
     return {head.stack: trace(shipped, head=head) for head in heads}
-
-
-def of_part(traces: dict[str, Trace], name: str | None) -> Trace:
-    return traces["encoder" if name == "positions" else "cross"]
 
 
 def cells(spec: Spec, index: int, layer: int) -> dict[tuple[int, int], float]:
@@ -54,7 +55,7 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
 @pytest.mark.parametrize("name", [None, *PARTS])
 def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | None) -> None:
     """A sample: the first step of each part, one in the middle and the last."""
-    made = of_part(traces, name)
+    made = traces["encoder" if name == "positions" else "cross"]
     spec = trace_explorer(made, name).to_dict()
     steps = steps_of(made, name)
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
@@ -124,13 +125,47 @@ def test_the_written_type_leads_and_the_total_is_the_sum(traces: dict[str, Trace
 
 def test_what_is_not_there_is_refused(shipped: Translator, traces: dict[str, Trace]) -> None:
     made = traces["cross"]
-    with pytest.raises(UserError, match="unknown part 'atention': did you mean 'attention'"):
-        trace_explorer(made, "atention")
-    with pytest.raises(UserError, match="unknown step 'wieghts': did you mean 'weights'"):
-        trace_explorer(made, "attention", "wieghts")
-    with pytest.raises(UserError, match="place is 7"):
-        trace_explorer(made, "attention", place=7)
-    with pytest.raises(UserError, match="trace a head of self-attention"):
-        trace_explorer(made, "positions")
+    for given, message in (
+        (("atention",), "unknown part 'atention': did you mean 'attention'"),
+        (("attention", "wieghts"), "unknown step 'wieghts': did you mean 'weights'"),
+        (("attention", None, 7), "place is 7"),
+        (("positions",), "trace a head of self-attention"),
+    ):
+        with pytest.raises(UserError, match=message):
+            trace_explorer(made, *given)
     with pytest.raises(UserError, match="101 pieces, and a table has room for 24: give a shorter"):
         trace_explorer(trace(shipped, "The cat is sleeping. " * 20), "layer")
+    with pytest.raises(UserError, match="did you mean 'attention'"):
+        you_are_here("atention")
+
+
+SCALE = 2  # pixels for each point of the sheet
+
+
+def drawn(part: str) -> np.ndarray:
+    """The sheet alone in grey, 0 to 255, its lower left first, so many pixels a point."""
+    figure, stored = you_are_here(part), BytesIO()
+    figure.axes[0].set_title("", loc="left")
+    figure.savefig(stored, format="png", dpi=72 * SCALE)
+    return np.asarray(Image.open(stored).convert("L"))[::-1].copy()
+
+
+def inside(pixels: np.ndarray, box: Box, room: float = 0) -> np.ndarray:
+    x, y, width, height = box
+    left, low = x - width / 2 - room, max(0, y - height / 2 - room)
+    rows = slice(round(SCALE * low), round(SCALE * (y + height / 2 + room)))
+    return pixels[rows, round(SCALE * left) : round(SCALE * (x + width / 2 + room))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", PARTS)
+def test_where_one_is_in_the_architecture_is_bright_and_the_rest_pale(part: str) -> None:
+    assert set(PLACES) == set(PARTS)
+    pixels = drawn(part)
+    words, boxes = PLACES[part]
+    for box in boxes:
+        assert inside(pixels, box).min() < 100  # something is drawn there
+    for box in boxes:
+        inside(pixels, box, room=8)[:] = 255
+    assert 150 < pixels.min() < 220  # all the rest is there, but pale
+    assert describe(you_are_here(part)) == f"Picture: You are here: {words}."

@@ -1,17 +1,34 @@
-"""The learning rate, and label smoothing: the browser's numbers are those of the package."""
+"""Training: curves as given, and the browser's numbers are those of the package."""
 
 import math
+from random import Random
+from statistics import NormalDist, mean
+from typing import Any
 
 import pytest
 import torch
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle
 
 from lessonkit.charts import (
+    chance_explorer,
+    draw_contrasts,
+    draw_gradients,
+    draw_lines,
+    draw_loss,
+    draw_seeds,
+    draw_symptoms,
     label_smoothing_explorer,
+    readings_explorer,
     schedule_explorer,
     smoothed_targets_explorer,
 )
+from lessonkit.charts.curves import MOST_TICKS
 from lessonkit.charts.training import FORMS, SYSTEMS
-from tests.helpers.vega import Spec, points, texts, title, with_controls
+from tests.helpers.vega import Spec, points, texts, title, values, with_controls
+from transformer.evaluation.compare import difference_interval, margin, verdict
+from transformer.support.errors import UserError
 from transformer.training.loss import label_smoothing_loss, smoothed_targets
 from transformer.training.schedule import learning_rate
 
@@ -33,9 +50,6 @@ def test_the_schedule_is_the_package_s(d_model: int, warmup_steps: int, factor: 
     others = points(spec, 1, "step", "rate")  # they stay
     wanted = [learning_rate(int(step), *each) for each in SYSTEMS for step, _ in curve]
     assert [rate for _, rate in others] == pytest.approx(wanted, rel=1e-12)
-    names = [text for text, *_ in texts(spec, "role-legend-label")]
-    assert names[0] == "d_model 512, warm-up 4,000"
-    assert names[3] == "d_model 512, warm-up 4,000, factor 2"
 
 
 def _loss(p: float, vocab_size: int, smoothing: float) -> float:
@@ -102,3 +116,159 @@ def test_targets_hand_worked() -> None:
     assert labels[: len(TYPES)] == TYPES  # in the order of their ids
     said = smoothed_targets_explorer(TYPES, "<pad>").to_dict()["description"]
     assert "The target is <pad>: nothing is asked for." in said
+
+
+LOG: list[dict[str, Any]] = [
+    {"kind": "training", "step": 3, "loss": 7.0},
+    {"kind": "training", "step": 5, "loss": 5.5},
+    {"kind": "validation", "step": 5, "loss": 5.75},
+    {"kind": "training", "step": 7, "loss": 4.0},
+]
+LINES = {"de": [(250, 7.0), (1000, 5.0)], "en": [(250, 3.0), (1000, 2.0), (4000, 11.0)]}
+
+
+def drawn(ax: Axes) -> dict[object, list[tuple[float, float]]]:
+    return {line.get_label(): list(map(tuple, line.get_xydata())) for line in ax.lines}
+
+
+def legend(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_loss_over_steps(ax: Axes) -> None:
+    assert draw_loss(LOG, ax, "the demo") is ax
+    assert drawn(ax) == {"training": [(3, 7), (5, 5.5), (7, 4)], "validation": [(5, 5.75)]}
+    assert (ax.get_title(), ax.get_ylim()[0]) == ("the demo", 0)
+    ax.clear()
+    assert legend(draw_loss(LOG[:2], ax)) == ["training"]  # before the first validation
+
+
+def test_every_line_has_its_points_and_its_look(ax: Axes) -> None:
+    assert draw_lines(LINES, ax, "padding") is ax
+    assert drawn(ax) == LINES
+    looks = {(line.get_color(), line.get_marker()) for line in ax.lines}
+    assert len({colour for colour, _ in looks}) == len({mark for _, mark in looks}) == 2
+    assert (ax.get_title(), ax.get_xscale(), legend(ax)) == ("padding", "log", ["de", "en"])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["250", "1,000", "4,000"]
+    ax.clear()
+    draw_lines({"en": [(2**i, i) for i in range(MOST_TICKS + 1)]}, ax)  # many are not named
+    assert set(ax.get_xticks()) != {2**i for i in range(MOST_TICKS + 1)}
+
+
+def test_gradients_have_a_line_for_each_stack(ax: Axes) -> None:
+    norms = {"with sums": [2.0, 3.0, 5.0], "without": [1e-7, 0.11]}
+    assert draw_gradients(norms, ax, "What arrives", of="network") is ax
+    assert drawn(ax) == {"with sums": [(1, 2), (2, 3), (3, 5)], "without": [(1, 1e-7), (2, 0.11)]}
+    assert (ax.get_yscale(), legend(ax)) == ("log", list(norms))
+    assert ax.get_xlabel() == "network (1 is the lowest)"
+
+
+def test_symptoms_are_drawn_from_zero_upwards(ax: Axes) -> None:
+    two = {"sound": [(2, 5.0), (3, 1.5)], "ill": [(2, 5.5), (3, 5.25)]}
+    assert draw_symptoms(two, ax, "Two") is ax
+    assert drawn(ax) == two
+    assert (ax.get_ylim()[0], legend(ax)) == (0, ["sound", "ill"])
+    ax.clear()
+    draw_symptoms({"A": [(step, 1.0) for step in range(50)]}, ax)
+    assert ax.get_legend() is None  # a single one
+    assert ax.lines[0].get_marker() == "None"
+
+
+def test_more_lines_than_looks_are_refused(ax: Axes) -> None:
+    for draw, most in ((draw_lines, 5), (draw_gradients, 4), (draw_symptoms, 4)):
+        with pytest.raises(UserError, match=f"9 .*, and there are {most} colours: give fewer"):
+            draw({name: [(1.0, 2.0)] for name in "abcdefghi"}, ax)
+
+
+def figures(share: float, low: float, high: float) -> dict[str, Any]:
+    return {"share": share, "interval": [low, high]}
+
+
+def test_contrasts_have_bars_intervals_and_names(ax: Axes) -> None:
+    series = {
+        "says": {"negation": figures(0.25, 0.125, 0.5), "roles": figures(1.0, 0.75, 1.0)},
+        "prefers": {"negation": figures(0.5, 0.25, 0.75), "roles": figures(0.0, 0.0, 0.25)},
+    }
+    assert draw_contrasts(series, ax, "What it keeps") is ax
+    bars = [bar for bar in ax.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_width() for bar in bars] == [25, 100, 50, 0]
+    middles = [bar.get_y() + bar.get_height() / 2 for bar in bars]
+    assert middles == pytest.approx([0.2, 1.2, 0.6, 1.6])
+    groups = [group for group in ax.collections if isinstance(group, LineCollection)]
+    lines = [segment for group in groups for segment in group.get_segments()]
+    assert [list(line[:, 0]) for line in lines] == [[12.5, 50], [75, 100], [25, 75], [0, 25]]
+    assert [line[0, 1] for line in lines] == pytest.approx(middles)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["negation", "roles"]
+    assert ax.get_legend_handles_labels()[1] == ["says", "prefers"]
+    assert len({bar.get_facecolor() for bar in bars}) == 2
+    other = {"a": {"negation": figures(0, 0, 1)}, "b": {"roles": figures(0, 0, 1)}}
+    for wrong in ({}, other, dict.fromkeys("abcdef", other["b"])):
+        with pytest.raises(UserError, match="give 1 to 5 with the same"):
+            draw_contrasts(wrong, ax)
+
+
+READINGS = {
+    "beam": {"base": [10.0, 11.0, 12.0], "a": [20.0, 21.0, 22.0], "b": [10.5, 11.5, 12.0]},
+    "greedy": {"base": [10.0, 11.0, 12.0], "a": [1.0, 2.0, 2.5], "b": [11.0, 11.1, 10.9]},
+}
+
+
+def test_dots_means_names_and_what_may_be_chance(ax: Axes) -> None:
+    scores = {"as it is": [37.0, 39.0, 41.0], "less": [31.0], "more": [40.0, 43.0]}
+    assert draw_seeds(scores, ax, "BLEU", "What it costs", margin=1.5) is ax
+    *rows, across = ax.lines
+    dots, bars = rows[::2], rows[1::2]
+    assert [list(line.get_xdata()) for line in dots] == list(scores.values())
+    assert [list(line.get_ydata()) for line in dots] == [[0, 0, 0], [1], [2, 2]]
+    assert [list(line.get_xdata()) for line in bars] == [[39, 39], [31, 31], [41.5, 41.5]]
+    assert list(across.get_xdata()) == [39, 39]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(scores)
+    assert [text.get_text() for text in ax.texts] == ["39.0", "31.0", "41.5"]
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_width()) == (37.5, 3.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("difference", "deviation", "runs"), [(1.0, 0.5, 7), (5.0, 3.0, 1)])
+def test_curves_and_lines_of_chance(difference: float, deviation: float, runs: int) -> None:
+    spec = with_controls(
+        chance_explorer().to_dict(), difference=difference, deviation=deviation, runs=runs
+    )
+    error = deviation * math.sqrt(2 / runs)
+    for layer, centre in ((1, 0.0), (2, difference)):
+        drawn = points(spec, layer, "measured", "density")
+        assert [x for x, _ in drawn] == [point / 16 for point in range(-128, 129)]
+        wanted = [NormalDist(centre, error).pdf(x) for x, _ in drawn]
+        assert [y for _, y in drawn] == pytest.approx(wanted, rel=1e-6, abs=1e-12)
+    lines = [x for x, _ in points(spec, 0, "measured", "side")]
+    assert lines == pytest.approx([-2 * error, 2 * error])
+    # Where the deviation is known from very many runs, this is the package's margin, nearly.
+    pairs = {str(i): [0.0, deviation * math.sqrt(2)] for i in range(2000)}
+    assert margin(pairs, runs) == pytest.approx(2 * error, rel=0.03)
+
+
+def test_the_title_says_how_often_a_drawn_difference_shows() -> None:
+    spec = chance_explorer().to_dict()
+    assert title(spec) == "The difference shows in 22 of 100 tables"
+    assert "In 22 of 100 tables" in spec["description"]
+    chance, beyond = Random(1), 0
+    for _ in range(4000):
+        a, b = (mean(chance.gauss(centre, 1) for _ in range(3)) for centre in (0, 1))
+        beyond += abs(a - b) > 2 * math.sqrt(2 / 3)
+    assert beyond / 40 == pytest.approx(22, abs=2)
+
+
+def test_readings_have_the_package_s_figures_and_a_tick_for_each_run() -> None:
+    spec = readings_explorer(READINGS, worth=5, domain=(-20, 20)).to_dict()
+    assert title(spec) == "beam: 1 higher, 0 lower, 1 no difference, 0 not shown"
+    spec = with_controls(spec, reading="greedy")
+    assert title(spec) == "greedy: 0 higher, 1 lower, 1 no difference, 0 not shown"
+    base, *others = READINGS["greedy"].values()
+    ticks = values(spec, (2,), "datum.variant", "datum.runs")
+    means = values(spec, (-1,), "datum.variant", "datum.difference", "datum.verdict")
+    for name, runs in zip("ab", others, strict=True):
+        assert [[name, f"{round(run - mean(base), 2):g}"] for run in runs] == [
+            tick for tick in ticks if tick[0] == name
+        ]
+        said = verdict(difference_interval(base, runs), worth=5)
+        assert [name, f"{round(mean(runs) - mean(base), 2):g}", said] in means

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from lessonkit.exercises.check import Exercise, Text
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.compare import difference, same, show
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, SmallTensors, without
+from lessonkit.exercises.toys import Script
+from tests.helpers.odd import Odd
 from transformer import masks
 
 
@@ -119,8 +122,7 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
     exercise = make()
     assert "it changes what it was given" in repr(exercise.check(in_place))
     assert exercise.check(my_double).status == "passed"
-    text = said(a_little, worked=[(([1.0],), [2.0])], cases=[])
-    assert "it changes what it was given" in text
+    assert "it changes what it was given" in said(a_little, worked=[(([1.0],), [2.0])], cases=[])
 
 
 def one_more(values):
@@ -135,33 +137,24 @@ FOUR = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
+def test_mistakes_are_told_by_what_they_do() -> None:
+    def in_other_cases(values):
+        return [2 * values[0] % 10] if len(values) == 1 else my_double(values)[::-1]
+
+    def beside_one_without_a_name(values):
+        return my_double(values)[:1] if values[1:] else [99] if values == [5] else my_double(values)
+
+    for answer, says in (
         (
             lambda values: [2 * value + 1 for value in values][::-1],
             "These look like two mistakes at once.\n- One too many.\n- The wrong way round.",
         ),
-        (  # each shows in other cases
-            lambda values: [2 * values[0] % 10] if len(values) == 1 else my_double(values)[::-1],
-            "at once.\n- The wrong way round.\n- No tens.",
-        ),
-        (  # one that has a name beside one that has none
-            lambda values: (
-                my_double(values)[:1]
-                if values[1:]
-                else [99]
-                if values == [5]
-                else my_double(values)
-            ),
-            "One thing that is wrong: Only the first.",
-        ),
+        (in_other_cases, "at once.\n- The wrong way round.\n- No tens."),
+        (beside_one_without_a_name, "One thing that is wrong: Only the first."),
         (lambda values: [7 * value for value in values], "ex.double.hint() gives a hint."),
-    ],
-)
-def test_mistakes_are_told_by_what_they_do(answer: Any, says: str) -> None:
-    cases = [([2],), ([3],), ([5],), ([2, 3, 4],), ([1, 1, 1],)]
-    assert said(answer, wrong=FOUR, cases=cases).endswith(says)
+    ):
+        cases = [([2],), ([3],), ([5],), ([2, 3, 4],), ([1, 1, 1],)]
+        assert said(answer, wrong=FOUR, cases=cases).endswith(says)
 
 
 def test_a_mistake_may_be_an_edit_and_two_edits_go_together() -> None:
@@ -206,19 +199,16 @@ def test_properties_alone_may_decide_and_say_more_than_differing_values() -> Non
     assert "expected  [4]" in text
 
 
-def test_interrupting_the_kernel_still_works() -> None:
+def test_an_exercise_says_what_it_offers_and_can_be_interrupted() -> None:
+    expected = "double (2 minutes, easy): .check(my_double), .hint(), .solution()"
+    assert repr(make()) == expected
+    assert repr(make().solution()) == inspect.getsource(my_double).rstrip()
+
     def impatient(values):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         make().check(impatient)
-
-
-def test_an_exercise_says_what_it_offers() -> None:
-    expected = "double (2 minutes, easy): .check(my_double), .hint(), .solution()"
-    assert repr(make()) == expected
-    assert repr(Text("as it is")) == "as it is"
-    assert repr(make().solution()) == inspect.getsource(my_double).rstrip()
 
 
 def test_a_rule_is_watched_while_an_answer_runs() -> None:
@@ -238,7 +228,7 @@ def test_a_rule_is_watched_while_an_answer_runs() -> None:
     assert "    yours     stopped\n    at        line " in text
 
 
-def test_a_large_tensor_is_refused_and_a_view_weighs_nothing():
+def test_large_tensors_and_many_are_refused_and_a_view_weighs_nothing():
     with SmallTensors(largest=7, together=100):
         made = torch.ones(7)
         made[None].expand(50, -1)
@@ -246,9 +236,6 @@ def test_a_large_tensor_is_refused_and_a_view_weighs_nothing():
         with pytest.raises(BrokenRuleError, match="it makes a tensor of 8 numbers at once"):
             torch.cat([made, made[:1]])
     torch.ones(99)
-
-
-def test_many_small_tensors_are_refused_where_they_are_held():
     with SmallTensors(largest=5, together=30):
         for _ in range(50):
             torch.ones(5)  # given up at once
@@ -263,3 +250,74 @@ def test_calls_into_a_module_are_refused():
         masks.causal_mask(3)
     assert masks.causal_mask(3).shape == (1, 1, 3, 3)
     assert sys.getprofile() is None
+
+
+ONES = torch.ones(3)
+NAN = math.nan
+
+
+def test_difference() -> None:
+    for yours, expected, says in (
+        (2, 2.0, ""),
+        (torch.tensor(2.0), 2.0, ""),
+        (2.00001, 2.0, ""),
+        (2.001, 2.0, "the values differ"),
+        (NAN, 2.0, "the values differ"),
+        (True, 1.0, "it gives a value of type bool, not a number"),
+        (2.0, 2, "it gives a value of type float, not a whole number"),
+        ((2, 3), [2, 3], ""),
+        ([2, 3], [2, 3, 5], "the length is 2, not 3"),
+        ([3, "5"], [2, 5], "it gives a value of type str, not a whole number"),
+        (torch.zeros(2, 3), torch.zeros(3, 2), "its shape is (2, 3), not (3, 2)"),
+        (torch.zeros(3), ONES, "the values differ"),
+        (ONES.long(), ONES, ""),
+        (ONES.double(), ONES, ""),
+        (torch.tensor([2.0, NAN]), torch.tensor([2.0, NAN]), ""),
+        (torch.tensor([2.0, NAN]), torch.tensor([2.0, 3.0]), "the values differ"),
+        (torch.tensor([37_001]), torch.tensor([37_000]), "the values differ"),
+        (torch.tensor([True]), torch.tensor([False]), "the values differ"),
+        ([1.0], ONES, "it gives a value of type list, not a tensor"),
+        (None, ONES, "it gives None, not a tensor: is there a `return`?"),
+        ({"a": 1}, {"a": 1, "b": 2}, "the name 'b' is missing"),
+        ({"a": 1, "b": 2}, {"a": 1}, "the name 'b' should not be there"),
+        ({"b": 2, "a": 1}, {"a": 1, "b": 2}, ""),
+        ([1], {"a": 1}, "it gives a value of type list, not a dict"),
+    ):
+        assert difference(yours, expected) == says, (yours, expected)
+    for yours, expected in (
+        (ONES, ONES.long()),
+        (ONES.int(), ONES.long()),
+        (ONES, ONES.bool()),
+        (ONES.long(), ONES.bool()),
+        (ONES.bool(), ONES),
+        (ONES.cfloat(), ONES),
+    ):
+        says = f"its numbers are {yours.dtype}, not {expected.dtype}"
+        assert difference(yours, expected) == difference([yours], [expected]) == says
+
+
+def test_show_is_short_and_the_same_everywhere() -> None:
+    for value, shown in (
+        ({"a": [torch.tensor([1 / 3]), Odd()]}, "{'a': [torch.tensor([0.333333]), <Odd>]}"),
+        ((1.0, None, True, "x"), "(1.0, None, True, 'x')"),
+        (np.array([[1 / 3, 2.0]]), "np.array([[0.333333, 2.0]])"),
+        ([np.array([True, False]), np.int64(3)], "[np.array([True, False]), 3]"),
+        ((Script([4, 3]), 2), "(ex.Script([4, 3]), 2)"),  # as a lesson would make it
+    ):
+        assert show(value) == shown
+
+
+def test_same_is_exact() -> None:
+    for one, other, is_same in (
+        (torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]), False),  # the next float32
+        (torch.tensor([NAN]), torch.tensor([NAN]), True),
+        (torch.tensor([1]), torch.tensor([1.0]), False),
+        (torch.zeros(2), torch.zeros(3), False),
+        ([1.0], [1.0 + 1e-12], False),
+        ([NAN], [NAN], True),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # an answer may have moved a name
+        ({"a": [1, (2,)]}, {"a": [1, (2,)]}, True),
+        ([1, 2], [1], False),
+        ("a", "b", False),
+    ):
+        assert same(one, other) is is_same, (one, other)

@@ -1,8 +1,9 @@
-"""Every exercise accepts its reference, knows its blank, and refuses every wrong answer."""
-
 import copy
 import re
+import tomllib
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from lessonkit.exercises.check import MAX_COLUMNS, Exercise
 from lessonkit.exercises.compare import difference, show
 from tests.helpers.exercise_walk import ALL, MODULES, exercises
+from tests.helpers.mutants import mutants
 from tests.helpers.odd import Odd
 
 
@@ -182,3 +184,22 @@ def test_strange_answers_are_reported_without_a_traceback(
         assert "Traceback" not in repr(verdict)
         assert all(len(line) < 400 for line in repr(verdict).splitlines())
     assert capsys.readouterr() == ("", "")
+
+
+EQUIVALENT = tomllib.loads((Path(__file__).parent / "equivalents.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow  # all of them together: 4,800 changes in 20 seconds
+@pytest.mark.parametrize("name", ALL)
+def test_a_change_of_the_reference_is_refused_or_known_to_be_right(name: str) -> None:
+    known = [change for changes in EQUIVALENT.get(name, {}).values() for change in changes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about shapes and kinds, from nonsense
+        changed = dict(mutants(ALL[name].reference))
+        passing = [change for change, answer in changed.items() if ALL[name].accepts(answer)]
+    assert len(changed) > 5  # of a reference of one line too
+    assert sorted(passing) == sorted(known)
+
+
+def test_the_list_names_exercises_that_there_are() -> None:
+    assert set(EQUIVALENT) <= set(ALL)

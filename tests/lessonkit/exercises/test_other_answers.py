@@ -119,7 +119,6 @@ WRONG = {
     "the first block's maximum": (
         *("attention_in_blocks", TOP, " if best.isinf().any() else best"),
     ),
-    "the least score": ("attention_in_blocks", "amax", "amin"),
     "log probabilities": (
         *("tied", "decoded @ table.T", "(decoded @ table.T).log_softmax(dim=-1)"),
     ),
@@ -134,8 +133,6 @@ WRONG = {
         *("decoder_layer", "(x, x, tgt_mask)", "(x, hidden if pre_norm else x, tgt_mask)"),
     ),
     "one norm": ("decoder_layer", "layer.norms,", "layer.norms[:1] * 3,"),
-    "no epsilon": ("adam_step", " + 1e-9", ""),
-    "epsilon too large": ("adam_step", "1e-9", "1e-8"),
     "by its direction": (
         *("accumulated_gradient", "return mean", "return mean / mean.norm() * mean.norm()"),
     ),

@@ -41,18 +41,15 @@ def test_a_script_refuses_a_prefix_that_it_did_not_write() -> None:
 
 
 def test_blocks_are_read_as_a_list_is_but_once() -> None:
-    blocks = Blocks(3, 5)
-    assert repr(blocks) == "ex.Blocks(3, 5)"
-    assert len(blocks) == 3
+    blocks, other = Blocks(3, 5), Blocks(3, 5)
+    assert (repr(blocks), len(blocks)) == ("ex.Blocks(3, 5)", 3)
     assert blocks[0][1].shape == blocks[-1][1].shape == (5, 1)  # looks at a shape
+    assert torch.equal(other[-1][0], blocks[2][0]), "the same numbers each time"
     assert [(key.shape, value.shape) for key, value in blocks] == [((5, 2), (5, 1))] * 3
-    with pytest.raises(BrokenRuleError, match="a second time"):
-        list(blocks)
-    other = Blocks(3, 5)
-    assert torch.equal(other[-1][0], Blocks(3, 5)[2][0]), "the same numbers each time"
     assert len(other[1:]) == 2
-    with pytest.raises(BrokenRuleError, match="a second time"):
-        other[1:]
+    for again in (lambda: list(blocks), lambda: other[1:]):
+        with pytest.raises(BrokenRuleError, match="a second time"):
+            again()
 
 
 def test_networks_are_written_as_a_lesson_would_make_them() -> None:
@@ -89,26 +86,21 @@ def test_a_writer_computes_each_place_once_and_ends() -> None:
     assert set(writer.scores(value).topk(4).indices.tolist()) == {1, 3, 4, 5}, "no pad, no bos"
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_trainer_has_its_fault(fault: str) -> None:
-    trainer = Trainer(fault, 2)
-    start = {name: weight.clone() for name, weight in trainer.state_dict().items()}
-    losses = [trainer.step() for _ in range(5)]
-    end = trainer.state_dict()
-    moved = sum(not torch.equal(start[name], end[name]) for name in start)
-    assert moved == {"nothing moves": 0, "some weights stay": 1}.get(fault, 2)
-    assert losses == sorted(losses, reverse=fault != "uphill")
-    plain = Trainer("none", 2)
-    assert [plain.step() for _ in range(2)][:1] == losses[:1], "the same before the first step"
-
-
-@pytest.mark.parametrize("spot", BLIND_SPOTS)
-def test_a_decoder_has_its_blind_spot(spot: str) -> None:
-    decode, src, tgt = Decoder(spot, 1), torch.tensor([4, 7]), torch.tensor([2, 5, 6])
-    logits = decode(src, tgt)
-    assert logits.shape == (3, 9)
-    later, padded = torch.tensor([2, 5, 8]), torch.tensor([4, 7, 0])
-    ahead = not torch.allclose(decode(src, later)[:2], logits[:2])
-    padding = not torch.allclose(decode(padded, tgt), logits)
-    deaf = torch.allclose(decode(torch.tensor([7, 4]), tgt), logits)
-    assert (ahead, padding, deaf) == tuple(spot == each for each in BLIND_SPOTS[1:])
+def test_a_trainer_has_its_fault_and_a_decoder_its_blind_spot() -> None:
+    for fault in FAULTS:
+        trainer = Trainer(fault, 2)
+        start = {name: weight.clone() for name, weight in trainer.state_dict().items()}
+        losses = [trainer.step() for _ in range(5)]
+        moved = sum(not torch.equal(start[name], end) for name, end in trainer.state_dict().items())
+        assert moved == {"nothing moves": 0, "some weights stay": 1}.get(fault, 2), fault
+        assert losses == sorted(losses, reverse=fault != "uphill"), fault
+        assert Trainer("none", 2).step() == losses[0], "the same before the first step"
+    src, tgt, later = torch.tensor([4, 7]), torch.tensor([2, 5, 6]), torch.tensor([2, 5, 8])
+    for spot in BLIND_SPOTS:
+        decode = Decoder(spot, 1)
+        logits = decode(src, tgt)
+        assert logits.shape == (3, 9)
+        ahead = not torch.allclose(decode(src, later)[:2], logits[:2])
+        padding = not torch.allclose(decode(torch.tensor([4, 7, 0]), tgt), logits)
+        deaf = torch.allclose(decode(src.flip(0), tgt), logits)
+        assert (ahead, padding, deaf) == tuple(spot == each for each in BLIND_SPOTS[1:])

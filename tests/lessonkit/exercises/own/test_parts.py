@@ -1,15 +1,24 @@
-"""The classes of one's own: right ones pass, each likely mistake is known, nothing raises."""
+"""The classes of one's own: right ones pass, likely mistakes are known, and kept ones translate."""
 
+import linecache
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from lessonkit.exercises import own
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
+    MyTransformer,
 )
+from transformer.data import corpora
+from transformer.data.batches import collate_sources
+from transformer.decoding import greedy_search
+from transformer.models.translator import Translator
+from transformer.support.errors import UserError
 
 PARTS = [each for each in vars(own).values() if isinstance(each, Part)]
 
@@ -99,3 +108,106 @@ def test_hints_and_solution() -> None:
     assert hints[0].startswith("Hint 1 of 3.")
     assert hints[2].endswith("After this one there is own.attention.solution().")
     assert own.attention.solution().text.startswith("class MyAttention(nn.Module):")
+
+
+CELL = """
+import math
+import torch
+from torch import nn
+from transformer.embeddings import sinusoidal_positions as waves_of
+
+def stretched(vectors):
+    return vectors * math.sqrt(vectors.shape[-1])
+
+class MyEmbedding(nn.Module):
+    def __init__(self, vocab_size, d_model):
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.register_buffer("waves", waves_of(99, d_model), persistent=False)
+
+    def forward(self, ids):
+        return stretched(self.token(ids)) + self.waves[: ids.shape[1]]
+"""
+SECOND = """
+class MyFeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.outer(self.inner(x).relu())
+"""
+
+
+def run_cell(text: str, names: dict, number: int = 1) -> dict:
+    """Run a cell as IPython does: its text can be looked up by its file's name."""
+    file = f"<ipython-input-{number}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names.setdefault("__name__", "__main__")
+    exec(compile(text, file, "exec"), names)
+    return names
+
+
+def test_a_class_is_kept_with_what_it_uses_and_a_second_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "my_transformer.py"
+    names = run_cell(CELL, {})
+    assert own.embedding.check(names["MyEmbedding"]).status == "passed"
+    assert own.keep(names["MyEmbedding"], file=file) == f"kept in {file}: MyEmbedding"
+    assert own.kept("MyEmbedding", file=file) is not own.reference.MyEmbedding
+    own.keep(run_cell(SECOND, names, 2)["MyFeedForward"], file=file)
+    own.keep(names["MyEmbedding"], file=file)
+    assert own.embedding.check(own.kept("MyEmbedding", file=file)).status == "passed"
+    forward = own.kept("MyFeedForward", file=file)(2, 3)
+    assert forward(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
+    assert file.read_text().count("class MyEmbedding") == 1
+
+
+LAYER = """
+class MyEncoderLayer(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.feed_forward = MyFeedForward(d_model, d_ff)
+
+    def forward(self, x):
+        return x + self.feed_forward(x)
+"""
+
+
+def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "my_transformer.py"
+    own.keep(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file=file)
+    later: dict = {"MyFeedForward": own.kept("MyFeedForward", file=file)}
+    own.keep(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file=file)
+    assert "my_transformer import" not in file.read_text()
+    layer = own.kept("MyEncoderLayer", file=file)(2, 3)
+    assert layer(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
+
+
+def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None:
+    file = tmp_path / "my_transformer.py"
+    assert own.kept("MyTransformer", file=file) is own.reference.MyTransformer
+    own.keep(run_cell(CELL, {})["MyEmbedding"], file=file)
+    assert own.kept("MyTransformer", file=file) is own.reference.MyTransformer
+    nowhere: dict = {"__name__": "__main__"}
+    exec("class MyAttention:\n    def forward(self): return 1", nowhere)
+    with pytest.raises(UserError, match="MyAttention was not written in a cell"):
+        own.keep(nowhere["MyAttention"], file=file)
+    file.write_text("import nothing_of_that_name")
+    with pytest.raises(UserError, match=r"cannot be run .*mend it, or remove it"):
+        own.kept("MyTransformer", file=file)
+
+
+def test_a_hundred_sentences_are_translated_as_the_package_does(shipped: Translator) -> None:
+    sizes = shipped.recipe.model
+    mine = MyTransformer(
+        *(shipped.src_tokenizer.vocab_size, sizes.d_model, sizes.d_ff),
+        *(sizes.num_heads, sizes.num_layers),
+    )
+    said = mine.load_state_dict(shipped.model.state_dict())
+    assert repr(said) == "<All keys matched successfully>"
+    sentences = corpora.load("embedded", "test", "en", "fr").src[:100]
+    src = collate_sources([shipped.src_tokenizer.encode(each) for each in sentences])
+    by_mine = greedy_search(mine.eval(), src, use_cache=False)
+    by_package = greedy_search(shipped.model, src)
+    assert [each.ids for each in by_mine] == [each.ids for each in by_package]
+    assert len({tuple(each.ids) for each in by_mine}) > 90

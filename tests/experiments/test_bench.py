@@ -1,19 +1,24 @@
-"""Contenders do the same work; their seconds are set beside ours round by round; what grows."""
+"""Contenders do the same work, round by round; what grows; sections and their tables."""
 
 import dataclasses
+import json
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from experiments.bench import contenders, growth, training
+from experiments.__main__ import main
+from experiments.bench import contenders, growth, sections, tables, training
 from experiments.bench.contenders import Workload
 from experiments.bench.tables import MARIAN, OURS, TORCH
 from lessonkit.analysis.costs import step_flops
 from lessonkit.analysis.machines import one_thread
+from tests.helpers import ROOT
 from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
@@ -57,12 +62,6 @@ def on_one_thread() -> Iterator[None]:
         yield
 
 
-def made(config: ModelConfig, peer: str, bf16: bool = False) -> dict[str, contenders.Contender]:
-    if peer == MARIAN:
-        pytest.importorskip("transformers", reason="needs the extra [foreign]")
-    return contenders.make_contenders(workload(config), bf16)
-
-
 @pytest.mark.slow
 def test_contenders_do_the_same_work() -> None:
     """As many multiplications as PyTorch counts; PyTorch's own has as many parameters too."""
@@ -82,7 +81,9 @@ def test_contenders_do_the_same_work() -> None:
     ("peer", "bf16"), [(OURS, False), (OURS, True), (TORCH, False), (MARIAN, False)]
 )
 def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
-    contender = made(CAPTIONS, peer, bf16)[peer]
+    if peer == MARIAN:
+        pytest.importorskip("transformers", reason="needs the extra [foreign]")
+    contender = contenders.make_contenders(workload(CAPTIONS), bf16)[peer]
     batch = workload(CAPTIONS).batches[0]
 
     def loss() -> float:
@@ -158,3 +159,106 @@ def test_growth_along_an_axis_is_told_as_multiples_of_its_first_point() -> None:
     assert 0 < low <= third["seconds"] <= high
     for axis, values in growth.AXES.items():
         assert growth.MIDDLE[axis] in values
+
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, Any]:
+    return {
+        "tokens_per_second": tokens,
+        "ours_is_times": times,
+        "lowest_and_highest": [times - 0.1, times + 0.1],
+        "share_of_ceiling": 0.456,
+        "parameters": parameters,
+        "seconds": [0.5, 0.4, 0.9],
+    }
+
+
+TRAINING = {
+    "recipes": {
+        "demo": {
+            "pipeline_seconds_a_batch": 0.01,
+            "precisions": {
+                "float32": {
+                    "contenders": {
+                        "ours": contender(12_345, 1.0),
+                        "torch.nn.Transformer": contender(9876, 1.25),
+                    },
+                    "profile": {"products": 0.6, "rest": 0.4},
+                }
+            },
+        }
+    }
+}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
+    """A checkout with places for the tables, and no record."""
+    for file, names in (("README.md", ["bench"]), (tables.PAGE, ["training", "growth", "startup"])):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        places = "\n".join(f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in names)
+        (tmp_path / file).write_text(places, encoding="utf-8")
+    (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
+    return tmp_path
+
+
+def test_tables_by_hand(checkout: Path) -> None:
+    (checkout / "data/results/bench/training.json").write_text(json.dumps(TRAINING))
+    assert tables.readme_table().splitlines()[2] == (
+        "| `demo` | float32 | 12,345 | 1.25 (1.15 to 1.35) | not installed | 46% |"
+    )
+    whole = tables.page_tables()["training"]
+    peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
+    assert peer in whole
+    shares = [
+        "| products | 60% |",
+        "| rest | 40% |",
+        "| making the batch, beside the step | 2.0% |",
+    ]
+    assert whole.splitlines()[-3:] == shares
+    tables.write_tables(checkout)
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    assert readme == f"before\n<!-- bench -->\n{tables.readme_table()}\n<!-- /bench -->"
+    page = (checkout / tables.PAGE).read_text(encoding="utf-8")
+    assert (page.count("Not measured yet."), page.count("before"), "old" in page) == (2, 3, False)
+
+
+def test_the_pages_give_the_recorded_figures() -> None:
+    pages = {(tables.PAGE, mark): text for mark, text in tables.page_tables().items()}
+    for (file, mark), table in (pages | {("README.md", "bench"): tables.readme_table()}).items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
+        assert shown == [table], "python -m experiments bench puts them in"
+
+
+@pytest.mark.slow
+def test_start_up_is_of_the_process_that_was_started() -> None:
+    """One that computes for half a second, told from one that sleeps."""
+    assert sections.seconds_to_run(("-c", "import time; time.sleep(0.3)")) < 0.3
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    assert sections.seconds_to_run(("-c", busy)) > 0.4
+
+
+def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
+    checkout: Path, monkeypatch: Patch, capsys: Capture
+) -> None:
+    def interrupted(advance: Callable[[str], object]) -> None:
+        raise KeyboardInterrupt
+
+    ended = {"seconds": 0.5, "lowest_and_highest": [0.4, 0.6]}
+    monkeypatch.setattr(sections, "start", lambda _: {"rounds": 7, "commands": {"x": ended}})
+    monkeypatch.setattr(growth, "measure", interrupted)
+    assert main(["bench"]) == 130
+    left = "growth training export"
+    said = f"stopped; go on with: python -m experiments bench {left}"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    kept = [path.name for path in (checkout / "data/results/bench").iterdir()]
+    assert kept == ["startup.json"]
+    assert "| x | 0.50 | 0.40 to 0.60 |" in (checkout / tables.PAGE).read_text(encoding="utf-8")
+    assert main(["bench", "grwoth"]) == 2
+    assert "unknown section 'grwoth': did you mean 'growth'?" in capsys.readouterr().err

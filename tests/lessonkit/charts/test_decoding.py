@@ -1,19 +1,21 @@
-"""The beam explorer: what it draws at each step is what the search looked at."""
+"""The beam explorer shows what the search looked at; sampling keeps what top-p keeps."""
 
 import copy
+import math
 
 import pytest
 import torch
 
 from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
-from lessonkit.charts import beam, beam_explorer
+from lessonkit.charts import beam, beam_explorer, sampling_explorer
+from lessonkit.charts.sampling import SHOWN
 from tests.helpers.scripted import Scripted
-from tests.helpers.vega import Spec, texts, title, values, with_controls
+from tests.helpers.vega import Spec, points, texts, title, values, with_controls
 from transformer.config import EOS_ID
 from transformer.support.errors import UserError
 
 PIECES = {2: "<bos>", EOS_ID: "<eos>", 4: "a", 5: "b"}
-EDGES, TOKEN_RIMS, TOTAL_RIMS, TOKENS, TOTALS, POINTS = range(6)
+EDGES, _, _, TEXTS, TOTALS, _ = range(6)  # layers
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
     color = spec["layer"][EDGES]["encoding"]["color"]["value"]["expr"]
     for step in range(1, len(tree.steps) + 1):
         moved = with_controls(spec, step=step)
-        shown = values(moved, (TOKENS,), "datum.text", "datum.fate", "datum.total", color)
+        shown = values(moved, (TEXTS,), "datum.text", "datum.fate", "datum.total", color)
         wanted = [["<bos>", "kept", "0"]] + [
             [" ".join(PIECES[number] for number in c.ids), c.fate, f"{round(c.total, 3):g}"]
             for candidates in tree.steps[:step]
@@ -45,7 +47,7 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
 
 
 def test_a_line_leads_to_the_prefix_that_a_candidate_continues(spec: Spec) -> None:
-    shown = values(spec, (TOKENS,), "datum.text", "datum.parent_step", "datum.parent_rank")
+    shown = values(spec, (TEXTS,), "datum.text", "datum.parent_step", "datum.parent_rank")
     parents = {text: parent for text, *parent in shown}
     assert (parents["a"], parents["b <eos>"]) == (["0", "2.5"], ["1", "2"])
     assert parents["a b <eos>"] == ["2", "3"]
@@ -71,3 +73,46 @@ def test_it_says_what_was_found_and_refuses_too_large_a_tree(
     monkeypatch.setattr(beam, "MAX_NODES", 7)
     with pytest.raises(UserError, match="a tree of 11 candidates is too large to draw, 7 can be"):
         beam_explorer(tree, PIECES.__getitem__)
+
+
+LOGITS = torch.tensor([0.0, 2.0, 1.0, -1.0, 0.5])
+LOG_PROBS = [round(each, 2) for each in LOGITS.log_softmax(dim=-1).tolist()]
+TOKENS = ["second", "third", "fifth", "first", "fourth"]  # by probability
+
+
+def bars(moved: Spec, value: str) -> dict[float, float]:
+    """A number of each bar by its rank, of the chart without its other layers."""
+    return dict(points({**moved, "layer": moved["layer"][:1]}, 0, "rank", value))
+
+
+def kept(temperature: float, top_p: float) -> list[float]:
+    """The shares of the fewest tokens that reach top_p, the best first, counted by hand."""
+    powers = sorted((math.exp(each / temperature) for each in LOG_PROBS), reverse=True)
+    few: list[float] = []
+    while sum(few) < top_p * sum(powers):
+        few.append(powers[len(few)])
+    return [power / sum(few) for power in few]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("temperature", "top_p"), [(0.1, 0.9), (0.7, 0.6), (2.0, 0.9), (1.0, 0.05)]
+)
+def test_what_can_be_drawn_is_what_sampling_draws(temperature: float, top_p: float) -> None:
+    spec = sampling_explorer(LOG_PROBS, TOKENS).to_dict()
+    moved = with_controls(spec, temperature=temperature, top_p=top_p)
+    drawn, green = bars(moved, "length"), bars(moved, "kept_p")
+    shares = [drawn[rank] for rank in sorted(drawn) if green[rank]]
+    assert shares == pytest.approx(kept(temperature, top_p), abs=1e-9)
+    cut, whole = [rank for rank in sorted(drawn) if not green[rank]], bars(moved, "p")
+    assert [drawn[rank] for rank in cut] == [whole[rank] for rank in cut]  # these keep their length
+    said = [text for text, *_ in texts(moved, "role-mark") if "types" in text]
+    assert said == [f"{len(shares)} of 5 types can be drawn"]
+    assert title(moved) == f"Temperature {temperature:.1f}, top_p {top_p:.2f}"
+
+
+def test_of_many_types_the_best_have_a_bar() -> None:
+    many = torch.linspace(3, -3, 31).log_softmax(dim=-1).tolist()
+    made = sampling_explorer(many, [f"t{n}" for n in range(SHOWN)]).to_dict()
+    assert len(bars(made, "p")) == SHOWN
+    assert "of 31 types" in made["description"]

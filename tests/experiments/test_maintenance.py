@@ -1,0 +1,90 @@
+"""Attacks are judged, rooms counted, models shipped."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from experiments import ship
+from experiments.__main__ import main
+from experiments.attack import ATTACKS, attack_all, judge
+from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
+
+
+@pytest.mark.weekly
+def test_nothing_gets_through() -> None:
+    table, handled = attack_all(seed=1, share=0.2)
+    assert handled, table
+    assert len(table.splitlines()) == len(ATTACKS) + 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "equal", "verdict"),
+    [
+        (2, b"error: no such thing: do this\n", False, "refused"),
+        (2, b"warning: short\nerror: no such thing\n", False, "refused"),
+        (2, b"error: one\nerror: two\n", True, "status 2"),
+        (2, b"Traceback (most recent call last):\nerror: one\n", True, "status 2"),
+        (70, b"error: KeyError: a\n", True, "status 70"),
+        (-11, b"", True, "status -11"),
+        (0, b"", True, "equal"),
+        (0, b"", False, "another result"),
+    ],
+)
+def test_how_an_attack_is_judged(status: int, said: bytes, equal: bool, verdict: str) -> None:
+    ended = subprocess.CompletedProcess([], status, b"", said)
+    assert judge(ended, lambda: equal).startswith(verdict)
+
+
+def test_now_and_before(tmp_path: Path) -> None:
+    file = tmp_path / "transformer" / "deep" / "a.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("1\n2\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    file.write_text("1\n")
+    (file.parent / "b.py").write_text("1\n\n3\n")
+    (file.parent / "c.txt").write_text("1\n")
+    now, before = sizes(tmp_path), sizes_at(tmp_path, "HEAD")
+    assert (before["transformer"], now["transformer"]) == (Size(2, 1), Size(4, 2))
+    assert now["tests"] == Size(0, 0)
+    rows = table(now, before).splitlines()
+    assert len(rows) == len(BUDGETS) + 2
+    assert rows[1].split()[:5] == ["transformer", "2", "1", "4", "2"]
+    assert rows[-1].split()[:7] == ["all", "but", "tests", "2", "1", "4", "2"]
+
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+def test_a_run_is_shipped_under_a_name(capsys: Capture, monkeypatch: Patch) -> None:
+    made = Path("data/models/en-fr")
+    monkeypatch.setattr(ship, "ship", lambda *given: {(Path("runs/demo"), "en-fr"): made}[given])
+    assert main(["ship", "runs/demo", "en-fr"]) == 0
+    assert capsys.readouterr().out == f"{made}\n"
+
+
+def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
+    tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(ship, "models_folder", lambda: tmp_path / "models")
+    for folder, name, told in (
+        (tmp_path, "en-fr", "error: "),
+        *((tiny_folder, name, "is no name of a model") for name in ("", "a/b", "/tmp/x")),
+    ):
+        assert main(["ship", str(folder), name]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert told in err
+        assert not (tmp_path / "models").exists()
+
+
+def test_nothing_is_shipped_into_an_installed_package(
+    tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
+    assert main(["ship", str(tiny_folder), "en-fr"]) == 2
+    assert "clone the repository" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
