@@ -6,8 +6,7 @@ positional and syntactic heads and one for rare words: the name is found on some
 tested on others. A head plays a role in a case if the place that the role names gets more of its
 weight than any other. A role that is not itself a number of places has the lower of two shares: of
 the cases that the most frequent number of places away gets right, and of the others. A head that
-always looks equally far away fails in one of the two. Attention is a question: beside the score
-belongs what the head's removal costs.
+always looks equally far away fails in one of the two.
 """
 
 from collections import Counter

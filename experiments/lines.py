@@ -31,7 +31,11 @@ TOTAL = 34_500  # of all rooms but the tests
 
 def sizes(root: Path) -> dict[str, Size]:
     """Count the Python files of each room of a checkout."""
-    return {room: _size(list((root / room).rglob("*.py"))) for room in BUDGETS}
+    found = {}
+    for room in BUDGETS:
+        texts = [path.read_text(encoding="utf-8") for path in (root / room).rglob("*.py")]
+        found[room] = _size(texts)
+    return found
 
 
 def sizes_at(root: Path, commit: str) -> dict[str, Size]:
@@ -41,7 +45,7 @@ def sizes_at(root: Path, commit: str) -> dict[str, Size]:
     for room in BUDGETS:
         files = [name for name in listed if name.startswith(f"{room}/") and name.endswith(".py")]
         texts = [_git(root, "show", f"{commit}:{name}") for name in files]
-        found[room] = Size(sum(text.count("\n") for text in texts), len(files))
+        found[room] = _size(texts)
     return found
 
 
@@ -57,8 +61,8 @@ def table(now: Mapping[str, Size], before: Mapping[str, Size]) -> str:
     return "\n".join(rows)
 
 
-def _size(files: list[Path]) -> Size:
-    return Size(sum(path.read_text(encoding="utf-8").count("\n") for path in files), len(files))
+def _size(texts: list[str]) -> Size:
+    return Size(sum(text.count("\n") for text in texts), len(texts))
 
 
 def _sum(counted: Mapping[str, Size]) -> Size:

@@ -29,10 +29,6 @@ class Experiment:
     variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
 
-    def run_recipe(self, variant: str, seed: int) -> Recipe:
-        """Give the recipe of one run."""
-        return self.changed(variant, seed)[0]
-
     def changed(self, variant: str, seed: int) -> tuple[Recipe, Parts]:
         """Give the recipe of one run, and the parts of its training that no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}

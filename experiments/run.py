@@ -104,7 +104,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
     """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
-    same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
+    same = read_recipe(folder).settings() == experiment.changed(variant, seed)[0].settings()
     file = folder / SWITCHED_ON
     faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.switched_on(variant):
