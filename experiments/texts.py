@@ -182,13 +182,9 @@ def record_measure(
     split: str | None,
     measure: Callable[[Translator, ParallelText], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Take one measure of a model on its own corpus, and write it with its origin.
+    """Take one measure of a model on a split of its own corpus, and write it with its origin.
 
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-        split: Of the corpus; None means its first test set.
-        measure: Gives what to record of a model and a text, by name.
+    No split means the corpus's first test set.
     """
     check_file(file)
     folder = find_model(model)
