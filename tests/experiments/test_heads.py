@@ -45,14 +45,6 @@ def test_positional_heads_score_one_and_find_no_noun(scored: dict[tuple[str, str
     assert 0 < nouns.even < 0.25
 
 
-def test_a_case_with_a_word_as_far_away_as_usual_is_a_usual_one() -> None:
-    played = torch.ones(1, 1)
-    cases = [
-        heads._Case("encoder", "a", 0.1, frozenset(away), played) for away in ({-1}, {-1, -4}, {2})
-    ]
-    assert heads._by_place(cases) == (cases[:2], cases[2:])
-
-
 def role(name: str, even: float, *scores: float, cases: int = 90) -> Role:
     return Role("cross", name, cases, even, torch.tensor([scores]))
 
@@ -63,13 +55,13 @@ def test_heads_are_named_on_some_sentences_and_scored_on_others() -> None:
     first, second = name_heads(chosen_on, scored_on)
     assert first == NamedHead(Head("cross", 1, 1), "a", pytest.approx(0.4), 0.2, 90)  # type: ignore[arg-type]
     assert second[:2] == (Head("cross", 1, 2), "a")
-
-
-def test_a_role_with_too_few_cases_elsewhere_is_not_given() -> None:
-    (named, _) = name_heads(
-        [role("a", 0.1, 0.3, 0.3), role("b", 0.1, 0.9, 0.9)], [role("a", 0.1, 0.2, 0.2)]
-    )
-    assert named.role == "a"
+    rare = [role("a", 0.1, 0.3, 0.3), role("b", 0.1, 0.9, 0.9)]  # b has too few cases elsewhere
+    assert name_heads(rare, [role("a", 0.1, 0.2, 0.2)])[0].role == "a"
+    cases = [
+        heads._Case("encoder", "a", 0.1, frozenset(away), torch.ones(1, 1))
+        for away in ({-1}, {-1, -4}, {2})
+    ]
+    assert heads._by_place(cases) == (cases[:2], cases[2:])  # one word as far away is enough
 
 
 def test_relations_by_hand() -> None:
