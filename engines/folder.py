@@ -22,8 +22,7 @@ from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_folder, write_atomically
-from transformer.support.paths import find_model
+from transformer.support.files import check_folder, find_model, write_atomically
 
 
 class Engine(NamedTuple):

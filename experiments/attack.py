@@ -22,7 +22,7 @@ from pathlib import Path
 from safetensors.numpy import load_file
 from tqdm import tqdm
 
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 STEPS, HALF, SECONDS = 24, 12, 120.0
 SMALL = {
@@ -51,11 +51,7 @@ def _typed(words: tuple[object, ...]) -> list[str]:
 
 
 class Scene:
-    """What is attacked: a run from its first step to its last, the same half way, a shipped model.
-
-    Args:
-        folder: Where they are made.
-    """
+    """What is attacked: a run to its last step, the same half way, and a shipped model."""
 
     def __init__(self, folder: Path) -> None:
         self.straight, self.half = folder / "straight", folder / "half"
@@ -206,11 +202,7 @@ ATTACKS: dict[str, tuple[Callable[[Scene, Chance, Path], str], int]] = {
 
 
 def attack_all(seed: int, share: float = 1.0) -> tuple[str, bool]:
-    """Carry out the attacks, with a bar.
-
-    Args:
-        seed: Of all that is drawn.
-        share: Of their number; at least one of each.
+    """Carry out a share of the attacks, at least one of each kind, with a bar.
 
     Returns:
         What was tried, refused and equal by kind, with what got through; whether nothing did.

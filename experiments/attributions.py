@@ -27,12 +27,7 @@ from transformer.support.provenance import pick_device, provenance
 
 
 class Difference(NamedTuple):
-    """How far apart two alignment error rates are.
-
-    Attributes:
-        difference: The second less the first.
-        low, high: The middle 95% of it when sentences are drawn again, the same for both.
-    """
+    """How far apart two alignment error rates are, with the middle 95% of resampled sentences."""
 
     difference: float
     low: float
@@ -42,18 +37,7 @@ class Difference(NamedTuple):
 def error_difference(
     first: Sequence[Links], second: Sequence[Links], gold: Sequence[Links]
 ) -> Difference:
-    """Compare two alignments of the same sentences by a paired bootstrap of their error rates.
-
-    Args:
-        first, second: The links of each sentence.
-        gold: What they should be.
-
-    Returns:
-        The same at each call: the resamples are drawn with a fixed seed.
-
-    Raises:
-        UserError: the numbers of sentences differ, or there are no links at all.
-    """
+    """Subtract the first's error rate from the second's; a paired bootstrap with a fixed seed."""
     whole = alignment_error_rate(second, gold) - alignment_error_rate(first, gold)
     counts = [
         np.array([(len(a & b), len(a) + len(b)) for a, b in zip(found, gold, strict=True)])
@@ -68,20 +52,13 @@ def error_difference(
 
 
 def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
-    """Judge every method of `METHODS` by alignment error, and by what hiding says.
-
-    Args:
-        translator: The model; it reads the text's translations.
-        text: With gold alignments.
+    """Judge every method of `METHODS` on a text by its gold alignments, and by what hiding says.
 
     Returns:
         By method: "error", its alignment error rate; "difference", "low" and "high" against
         the attention weights (see `error_difference`); "agrees", the share of target words
         whose strongest source word (or "<eos>") is the one that hurts most when hidden. And
         for "place alone" and "best possible", a link for each word, the error alone.
-
-    Raises:
-        UserError: the text has no gold alignments, or the network is no Transformer.
     """
     gold = text.alignments
     if gold is None:
@@ -120,15 +97,7 @@ def _bounds(text: ParallelText, gold: Sequence[Links]) -> dict[str, list[Links]]
 
 
 def record_attributions(model: str, file: Path) -> dict[str, Any]:
-    """Judge what a model's words take from their source on the test sentences; write the figures.
-
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-
-    Returns:
-        As `attribution_scores`.
-    """
+    """Judge what a model's words take from their source, on the test sentences; write that."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)

@@ -4,25 +4,18 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from transformer.support.paths import require_checkout
+from transformer.support.files import require_checkout
 
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out
 
 
 class Check(NamedTuple):
-    """A script and what it needs besides.
-
-    Attributes:
-        about: What it tries.
-        script: Its file; what follows the check's name is passed on to it.
-        extra: Of pyproject.toml, installed first.
-        npm: A package that npm fetches into .venv/node.
-    """
+    """A script, what it tries, and what it needs besides."""
 
     about: str
-    script: str
-    extra: str = ""
-    npm: str = ""
+    script: str  # what follows the check's name is passed on to it
+    extra: str = ""  # of pyproject.toml, installed first
+    npm: str = ""  # a package that npm fetches into .venv/node
 
 
 CHECKS = {
@@ -50,15 +43,7 @@ CHECKS = {
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Install what a check needs, and run it.
-
-    Args:
-        name: Of `CHECKS`.
-        arguments: What its script is given.
-
-    Returns:
-        The script's exit status.
-    """
+    """Install what one of `CHECKS` needs, run its script, and give its exit status."""
     root, check = require_checkout(), CHECKS[name]
     if check.extra:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]

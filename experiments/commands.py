@@ -17,29 +17,20 @@ from experiments.plans import EXPERIMENTS, find
 from transformer.cli.commands import parse_settings, train_as_typed
 from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, write_json
-from transformer.support.paths import corpus_folder, require_checkout, results_folder
+from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
 Run = Callable[[argparse.Namespace], int | None]
 AddOption = Callable[[Parser], object]
 
 
 class Command(NamedTuple):
-    """Something that can be measured, drawn or made again.
+    """Something that can be measured, drawn or made again."""
 
-    Attributes:
-        run: Does it, given the options, and gives the exit status, or None for 0.
-        about: What is done and where it is written, in a line.
-        example: What may be typed after the name.
-        options: Each adds one to the parser.
-        goes_on: Whether the same command goes on after Ctrl-C.
-    """
-
-    run: Run
-    about: str
-    example: str
+    run: Run  # gives the exit status, or None for 0
+    about: str  # what is done and where it is written, in a line
+    example: str  # what may be typed after the name
     options: tuple[AddOption, ...]
-    goes_on: bool
+    goes_on: bool  # whether the same command goes on after Ctrl-C
 
 
 COMMANDS: dict[str, Command] = {}
@@ -72,25 +63,11 @@ PAGE_ALONE = option(
 
 
 def record_file(name: str) -> Path:
-    """Give a file of data/results that can be written.
-
-    Raises:
-        UserError: this is an installed package, or the file cannot be written.
-    """
+    """Give a file of data/results; a UserError where it cannot be written, as in a wheel."""
     require_checkout()
     file = results_folder() / name
     check_file(file)
     return file
-
-
-def write_figures(file: Path, figures: dict[str, Any]) -> None:
-    """Write figures that need no model and no GPU, with where they come from."""
-    import torch
-
-    from transformer.support.provenance import provenance
-
-    write_json(file, provenance(torch.device("cpu")) | figures)
-    print(file)
 
 
 @command()
@@ -99,6 +76,7 @@ def corpus(options: argparse.Namespace) -> None:
     require_checkout()
     from experiments.grammar import build
     from transformer.data import embedded
+    from transformer.support.files import corpus_folder
 
     file = corpus_folder() / embedded.FILE
     build.write(file)
@@ -121,7 +99,8 @@ def text(options: argparse.Namespace) -> None:
     from experiments import texts
 
     file = record_file(texts.TEXT)
-    write_figures(file, {"seed": texts.SEED, "figures": texts.multi30k_figures()})
+    texts.write_figures(file, {"figures": texts.multi30k_figures()})
+    print(file)
 
 
 @command()
@@ -133,7 +112,8 @@ def leaks(options: argparse.Namespace) -> None:
     file = record_file(texts.LEAKS)
     pairs = corpora.all_tatoeba_pairs()
     figures = texts.measure_splits(pairs)
-    write_figures(file, {"seed": texts.SEED, "pairs": len(pairs), "figures": figures})
+    texts.write_figures(file, {"pairs": len(pairs), "figures": figures})
+    print(file)
     for name, split in figures.items():
         print(
             f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
@@ -200,21 +180,6 @@ def contrasts(options: argparse.Namespace) -> None:
         print(f"{name}: both sides right in {both} of {figures['pairs']} pairs")
 
 
-@command("de-en", add_model)
-def export(options: argparse.Namespace) -> None:
-    """Measure how fast one exported model is beside ours, for data/results/bench."""
-    from experiments import export_speed
-
-    record = export_speed.record_speed(options.model, record_file(export_speed.RECORD))
-    for kind, beams in (("figures", ""), ("with_beams", ", with beams")):
-        for engine, found in record[kind].items():
-            together, alone = (found[way]["times_our_speed"] for way in ("together", "one_by_one"))
-            print(
-                f"{engine}{beams}: {found['equal']} of {found['sentences']} translations equal; "
-                f"{together} times our speed, one by one {alone}"
-            )
-
-
 @command(
     "captions --seeds 1 2",
     option("name", metavar="NAME", help=", ".join(EXPERIMENTS)),
@@ -271,9 +236,11 @@ def museum(options: argparse.Namespace) -> None:
     from experiments import museum_table
 
     if not options.page_alone:
-        museum_table.write_record()
-    museum_table.write_page(docs)
-    print(docs / museum_table.PAGE)
+        file = record_file(museum_table.RECORD)
+        write_json(file, museum_table.make_record())
+    page = docs / museum_table.PAGE
+    page.write_text(museum_table.page(), encoding="utf-8")
+    print(page)
 
 
 @command("--seeds 1 2 3", SEEDS, ONLY, goes_on=True)

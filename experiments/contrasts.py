@@ -21,8 +21,7 @@ from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import find_model
+from transformer.support.files import check_file, find_model, read_json, write_json
 from transformer.support.provenance import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
@@ -45,13 +44,7 @@ class Side(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Two sentences that differ in one thing.
-
-    Attributes:
-        corpus: Whose words they are made of.
-        phenomenon: One of `PHENOMENA`.
-        sides: By language, the first and the second sentence.
-    """
+    """Two sentences, by language, that differ in one of `PHENOMENA`, in a corpus's words."""
 
     corpus: str
     phenomenon: str
@@ -65,27 +58,22 @@ def load_contrasts() -> list[Contrast]:
         for row in corpus_table("contrast_cues.tsv")
         for word in row["words"].split()
     }
-    return [
-        Contrast(
-            row["corpus"],
-            row["phenomenon"],
-            {
-                lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
-                for lang in LANGUAGES
-            },
-        )
-        for row in corpus_table("contrasts.tsv")
-    ]
+    found = []
+    for row in corpus_table("contrasts.tsv"):
+        sides = {
+            lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
+            for lang in LANGUAGES
+        }
+        found.append(Contrast(row["corpus"], row["phenomenon"], sides))
+    return found
 
 
 def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str], Cue]) -> Side:
     """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".
 
-    Args:
-        lang: Of the cell.
-        text: Ways to put it, divided by |; {a/b} where the sentences differ, * before a cue.
-        option: 0 takes the first part of each {a/b}, 1 the second.
-        alike: For a language and a word, the words that count as one with it.
+    Ways to put it are divided by |; {a/b} stands where the sentences differ, and `option` 0 takes
+    the first of these, 1 the second; * stands before a cue. `alike` has for a language and a word
+    the words that count as one with it.
     """
     chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda found: found[option + 1], text)
     ways = chosen.split("|")
@@ -130,16 +118,7 @@ def _has_cues(words: Sequence[str], side: Side) -> bool:
 def log_probabilities(
     translator: Translator, pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[float, int]]:
-    """Measure how likely a model thinks each target, given its source.
-
-    Args:
-        translator: The model.
-        pairs: Source and target sentences.
-
-    Returns:
-        For each pair the log probability of the whole target (nats) and its tokens, both
-        with eos.
-    """
+    """Give for each source and target the target's log probability (nats) and tokens, with eos."""
     source, target = translator.src_tokenizer, translator.tgt_tokenizer
     found = []
     for start in range(0, len(pairs), BATCH_SENTENCES):
@@ -160,12 +139,7 @@ def measure_contrasts(
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
-    """Ask a model about both sentences of each pair.
-
-    Args:
-        translator: The model.
-        contrasts: Pairs in its words.
-        beam_size, alpha: Of the search.
+    """Ask a model about both sentences of each pair; no pairs are a UserError.
 
     Returns:
         phenomena: for each its pairs and, for each of `WAYS`, in how many of them the first
@@ -174,9 +148,6 @@ def measure_contrasts(
         sentences: for each sentence phenomenon, source, said, kept (by `keeps`), and by how
         many nats the best accepted translation leads the other side's, in all (margin) and
         per token (margin_per_token).
-
-    Raises:
-        UserError: there are no pairs.
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
@@ -184,12 +155,8 @@ def measure_contrasts(
     asked = [
         (contrast, source.accepted[0], own, other)
         for contrast in contrasts
-        for source, own, other in zip(
-            contrast.sides[src_lang],
-            contrast.sides[tgt_lang],
-            contrast.sides[tgt_lang][::-1],
-            strict=True,
-        )
+        for sides in [contrast.sides[tgt_lang]]
+        for source, own, other in zip(contrast.sides[src_lang], sides, sides[::-1], strict=True)
     ]
     said = translator.translate([source for _, source, _, _ in asked], beam_size, alpha)
     sentences = [
@@ -226,9 +193,13 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
             first, second = right[::2], right[1::2]
             both = sum(a and b for a, b in zip(first, second, strict=True))
             interval = share_interval(both, len(first))
-            figures[name][way] = {"first": sum(first), "second": sum(second), "both": both}
-            figures[name][way] |= {"share": round(both / len(first), 3)}
-            figures[name][way] |= {"interval": [round(end, 3) for end in interval]}
+            figures[name][way] = {
+                "first": sum(first),
+                "second": sum(second),
+                "both": both,
+                "share": round(both / len(first), 3),
+                "interval": [round(end, 3) for end in interval],
+            }
     return figures
 
 
@@ -238,20 +209,7 @@ def _right(sentence: dict[str, Any]) -> tuple[bool, bool, bool]:
 
 
 def record_contrasts(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model on the pairs in its corpus's words, and write the figures with their origin.
-
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-
-    Returns:
-        What is written: recipe, corpus, src_lang, tgt_lang, beam_size, alpha, what
-        `measure_contrasts` gives, training and evaluation.
-
-    Raises:
-        UserError: the model cannot be had, there are no pairs in its corpus's words or its
-            languages, or the file cannot be written.
-    """
+    """Measure a model on the pairs in its corpus's words, and write that with its origin."""
     check_file(file)
     folder = find_model(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
@@ -274,12 +232,7 @@ def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
     """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
 
     Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
-    a width where all or none were hits.
-
-    Args:
-        hits: How often it was so.
-        trials: How often it could have been, each independent of the others.
-        level: Of the interval.
+    a width where all or none were hits. The trials are independent of each other.
     """
     square = NormalDist().inv_cdf((1 + level) / 2) ** 2
     middle = (hits + square / 2) / (trials + square)

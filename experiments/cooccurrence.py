@@ -34,16 +34,10 @@ EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
 def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> None:
     """Give each type that occurs its vector, and let cross-attention look for like vectors.
 
-    Args:
-        model: Untrained; its embeddings, softmax (with its bias, if it has one) and
-            cross-attentions are changed in place. Each new vector has length 1, as a drawn
-            embedding has on average; a type that does not occur keeps what it was drawn (the
-            softmax then has what the target's was drawn).
-        examples: The training text.
-
-    Raises:
-        UserError: there are too many types for the table of their pairs, or fewer than an
-            embedding has numbers.
+    The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
+    are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
+    that does not occur keeps what it was drawn (the softmax then has what the target's was drawn).
+    Too many types for the table of their pairs, or fewer than a vector's numbers: a UserError.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
@@ -101,12 +95,8 @@ def mutual_information(
     """Count how much more often two types stand near each other than by chance.
 
     The two sentences of a pair are laid side by side, the shorter one stretched. Two tokens, of one
-    sentence or of both, count exp(-distance / `SPAN`).
-
-    Args:
-        examples: The sentence pairs.
-        first: Number of the target's type 0 among all types.
-        types: How many there are.
+    sentence or of both, count exp(-distance / `SPAN`). The target's type 0 is number `first` of
+    all types.
 
     Returns:
         Positive pointwise mutual information in nats, (types, types): the logarithm of how many
@@ -132,11 +122,7 @@ def _lengths(example: Example) -> tuple[int, int]:
 
 
 def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
-    """Count which type follows which.
-
-    Args:
-        sentences: Ids without marks; they begin after `BOS_ID` and end with `EOS_ID`.
-        types: How many there are.
+    """Count which type follows which in sentences given without marks.
 
     Returns:
         (types, types): in a type's row, for each type, the probability that it comes next times
@@ -152,11 +138,7 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
 
 
 def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
-    """Count how often each type is said, end marks included.
-
-    Args:
-        sentences: Ids without marks.
-        types: How many there are.
+    """Count how often each type is said, end marks (which are not given) included.
 
     Returns:
         (types,): the share of all that is said, which sums to 1; every type is counted once
@@ -167,11 +149,7 @@ def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
 
 
 def strongest_directions(table: Tensor, width: int) -> Tensor:
-    """Give rows whose inner products are nearest to a symmetric table, each of length 1.
-
-    Args:
-        table: (types, types), symmetric.
-        width: Numbers in a row, no more than there are types.
+    """Give rows whose inner products are nearest to a symmetric (types, types) table, of length 1.
 
     Returns:
         (types, width): the eigenvectors of the largest eigenvalues times their roots, turned

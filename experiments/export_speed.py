@@ -34,12 +34,7 @@ Translate = Callable[[list[str]], list[str]]
 
 @one_thread()
 def record_speed(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model's speed in every engine on its test set, and write the record.
-
-    Args:
-        model: A model folder, or the name of a shipped model.
-        file: JSON to write.
-    """
+    """Measure a model's speed in every engine on its test set, and write the record."""
     ours = Translator.load(model)
     data = ours.recipe.data
     split = default_split(data.corpus)
@@ -59,11 +54,6 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
 
 def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> dict[str, Any]:
     """Translate a text in every engine, round by round.
-
-    Args:
-        ours: Translates sentences.
-        engines: Others that do, by name.
-        text: The sentences.
 
     Returns:
         For each engine, how many translations are equal to ours and of how many; for the
@@ -93,11 +83,7 @@ def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> 
 
 
 def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
-    """Export a model and load it as translate.py does.
-
-    Returns:
-        What translates, by beam size: 1 is greedy, and all that the ONNX graphs' script does.
-    """
+    """Export a model, and give what translates by beam size; the ONNX graphs do so greedily."""
     export_model(model, name, folder)
     module = importlib.import_module(f"engines.serve_{name}")
     translator = module.Translator(folder, threads=1)

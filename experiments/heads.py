@@ -11,7 +11,7 @@ belongs what the head's removal costs.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,13 +59,9 @@ def removal_scores(
     references: Sequence[str],
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """Score a model without each of its heads, and without each stack's.
+    """Score a Transformer without each of its heads, and without each stack's.
 
-    Args:
-        translator: The model.
-        sentences: Plain text.
-        references: Their translations, one each.
-        others: Sentences over which a head's mean output is taken.
+    A head's mean output is that over `others`.
 
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
@@ -73,10 +69,6 @@ def removal_scores(
         heads removed). Figures, in points of BLEU: "greedy" and "beam" (of 4); "low", "high"
         and "p" of a paired bootstrap of the beam's translations against the whole model's.
         "greedy_runs_on" and "beam_runs_on" count the translations far too long (`count_run_on`).
-
-    Raises:
-        UserError: there are no sentences, or not as many references; the model is no
-            Transformer.
     """
     model = network_of(translator)
     said, whole = _measure(translator, sentences, references)
@@ -93,11 +85,8 @@ def removal_scores(
             with heads_replaced(model, {head: outputs[head] for head in group}):
                 left, figures[name] = _measure(translator, sentences, references)
             compared = paired_bootstrap(said, left, gold)
-            figures[name] |= {
-                "low": round(compared.low, 2),
-                "high": round(compared.high, 2),
-                "p": round(compared.p_value, 4),
-            }
+            figures[name] |= {"low": round(compared.low, 2), "high": round(compared.high, 2)}
+            figures[name] |= {"p": round(compared.p_value, 4)}
         stacks = {stack: figures.pop(stack) for stack in STACKS}
         scores[way] = {"heads": figures, "stacks": stacks}
     return scores
@@ -116,12 +105,7 @@ def _measure(
 
 
 def record_removals(model: str, file: Path) -> None:
-    """Measure a model without each of its heads on its validation text, and write the figures.
-
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-    """
+    """Measure a model without each of its heads on its validation text, and write the figures."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -134,11 +118,9 @@ def record_removals(model: str, file: Path) -> None:
 
 
 class Role(NamedTuple):
-    """How often every head of a stack plays a role.
+    """How often every head of a stack plays a role: who looks where.
 
     Attributes:
-        stack: "encoder", "decoder" or "cross".
-        role: Who looks where.
         cases: How many times it could be played, where the most frequent number of places away
             would not do.
         even: The share of these that looking evenly would get right, 0 to 1.
@@ -154,21 +136,13 @@ class Role(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """One row that may play a role.
-
-    Attributes:
-        stack, role: As in `Role`.
-        even: The share of the row's places that the role names.
-        away: How many places away the named ones are, from the row's own place; empty where the
-            role is itself a number of places away.
-        played: Which heads do, (num_layers, num_heads).
-    """
+    """One row that may play a role."""
 
     stack: str
     role: str
-    even: float
-    away: frozenset[int]
-    played: Tensor
+    even: float  # the share of the row's places that the role names
+    away: frozenset[int]  # of these, in places; none where the role is itself a number of places
+    played: Tensor  # which heads do, (num_layers, num_heads)
 
 
 def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[Role]:
@@ -178,13 +152,6 @@ def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[R
     before, itself, along the relations of the tree (see `relations`), and at the
     sentence's rarest word. The decoder's rows are tokens. Cross-attention's rows are words
     that are said: at their own source word, at that of the word before, at the rarest.
-
-    Args:
-        translator: Between two languages of the embedded corpus.
-        sentences: Of that corpus.
-
-    Raises:
-        UserError: there are no sentences.
     """
     if not sentences:
         raise UserError("no sentences to score the heads on: give at least one")
@@ -196,17 +163,14 @@ def role_scores(translator: Translator, sentences: Sequence[Sentence]) -> list[R
         rarest = min(range(len(words)), key=lambda word: counts[words[word]])
         for case in _cases(read(translator, sentence), sentence, rarest):
             found.setdefault((case.stack, case.role), []).append(case)
-    roles = ((asked, *_by_place(cases)) for asked, cases in found.items())
-    return [
-        Role(
-            *asked,
-            cases=len(others),
-            even=sum(case.even for case in others) / len(others),
-            scores=torch.minimum(_share(usual), _share(others)) if usual else _share(others),
-        )
-        for asked, usual, others in roles
-        if len(others) >= FEWEST and (not usual or len(usual) >= FEWEST)
-    ]
+    scored = []
+    for asked, cases in found.items():
+        usual, others = _by_place(cases)
+        if len(others) >= FEWEST and (not usual or len(usual) >= FEWEST):
+            even = sum(case.even for case in others) / len(others)
+            scores = torch.minimum(_share(usual), _share(others)) if usual else _share(others)
+            scored.append(Role(*asked, len(others), even, scores))
+    return scored
 
 
 def _by_place(cases: Sequence[_Case]) -> tuple[list[_Case], list[_Case]]:
@@ -260,11 +224,7 @@ def _case(stack: str, role: str, query: int, keys: set[int], chosen: Tensor, pla
 
 
 def relations(sentence: Sentence) -> Iterator[WordPair]:
-    """Give the pairs that grammar joins, in one English sentence, all of each kind.
-
-    Args:
-        sentence: Of the embedded corpus.
-    """
+    """Give the pairs that grammar joins, in one English sentence, all of each kind."""
     tree = Tree(sentence.parse)
 
     def about(parts: Sequence[int]) -> tuple[int, ...]:
@@ -287,13 +247,7 @@ def relations(sentence: Sentence) -> Iterator[WordPair]:
 
 
 class NamedHead(NamedTuple):
-    """A head and the role it plays best.
-
-    Attributes:
-        head: Which.
-        role: In which it is furthest above an even spread, on other sentences.
-        score, even, cases: As in `Role`.
-    """
+    """A head and the role in which it is furthest above an even spread, on other sentences."""
 
     head: Head
     role: str
@@ -303,12 +257,7 @@ class NamedHead(NamedTuple):
 
 
 def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[NamedHead]:
-    """Give each head the role in which it is furthest above an even spread, and score it anew.
-
-    Args:
-        chosen_on: Scores on sentences that choose the role.
-        scored_on: Scores on other sentences, whose figures are given.
-    """
+    """Give each head a role by its scores on some sentences, with its figures on others."""
     named = []
     told = {(role.stack, role.role): role for role in scored_on}
     for stack in dict.fromkeys(role.stack for role in chosen_on):
@@ -324,32 +273,19 @@ def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[Nam
 
 
 def named_roles(translator: Translator) -> dict[str, Any]:
-    """Name every head of a model on the validation sentences, and score it on the test's.
-
-    Args:
-        translator: Between two languages of the embedded corpus.
-
-    Returns:
-        For each head "role", "score", "even", "cases", as in `NamedHead`, and "named".
-    """
-    splits: Mapping[str, list[Role]] = {
-        split: role_scores(translator, embedded.sentences(split))
-        for split in (CHOSEN_ON, SCORED_ON)
-    }
+    """Name every head of a model on the validation sentences, and score it on the test's."""
+    chosen, scored = (
+        role_scores(translator, embedded.sentences(split)) for split in (CHOSEN_ON, SCORED_ON)
+    )
     return {
         str(each.head): {"role": each.role, "score": round(each.score, 3)}
         | {"even": round(each.even, 3), "cases": each.cases, "named": each.score >= NAMED}
-        for each in name_heads(*splits.values())
+        for each in name_heads(chosen, scored)
     }
 
 
 def record_roles(model: str, file: Path) -> None:
-    """Name a model's heads, and write their roles.
-
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-    """
+    """Name a model's heads, and write their roles."""
     translator = Translator.load(model, pick_device())
     roles = named_roles(translator)
     origin = provenance(translator.device) | {"model": model}

@@ -15,8 +15,8 @@ from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
-from transformer.training.processes import ALONE, Processes
-from transformer.training.updates import FACTOR, adam
+from transformer.training import processes
+from transformer.training.loop import FACTOR, adam
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
@@ -28,11 +28,7 @@ LIKE_ADAM = 0.2  # root mean square of Adam's updates, in learning rates
 def orthogonal(matrices: Tensor) -> Tensor:
     """Bring every singular value near 1 by Newton and Schulz's iteration: products alone.
 
-    Args:
-        matrices: (count, rows, columns), of any floating type; it computes in that.
-
-    Returns:
-        The same shape: U S V^T becomes about U V^T.
+    Matrices (count, rows, columns) of any floating type, U S V^T each, become about U V^T.
     """
     wide = matrices if matrices.shape[1] <= matrices.shape[2] else matrices.mT
     # No singular value is above the root of the sum of all squares.
@@ -53,7 +49,6 @@ class Muon(Optimizer):
     Args:
         matrices: The parameters, two dimensions each.
         precision: Of the iteration; the momentum has the parameters' own.
-        processes: Those that make the same step; each computes a share of it.
     """
 
     def __init__(
@@ -61,10 +56,9 @@ class Muon(Optimizer):
         matrices: Iterable[nn.Parameter],
         *,
         precision: torch.dtype = torch.float32,
-        processes: Processes = ALONE,
     ) -> None:
         super().__init__(list(matrices), {"lr": 0.0})
-        self.precision, self.processes = precision, processes
+        self.precision = precision
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -78,7 +72,7 @@ class Muon(Optimizer):
     def _move(self, alike: list[nn.Parameter], rate: float) -> None:
         """Move matrices of one shape."""
         ahead = torch.stack([self._momentum(each) for each in alike])
-        updates = _shared_out(orthogonal, ahead.to(self.precision), self.processes).to(ahead.dtype)
+        updates = _shared_out(orthogonal, ahead.to(self.precision)).to(ahead.dtype)
         size = LIKE_ADAM * max(alike[0].shape) ** 0.5
         for matrix, update in zip(alike, updates, strict=True):
             matrix.add_(update, alpha=-rate * size)
@@ -98,14 +92,14 @@ def _shape(matrix: Tensor) -> tuple[int, int]:
     return rows, columns
 
 
-def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor, processes: Processes) -> Tensor:
+def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
     """Do some work on each part of a tensor, along its first dimension; all get the whole.
 
     A process works on part `rank` and on every `size`-th after it, and adds the others' to zeros.
     """
-    if processes.size == 1:
+    if processes.size() == 1:
         return work(parts)
-    own, done = slice(processes.rank, None, processes.size), torch.zeros_like(parts)
+    own, done = slice(processes.rank(), None, processes.size()), torch.zeros_like(parts)
     done[own] = work(parts[own])
     dist.all_reduce(done)
     return done
@@ -114,13 +108,11 @@ def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor, processes: Proc
 class MuonAndAdam(Optimizer):
     """Muon for the matrices between hidden layers; Adam for embeddings, softmax, norms and biases.
 
-    Like the model's products, Muon's own are in bfloat16 where the training asks for that.
-
     Args:
         model: On its device.
         config: Of Adam.
         rate_factor: Muon's learning rate as a multiple of Adam's.
-        processes: Those that make the same steps.
+        precision: Of Muon's own products.
 
     Raises:
         UserError: the model has no matrix for Muon.
@@ -132,7 +124,7 @@ class MuonAndAdam(Optimizer):
         config: TrainingConfig,
         *,
         rate_factor: float = 1.0,
-        processes: Processes = ALONE,
+        precision: torch.dtype = torch.float32,
     ) -> None:
         hidden = _hidden_matrices(model)
         if not hidden:
@@ -141,8 +133,7 @@ class MuonAndAdam(Optimizer):
         others = [each for each in model.parameters() if id(each) not in apart]
         groups: list[dict[str, Any]] = [{"params": others}, {"params": hidden, FACTOR: rate_factor}]
         super().__init__(groups, {"lr": 0.0})
-        precision = torch.bfloat16 if config.bf16 else torch.float32
-        muon = Muon(hidden, precision=precision, processes=processes)
+        muon = Muon(hidden, precision=precision)
         self.parts: tuple[Optimizer, ...] = (adam(others, config), muon)
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]

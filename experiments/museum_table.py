@@ -6,7 +6,6 @@ Not in the paper. `python -m experiments museum` makes the record and the page o
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
+from experiments.bench.tables import markdown
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.specimen import RECORD, Specimen
@@ -27,8 +27,7 @@ from lessonkit.museum.trained_table import (
     told_by_score,
 )
 from transformer.evaluation.compare import Interval
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 from transformer.support.provenance import provenance
 
 SHOWN = 3  # laws of a specimen that the page names
@@ -47,11 +46,7 @@ TITLES = {
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
-    """Draw a configuration that is as sound as any, as `sound_model` takes it.
-
-    Args:
-        seed: Of what is drawn.
-    """
+    """Draw a configuration that is as sound as any, as `sound_model` takes it."""
     draw = random.Random(seed)
     heads = draw.choice([1, 2, 4])
     positions = draw.choice(["sinusoidal", "learned", "concatenated"])
@@ -80,25 +75,13 @@ def drawn_config(seed: int) -> dict[str, Any]:
 
 def found(report: Report) -> dict[str, list[str]]:
     """Give the names of the laws that a report calls broken, and of those that it warns of."""
-    return {
-        "broken": report.broken,
-        "warned": [line.law for line in report.of(Verdict.WARNED)],
-    }
+    return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
 
 
 def make_record(
     specimens: Iterable[Specimen] = SPECIMENS, on_line: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Diagnose every specimen, and ten sound configurations.
-
-    Args:
-        specimens: Which.
-        on_line: Called with each line of progress.
-
-    Returns:
-        provenance; laws; specimens by name and clean by configuration, each with what `found`
-        gives.
-    """
+    """Diagnose specimens, and ten sound configurations: each with what `found` gives."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(CLEAN):
@@ -112,18 +95,6 @@ def make_record(
         on_line(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     return {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
-
-
-def write_record(on_line: Callable[[str], None] = print) -> None:
-    """Make the record, and write it."""
-    file = results_folder() / RECORD
-    check_file(file)
-    write_json(file, make_record(on_line=on_line))
-
-
-def write_page(docs: Path) -> None:
-    """Write the page of what is recorded."""
-    (docs / PAGE).write_text(page(), encoding="utf-8")
 
 
 def page() -> str:
@@ -160,13 +131,12 @@ def page() -> str:
 
 def _table(group: str, seen: Mapping[str, Any]) -> list[str]:
     """Write the specimens of a file."""
-    specimens = [each for each in SPECIMENS if each.group == group and each.name in seen]
-    head = ["specimen", "what the code does", "breaks", "reported"]
-    rows = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
-    for each in specimens:
-        row = [f"`{each.name}`", each.about, _laws(seen[each.name])]
-        rows.append("| " + " | ".join([*row, _linked(each.source)]) + " |")
-    return rows
+    rows = [
+        [f"`{each.name}`", each.about, _laws(seen[each.name]), _linked(each.source)]
+        for each in SPECIMENS
+        if each.group == group and each.name in seen
+    ]
+    return [markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=4)]
 
 
 def _linked(source: str) -> str:
@@ -187,25 +157,22 @@ def _laws(seen: Mapping[str, list[str]]) -> str:
 def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> list[str]:
     """List the specimens that break no law, those with a warning first."""
     known = {each.name: each for each in SPECIMENS}
-    order = sorted(names, key=lambda name: not seen[name]["warned"])
-    return [
-        f"- `{name}`: {known[name].about}"
-        + ("; a warning: " + ", ".join(f"`{law}`" for law in seen[name]["warned"]))
-        * bool(seen[name]["warned"])
-        for name in order
-        if name in known
-    ]
+    lines = []
+    for name in sorted(names, key=lambda name: not seen[name]["warned"]):
+        warned = ", ".join(f"`{law}`" for law in seen[name]["warned"])
+        lines.append(f"- `{name}`: {known[name].about}" + f"; a warning: {warned}" * bool(warned))
+    return lines
 
 
 def _by_law(record: Mapping[str, Any]) -> list[str]:
     """Count for each law how many specimens break it, and how many no other law sees."""
-    rows = ["| law | specimens | alone |", "| --- | --- | --- |"]
+    rows = []
     for law in record["laws"]:
         seen = [each["broken"] for each in record["specimens"].values() if law in each["broken"]]
         warned = sum(law in each["warned"] for each in record["specimens"].values())
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
-        rows.append(f"| `{law}` | {count} | {sum(len(each) == 1 for each in seen)} |")
-    return rows
+        rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
+    return [markdown(["law", "specimens", "alone"], rows, words=3)]
 
 
 def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> list[str]:
@@ -218,12 +185,15 @@ def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -
     Returns:
         Lines of Markdown.
     """
-    names = sorted(
-        set(runs) - {SOUND},
-        key=lambda name: (-mean(scores(runs[name])), name),
-    )
+    names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
     hidden = [name for name in names if not told_by_score(name, runs)]
     caught = sum(bool(broken[name]) for name in hidden)
+
+    def row(name: str) -> str:
+        told = "no" if name in hidden else "yes"
+        law = f"`{broken[name][0]}`" if broken[name] else "none"
+        return _row(f"`{name}`", runs[name], against_sound(name, runs), [told, law])
+
     return [
         "## Trained: which of them a score tells of",
         "",
@@ -237,18 +207,7 @@ def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -
         "| specimen | BLEU | perplexity | loss | told by its score | first law broken |",
         "| --- | ---: | ---: | ---: | --- | --- |",
         _row("the sound model", runs[SOUND], None, ["", ""]),
-        *(
-            _row(
-                f"`{name}`",
-                runs[name],
-                against_sound(name, runs),
-                [
-                    "no" if name in hidden else "yes",
-                    f"`{broken[name][0]}`" if broken[name] else "none",
-                ],
-            )
-            for name in names
-        ),
+        *map(row, names),
     ]
 
 

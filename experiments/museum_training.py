@@ -55,17 +55,10 @@ def train_museum(
     only: Sequence[str] = (),
     on_line: Callable[[str], None] = print,
 ) -> None:
-    """Train and measure what is missing, and add each run to its specimen's record.
+    """Train and measure what is missing, and add each run to its specimen's record, NAME.json.
 
-    Args:
-        folder: Of the records, NAME.json each.
-        seeds: Of weights, dropout and the order of batches; all specimens with the first come
-            before any with the second.
-        only: Names of specimens; none means all that train.
-        on_line: Called with each line of progress.
-
-    Raises:
-        UserError: a specimen is unknown or does not train, or a record cannot be written.
+    All specimens with the first seed come before any with the second; `only` names some of those
+    that train.
     """
     known = trained()
     for name in only:
@@ -88,17 +81,13 @@ def train_museum(
 
 
 def _about(specimen: Specimen) -> dict[str, Any]:
+    budget = {"steps": STEPS, "warmup_steps": WARMUP_STEPS, "dropout": DROPOUT}
+    budget |= {"label_smoothing": 0.0}
     return {
         "specimen": specimen.name,
         "about": specimen.about,
         "recipe": text().recipe.name,
-        "budget": {
-            "steps": STEPS,
-            "warmup_steps": WARMUP_STEPS,
-            "dropout": DROPOUT,
-            "label_smoothing": 0.0,
-            "batch_tokens": text().recipe.training.batch_tokens,
-        },
+        "budget": budget | {"batch_tokens": text().recipe.training.batch_tokens},
         "beam_size": BEAM_SIZE,
         "alpha": LENGTH_PENALTY,
     }
@@ -112,22 +101,12 @@ def text() -> Text:
     train = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     sides = tokenizers.train(data, train.src, train.tgt)
-    return Text(
-        recipe,
-        sides[1],
-        encode_pairs(*sides, train, data.max_train_tokens),
-        held_out,
-        encode_pairs(*sides, held_out),
-    )
+    examples = encode_pairs(*sides, train, data.max_train_tokens)
+    return Text(recipe, sides[1], examples, held_out, encode_pairs(*sides, held_out))
 
 
 def make_setup(specimen: Specimen, seed: int) -> Setup:
-    """Make the recipe's network with a specimen's fault, untrained.
-
-    Args:
-        specimen: Of its `config` the sizes of vocabularies are the recipe's.
-        seed: Of the weights.
-    """
+    """Make the recipe's network, with its vocabulary and a specimen's fault, untrained."""
     sizes = {"src_vocab_size", "tgt_vocab_size", "tie_source_target"}
     changes = {key: value for key, value in specimen.config.items() if key not in sizes}
     sound = text().recipe.model

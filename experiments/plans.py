@@ -40,7 +40,12 @@ class Experiment:
     def changed(self, variant: str, seed: int) -> tuple[Recipe, Parts]:
         """Give the recipe of one run, and the parts of its training that no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
+        settings.pop("precision", None)
         return changed(find_recipe(self.recipe), settings)
+
+    def precision(self, variant: str) -> str:
+        """Name the precision of a variant's runs."""
+        return {"precision": "float32", **self.budget, **self.variants[variant]}["precision"]
 
     def about(self) -> dict[str, Any]:
         """Give what all runs of a record have in common."""
@@ -61,7 +66,7 @@ _CAPTIONS = Experiment(
         "learning_rate_factor": "1.265",
         "validate_every": "200",
         "average_last": "5",
-        "bf16": "true",
+        "precision": "bf16",
     },
     variants={
         "the recipe": {},
@@ -134,7 +139,7 @@ _PRECISION = Experiment(
     name="precision",
     recipe="demo",
     budget={"steps": "300", "warmup_steps": "75", "decay": "linear"},
-    variants={"float32": {}, "bfloat16 products": {"bf16": "true"}},
+    variants={"float32": {}, "bfloat16 products": {"precision": "bf16"}},
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -143,11 +148,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find(name: str) -> Experiment:
-    """Give the experiment of this name.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give the experiment of this name."""
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]

@@ -34,16 +34,7 @@ def record_races(
 ) -> None:
     """Run what is to be tried with each seed, on one thread, and write the record after each.
 
-    What the record has already is not run again.
-
-    Args:
-        file: JSON to write.
-        seeds: Of each.
-        tried: Settings by what they change.
-        on_line: Called with each line of progress.
-
-    Raises:
-        UserError: the record has another target.
+    What the record has already is not run again; one with another target is a UserError.
     """
     record: dict[str, Any] = {"recipe": RECIPE, "target": TARGET, "runs": []}
     if file.exists():
@@ -59,12 +50,10 @@ def record_races(
             on_line(f"{change}, seed {seed}")
             finish = race(settings, seed=seed, on_report=on_line)
             about = {"change": change, "settings": dict(settings), "seed": seed}
+            digits = {"seconds": 2, "in_steps": 1, "loss": 4}
             found = {
-                "reached": finish.reached,
-                "seconds": round(finish.seconds, 2),
-                "in_steps": round(finish.in_steps, 1),
-                "steps": finish.steps,
-                "loss": round(finish.loss, 4),
+                name: round(value, digits[name]) if name in digits else value
+                for name, value in finish._asdict().items()
             }
             record["runs"].append(about | found | {"origin": origin})
             write_json(file, record)

@@ -19,8 +19,8 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.support.provenance import pick_device
-from transformer.training.resources import bfloat16_is_faster
-from transformer.training.runner import train_recipe
+from transformer.training.devices import Precision, pick
+from transformer.training.recipe import train_recipe
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
@@ -38,7 +38,8 @@ def run_experiment(
 ) -> bool:
     """Train and measure each variant with each seed, and add each to the record.
 
-    Runs that have ended are not made again, and those that were stopped go on.
+    Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
+    done a UserError tells before any training.
 
     Args:
         experiment: What to do.
@@ -50,10 +51,6 @@ def run_experiment(
 
     Returns:
         Whether all was done; False after Ctrl-C.
-
-    Raises:
-        UserError: a variant is unknown, or a folder or the record is of something else, all
-            before any training; or a run fails.
     """
     order = list(experiment.variants)
     if unknown := set(only) - set(order):
@@ -63,8 +60,8 @@ def run_experiment(
         for seed in seeds
         for variant in only or order
     ]
-    recipes = [experiment.run_recipe(variant, seed) for variant, seed, _ in runs]
-    if any(each.training.bf16 for each in recipes) and not bfloat16_is_faster(pick_device()):
+    precisions = {experiment.precision(variant) for variant, _, _ in runs}
+    if Precision.BF16 in precisions and pick().precision != Precision.BF16:
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
@@ -80,6 +77,7 @@ def run_experiment(
             if not begun:
                 write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
             recipe, parts = experiment.changed(variant, seed)
+            precision = Precision(experiment.precision(variant))
             result = train_recipe(
                 recipe,
                 folder,
@@ -87,7 +85,8 @@ def run_experiment(
                 on_begin=on_line,
                 on_report=lambda report: on_line(str(report)),
                 build=build,
-                **parts.options(recipe),
+                precision=precision,
+                **parts.options(recipe, precision),
             )
             if result.interrupted:
                 return False
@@ -98,12 +97,7 @@ def run_experiment(
 
 
 def check_record(record: Path, experiment: Experiment) -> None:
-    """Refuse a record that the runs of an experiment cannot be added to.
-
-    Raises:
-        UserError: it cannot be written; it is of another experiment, recipe or budget, or has
-            a variant that the experiment has not.
-    """
+    """Refuse a record of another experiment, recipe or budget, or with variants unknown to it."""
     check_file(record)
     if not record.exists():
         return
@@ -121,11 +115,7 @@ def check_record(record: Path, experiment: Experiment) -> None:
 
 
 def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
-    """Refuse a folder that holds another run than the one that belongs there.
-
-    Raises:
-        UserError: the run's settings or faults are not the variant's of today.
-    """
+    """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
     same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
@@ -139,11 +129,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
 
 
 def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
-    """Measure a run on its corpus's validation text.
-
-    Args:
-        folder: Of the run.
-        build: What made its network.
+    """Measure a run, with what made its network, on its corpus's validation text.
 
     Returns:
         What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
@@ -163,12 +149,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 
 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
-    """Gather what a record holds of a run.
-
-    Returns:
-        variant, seed, changes, faults, training, figures (see `measure`), and validation:
-        steps with the loss after them (nats per token).
-    """
+    """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
     log = [line for line in read_log(RunFolder(folder).log) if line["kind"] == "validation"]
     return {

@@ -26,8 +26,15 @@ from transformer.models.folder import (
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_folder, read_json, write_atomically, write_json
-from transformer.support.paths import CARD, models_folder, require_checkout
+from transformer.support.files import (
+    CARD,
+    check_folder,
+    models_folder,
+    read_json,
+    require_checkout,
+    write_atomically,
+    write_json,
+)
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again
@@ -60,20 +67,12 @@ The weights are learned from that data: use them under its terms.
 
 
 def ship(run: Path, name: str) -> Path:
-    """Make data/models/NAME of a trained model, measure it, and write its card.
-
-    Args:
-        run: The model folder that training left.
-        name: What the shipped model is called, "de-en".
+    """Make data/models/NAME of the model folder that training left, and measure it.
 
     Returns:
         The new folder. Beside a model folder's own files, without the checkpoints, it holds
-        card.json (figures, a slice's BLEU, the data's terms) and README.md.
-
-    Raises:
-        UserError: the run has not ended or a file of it is missing, its weights are too many
-            to ship, its corpus cannot be had, there is a model of this name, or this is no
-            checkout; nothing is made.
+        card.json (figures, a slice's BLEU, the data's terms) and README.md. After a UserError
+        nothing is made.
     """
     require_checkout()
     if not name or Path(name).name != name:

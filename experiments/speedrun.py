@@ -4,7 +4,6 @@ Not in the paper. The rules and the table of records are in docs/records.md.
 """
 
 import dataclasses
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,16 +14,15 @@ from typing import Any
 
 import torch
 
-from experiments.training_parts import FAST, Parts, changed, find
+from experiments.bench.tables import put_table
+from experiments.training_parts import FAST, changed, find
 from lessonkit.records import load_speed_runs, machine_of, standing
-from transformer.config import Recipe
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import results_folder
+from transformer.support.files import check_file, read_json, results_folder, write_json
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
@@ -35,33 +33,22 @@ PAGE = "records.md"  # in docs
 MARK = "records"
 HEADINGS = ("", "date", "what is new", "seconds", "seeds", "BLEU", "p", "on")
 
-Run = dict[str, Any]
-
 
 def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
-    """Train the fast recipe as a user would, in processes of its own.
-
-    Args:
-        settings: `KEY=VALUE` pairs that differ from the recipe.
-        seed: Of weights, dropout and the order of batches.
-        processes: That share each step.
-        out: The run's folder.
+    """Train the fast recipe as a user would, in processes of its own, changed by `KEY=VALUE` pairs.
 
     Returns:
         Seconds from the start of the command to its end: starting Python, reading and tokenising
-        the text, training, validating and writing the model.
-
-    Raises:
-        UserError: the command failed; what it said is given.
+        the text, training, validating and writing the model. One that fails is a UserError.
     """
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    words = [RECIPE, "--out", str(out)]
-    for each in (*settings, f"seed={seed}"):
-        words += ["--set", each]
+    words = [word for each in (*settings, f"seed={seed}") for word in ("--set", each)]
     start = launch if processes > 1 else []
-    command = [sys.executable, *start, "-m", "experiments", "train", *words]
+    command = [sys.executable, *start, "-m", "experiments", "train", RECIPE, "--out", str(out)]
     began = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     seconds = time.perf_counter() - began
     if done.returncode:
         said = done.stdout.strip().splitlines() or ["nothing"]
@@ -93,20 +80,9 @@ def record_runs(
     processes: int = 1,
     on_line: Callable[[str], None] = print,
 ) -> Path:
-    """Train with several seeds, one after the other, and write the next record.
+    """Train with three seeds or more, one after the other, and write the next record: its file.
 
-    Args:
-        change: What is new, in a line.
-        settings: `KEY=VALUE` pairs that differ from the recipe.
-        seeds: Three or more.
-        processes: That share each step.
-        on_line: Called with a line for each run.
-
-    Returns:
-        The record's file.
-
-    Raises:
-        UserError: there are too few seeds, a setting is wrong, or a run failed.
+    The change says in a line what is new; the settings are `KEY=VALUE` pairs.
     """
     if not 3 <= len(set(seeds)) == len(seeds):
         raise UserError(
@@ -126,34 +102,19 @@ def record_runs(
             out = Path(place) / "run"
             seconds = train_for_time(settings, seed, processes, out)
             runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
-            recipe = read_recipe(out)  # the precision is the machine's choice
+            recipe, run = read_recipe(out), read_json(out / "run.json")
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
-    write_json(file, origin | _about(change, recipe, parts, settings, processes) | {"runs": runs})
-    return file
-
-
-def _about(
-    change: str, recipe: Recipe, parts: Parts, settings: Sequence[str], processes: int
-) -> dict[str, Any]:
-    """Say what was run, ready for JSON."""
     whole = recipe.to_dict()
     whole["training"] |= dataclasses.asdict(parts)
-    return {
-        "change": change,
-        "goal": GOAL,
-        "split": SPLIT,
-        "settings": list(settings),
-        "processes": processes,
-        "recipe": whole,
-    }
+    about = {"change": change, "goal": GOAL, "split": SPLIT, "settings": list(settings)}
+    about |= {"processes": processes, "recipe": whole, "precision": run["precision"], "runs": runs}
+    write_json(file, origin | about)
+    return file
 
 
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
-    lines = [
-        f"| {' | '.join(HEADINGS)} |",
-        "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |",
-    ]
+    lines = [f"| {' | '.join(HEADINGS)} |", "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |"]
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record)
         each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
@@ -173,7 +134,4 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
 
 def write_table(page: Path) -> None:
     """Put the table of today's records in its place on the page."""
-    text = page.read_text(encoding="utf-8")
-    table = f"<!-- {MARK} -->\n{records_table(load_speed_runs())}\n<!-- /{MARK} -->"
-    pattern = rf"<!-- {MARK} -->\n.*?<!-- /{MARK} -->"
-    page.write_text(re.sub(pattern, lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
+    put_table(page, MARK, records_table(load_speed_runs()))

@@ -6,8 +6,7 @@ from typing import Any
 
 from lessonkit.records import load_runs, markdown, precision, run_cells
 from transformer.evaluation.compare import mean_interval
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 FEWEST_SEEDS = 3  # of a mean in one precision
 
@@ -45,18 +44,9 @@ def runs_table() -> str:
 
 
 def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
-    """Read the runs of a recipe in groups of which a mean is told.
+    """Read the runs of a recipe in groups of which a mean is told, each by seed.
 
     A group for each precision that three runs or more had; where none had, one of all runs.
-
-    Args:
-        recipe: Its name.
-
-    Returns:
-        For each group one record a run, by seed; a single one for most recipes.
-
-    Raises:
-        UserError: there is no such run; the nearest name is given.
     """
     runs = load_runs(recipe).values()
     enough = [each for each in runs if len(each) >= FEWEST_SEEDS]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
 from lessonkit.analysis.text import measure, plans, unknown_share, vocabulary_growth
 from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
@@ -24,8 +26,7 @@ from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import check_file, read_json, write_json
-from transformer.support.paths import find_model
+from transformer.support.files import check_file, find_model, read_json, write_json
 from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
@@ -38,12 +39,13 @@ LOSS_WAYS = ("mean over tokens", "mean over batches")
 BATCH_SENTENCES = 128  # of system 4
 
 
-def multi30k_figures() -> dict[str, Any]:
-    """Measure Multi30k: its three languages, and padding German to English.
+def write_figures(file: Path, figures: dict[str, Any]) -> None:
+    """Write figures that need no model and no GPU, with where they come from."""
+    write_json(file, provenance(torch.device("cpu")) | {"seed": SEED} | figures)
 
-    Raises:
-        UserError: the corpus cannot be had.
-    """
+
+def multi30k_figures() -> dict[str, Any]:
+    """Measure Multi30k: its three languages, and padding German to English."""
     languages = {}
     for lang in ("de", "en", "fr"):
         other = "en" if lang != "en" else "de"
@@ -105,9 +107,6 @@ def random_split(
 def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
     """Measure the leak of both splits, and what memory alone scores on their test sets.
 
-    Args:
-        pairs: English, French.
-
     Returns:
         For "random" and "grouped": train and test (pairs), leak (as `Leak`, the first side
         English) and bleu (of what `from_memory` says, French to English, once for each French
@@ -136,11 +135,7 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
 
 
 def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
-    """Measure a model on its corpus's test set, and write the figures with their origin.
-
-    Raises:
-        UserError: the model or the corpus cannot be had, or the file cannot be written.
-    """
+    """Measure a model on its corpus's test set, and write the figures with their origin."""
 
     def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
         return {"beam_size": beam_size} | score_five_ways(translator, text, beam_size)
@@ -155,18 +150,10 @@ def loss_two_ways(
 
     Not in the paper: system 4 reports the second. The sentences are sorted by length and cut into
     batches. Short sentences fill a batch with fewer tokens: in the second mean each of their
-    tokens weighs more.
-
-    Args:
-        translator: The model.
-        text: Sources and references. Pairs with a side longer than the model takes are left out.
-        batch_sentences: Of a batch.
+    tokens weighs more. Pairs with a side longer than the model takes are left out.
 
     Returns:
         Nats per token, by the name of the way.
-
-    Raises:
-        UserError: no pair is left.
     """
     examples = fitting_pairs(translator, text)
     examples = sorted(examples, key=lambda pair: (len(pair.src), len(pair.tgt)))
@@ -180,11 +167,7 @@ def loss_two_ways(
 
 
 def record_two_ways(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model on its corpus's validation text, and write the figures with their origin.
-
-    Raises:
-        UserError: the model or the corpus cannot be had, or the file cannot be written.
-    """
+    """Measure a model on its corpus's validation text, and write the figures with their origin."""
 
     def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
         losses = loss_two_ways(translator, text)
@@ -207,13 +190,6 @@ def record_measure(
         file: JSON to write.
         split: Of the corpus; None means its first test set.
         measure: Gives what to record of a model and a text, by name.
-
-    Returns:
-        What is written: recipe, corpus, split, src_lang, tgt_lang, sentences, what `measure`
-        gives, training and evaluation.
-
-    Raises:
-        UserError: the model or the corpus cannot be had, or the file cannot be written.
     """
     check_file(file)
     folder = find_model(model)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lessonkit.runs import RUNS
 from transformer.support.errors import UserError
-from transformer.support.paths import require_checkout
+from transformer.support.files import require_checkout
 
 DRIVE = "drive"  # where Google Drive is mounted: a folder beside the clone
 KEPT = "MyDrive/attention-course/runs"  # in it

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from transformer.config import LENGTH_PENALTY
 from transformer.evaluation.compare import chance_of
 from transformer.support.errors import unknown_name
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 # What a run of an experiment can be judged by, the paper's search first, and its name in a record.
 READINGS = {
@@ -29,17 +28,11 @@ _TALKS = "IWSLT talks, German to English, at most 20 tokens, 10 epochs"
 
 
 class Published(NamedTuple):
-    """What one of the five earlier systems reported of itself: four notebooks, one homework.
+    """What one of the five earlier systems reported of itself: four notebooks, one homework."""
 
-    Attributes:
-        figures: What was reached, as it was counted there.
-        conditions: On which text, and for how long.
-        bleu: The BLEU among the figures, if it is of a whole test set.
-    """
-
-    figures: str
-    conditions: str
-    bleu: float | None = None
+    figures: str  # what was reached, as it was counted there
+    conditions: str  # on which text, and for how long
+    bleu: float | None = None  # among the figures, if it is of a whole test set
 
 
 PUBLISHED: dict[str, Published] = {
@@ -91,18 +84,11 @@ WORDS |= {"published", "published_on", "ours_on"}
 
 
 def load_result(name: str) -> dict[str, Any]:
-    """Read a record.
-
-    Args:
-        name: The file's place in data/results without ".json": "multi30k-de-en",
-            "experiments/captions".
+    """Read a record by its place in data/results: "multi30k-de-en", "experiments/captions".
 
     Returns:
         Of a run: recipe, training and evaluation (command, commit, hardware, date ...), log (see
         `transformer.models.log`) and figures (see `transformer.evaluation.evaluate`).
-
-    Raises:
-        UserError: there is no such record; the nearest name is given.
     """
     folder = results_folder()
     known = {
@@ -117,14 +103,8 @@ def load_result(name: str) -> dict[str, Any]:
 def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     """Read all of a recipe's runs with several seeds, by the precision of their products.
 
-    Args:
-        recipe: Its name.
-
     Returns:
         For "float32", "bfloat16" or both one record a run (see `load_result`), by seed.
-
-    Raises:
-        UserError: there is no such run; the nearest name is given.
     """
     folder = results_folder()
     known = {path.stem: path for path in (*folder.glob("*.json"), *folder.glob("systems/*.json"))}
@@ -138,7 +118,10 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def precision(record: Mapping[str, Any]) -> str:
-    """Name the numbers in which a recorded run computed products: float32 or bfloat16."""
+    """Name the numbers in which a recorded run computed products: float32, bfloat16, float16."""
+    training = record.get("training", record)
+    if "precision" in training:
+        return {"bf16": "bfloat16", "fp16": "float16"}.get(training["precision"], "float32")
     return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
 
@@ -153,11 +136,9 @@ def origin(record: Mapping[str, Any]) -> str:
 
 
 def scores(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
-    """Give the BLEU of each variant's runs, in the order of their seeds.
+    """Give the BLEU of each variant's runs, in the order of their seeds, by one of `READINGS`.
 
-    Args:
-        record: Of an experiment (`python -m experiments experiment`).
-        reading: One of `READINGS`' values; the default is the paper's search.
+    The record is that of `python -m experiments experiment`.
     """
     found: dict[str, list[float]] = {}
     for run in record["runs"]:

@@ -39,13 +39,7 @@ def from_transformer(model: Transformer) -> Adapter:
 
 
 def from_network(model: Any, src_vocab_size: int, tgt_vocab_size: int) -> Adapter:
-    """Adapt a model that the package's search takes: `decoding.EncoderDecoder`.
-
-    Args:
-        model: A module with `forward(src, tgt_in)` besides.
-        src_vocab_size: Source ids are below it.
-        tgt_vocab_size: Target ids are below it.
-    """
+    """Adapt a module with `forward(src, tgt_in)` that is a `decoding.EncoderDecoder`, too."""
 
     def start(src: Tensor) -> Any:
         mask = padding_mask(src)
@@ -89,13 +83,8 @@ def corpus_bleu(hypotheses: list[str], references: list[str]) -> float:
 def from_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
     """Adapt a trained model with its tokenizers.
 
-    The pipeline has no pairs where the corpus cannot be had.
-
-    Args:
-        folder: What training left, or the name of a shipped model: "demo-en-fr".
-
-    Raises:
-        UserError: the folder or a file in it is missing, truncated or foreign.
+    The folder is what training left, or the name of a shipped model: "demo-en-fr". The pipeline has
+    no pairs where the corpus cannot be had.
     """
     translator = Translator.load(folder)
     model = translator.model

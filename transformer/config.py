@@ -5,26 +5,17 @@ The named recipes are in `transformer/recipes`.
 """
 
 import dataclasses
-import typing
 from enum import StrEnum
 from typing import Any, Self
 
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.settings import (
-    convert_fields,
-    parse,
-    require,
-    require_count,
-    require_fraction,
-    require_number,
-)
+from transformer.support.errors import UserError, check_fields, require, unknown_name
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
-MOST_WIDTH, MOST_LENGTH = 2**16, 2**20  # more is a slip of the finger, refused before the work
+MOST_SIZE = 2**16  # of a network; more is a slip of the finger, refused before the work
 MOST_BEAM_SIZE = 1000
 MOST_ALPHA = 10  # more says nothing more, and soon is no number
 
@@ -69,11 +60,8 @@ class ModelConfig:
     xavier_embeddings: bool = False  # drawn as matrices are: much smaller (`model.Transformer`)
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_count(self, "d_model", "d_ff", "num_heads", "d_k", "d_v", most=MOST_WIDTH)
-        require_count(self, "num_layers", most=1000)
-        require_count(self, "max_len", "position_dim", most=MOST_LENGTH)
-        require_fraction(self, "dropout", "attention_dropout", "feed_forward_dropout")
+        rates = ("dropout", "attention_dropout", "feed_forward_dropout")
+        check_fields(self, most=MOST_SIZE, fractions=rates)
         require(
             self.d_model % self.num_heads == 0 or None not in (self.d_k, self.d_v),
             f"d_model {self.d_model} is not divisible by num_heads {self.num_heads}: "
@@ -117,10 +105,7 @@ class RecurrentConfig:
     max_len: int = 256  # most tokens of a sentence
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_count(self, "embedding_size", "hidden_size", most=MOST_WIDTH)
-        require_count(self, "max_len", most=MOST_LENGTH)
-        require_fraction(self, "dropout")
+        check_fields(self, most=MOST_SIZE, fractions=("dropout",))
 
     @property
     def d_model(self) -> int:
@@ -128,6 +113,7 @@ class RecurrentConfig:
         return self.hidden_size
 
 
+SECTIONS = ("data", "model", "training")  # of a recipe
 # What recipe.json calls the kinds of network.
 NETWORKS: dict[str, type[ModelConfig | RecurrentConfig]] = {
     "transformer": ModelConfig,
@@ -151,24 +137,19 @@ class DataConfig:
     max_train_tokens: int = 100  # training pairs with a side longer than this are left out
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_count(self, "min_frequency", "max_train_tokens")
+        check_fields(self)
         message = f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages"
         require(self.src_lang != self.tgt_lang, message)
         require(
             self.src_vocab_size is None or not self.joint_vocabulary,
             "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false",
         )
-        bpe = self.tokenizer == TokenizerKind.BPE
-        smallest, of_text = (4 + 256, "the 256 bytes") if bpe else (5, "a word")
+        # The special types, and every byte or at least a word.
+        smallest = FIRST_ID + (256 if self.tokenizer == TokenizerKind.BPE else 1)
         for name in ("vocab_size", "src_vocab_size"):
             size = getattr(self, name)
-            require(
-                size is None or size >= smallest,
-                f"{name} {size} is too small: {self.tokenizer} needs at least {smallest} "
-                f"(4 special types and {of_text})",
-            )
-        require_count(self, "vocab_size", "src_vocab_size", most=10**7)
+            message = f"{name} {size} is too small: {self.tokenizer} needs at least {smallest}"
+            require(size is None or size >= smallest, message)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,7 +159,6 @@ class TrainingConfig:
     steps: int = 100_000  # updates of the weights
     batch_tokens: int = 25_000  # most tokens on either side of a batch, padding included
     batch_sentences: int | None = None  # most pairs of a batch; None: its tokens alone bound it
-    accumulate: int = 1  # batches whose gradients are summed into one step
     learning_rate: float | None = None  # a fixed rate; None, the paper's, means the schedule
     learning_rate_factor: float = 1.0  # multiplies the whole schedule; 1 is the paper's
     warmup_steps: int = 4000  # steps of rising rate
@@ -187,7 +167,6 @@ class TrainingConfig:
     label_smoothing: float = 0.1  # probability moved away from the true type (§5.4)
     smooth_over_all: bool = True  # over every type; else over all but the true one and padding
     clip_norm: float = 0.0  # largest norm of the gradient; 0 means no limit
-    bf16: bool = False  # autocast matrix products to bfloat16, where that is faster
     report_every: int = 100  # steps between lines of progress
     validate_every: int = 1000  # steps between validations, each followed by a checkpoint
     average_last: int = 5  # checkpoints averaged into the final model (§6.1), where that has the
@@ -195,14 +174,7 @@ class TrainingConfig:
     seed: int = 1  # of weights, dropout and the order of batches
 
     def __post_init__(self) -> None:
-        convert_fields(self)
-        require_count(self, "steps", "batch_tokens", "batch_sentences", "accumulate")
-        require_count(self, "warmup_steps", "report_every", "validate_every", "average_last")
-        require_fraction(self, "label_smoothing", "beta2")
-        require_number(self, "learning_rate", "learning_rate_factor", "epsilon")
-        require_number(self, "clip_norm", zero=True)
-        message = f"seed is {self.seed}: give a number from 0 up to, not including, 2**63"
-        require(0 <= self.seed < 2**63, message)
+        check_fields(self, fractions=("label_smoothing", "beta2"), from_0=("clip_norm", "seed"))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -238,7 +210,7 @@ class Recipe:
     def settings(self) -> dict[str, Any]:
         """Give all that makes a difference to a run: not the words about it."""
         values = self.to_dict()
-        return {"recipe": self.name} | {key: values[key] for key in ("data", "model", "training")}
+        return {"recipe": self.name} | {name: values[name] for name in SECTIONS}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -248,9 +220,11 @@ class Recipe:
             UserError: a section or a key is missing or foreign, or a value is out of range.
         """
         try:
-            kinds = _sections(NETWORKS[values["network"]])
+            network = NETWORKS[values["network"]]
+            kinds = {"data": DataConfig, "model": network, "training": TrainingConfig}
             words = {key: value for key, value in values.items() if key not in {*kinds, "network"}}
-            return cls(**words, **{key: kind(**values[key]) for key, kind in kinds.items()})
+            sections: dict[str, Any] = {key: kind(**values[key]) for key, kind in kinds.items()}
+            return cls(**words, **sections)
         except (TypeError, KeyError, AttributeError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 
@@ -260,21 +234,12 @@ class Recipe:
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
-        kinds = _sections(type(self.model))
-        hints = {name: typing.get_type_hints(kind) for name, kind in kinds.items()}
-        changes: dict[str, dict[str, Any]] = {name: {} for name in kinds}
-        for key, text in settings.items():
-            section = next((name for name, keys in hints.items() if key in keys), None)
-            if section is None:
-                raise unknown_name("key", key, [key for keys in hints.values() for key in keys])
-            changes[section][key] = parse(text, hints[section][key])
-        changed = {
-            section: dataclasses.replace(getattr(self, section), **values)
-            for section, values in changes.items()
-        }
-        return dataclasses.replace(self, **changed)
-
-
-def _sections(network: type[ModelConfig | RecurrentConfig]) -> dict[str, Any]:
-    """Give the class of each section of a recipe for this kind of network."""
-    return {"data": DataConfig, "model": network, "training": TrainingConfig}
+        sections = {name: getattr(self, name) for name in SECTIONS}
+        fields = {name: dataclasses.asdict(section).keys() for name, section in sections.items()}
+        known = {key for keys in fields.values() for key in keys}
+        for key in settings.keys() - known:
+            raise unknown_name("key", key, known)
+        for name, section in sections.items():
+            own = {key: settings[key] for key in settings.keys() & fields[name]}
+            sections[name] = dataclasses.replace(section, **own)
+        return dataclasses.replace(self, **sections)

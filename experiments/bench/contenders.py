@@ -9,8 +9,7 @@ import dataclasses
 import importlib
 import importlib.util
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -35,22 +34,17 @@ from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, pa
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
 from transformer.recipes.named import find_recipe
-from transformer.training.updates import BETA1, Updates
+from transformer.training.devices import Precision
+from transformer.training.loop import BETA1, new_state, update
+from transformer.training.schedule import rate_of
 
 
 class Workload(NamedTuple):
-    """A recipe's network sizes and the batches that it would begin with.
+    """A recipe's network sizes and the batches that it would begin with."""
 
-    Attributes:
-        recipe: Its data name the corpus that was used.
-        batches: The first of its first epoch.
-        pipeline: What made them, and makes an epoch.
-        src_vocab_size, tgt_vocab_size: Types on either side.
-    """
-
-    recipe: Recipe
-    batches: list[Batch]
-    pipeline: TokenBudgetBatches
+    recipe: Recipe  # its data name the corpus that was used
+    batches: list[Batch]  # the first of its first epoch
+    pipeline: TokenBudgetBatches  # what made them, and makes an epoch
     src_vocab_size: int
     tgt_vocab_size: int
 
@@ -86,10 +80,6 @@ def load(name: str, count: int) -> Workload:
 
     Nothing is downloaded. On the embedded corpus the vocabulary is smaller, so the work is less:
     figures of the two are not for comparison.
-
-    Args:
-        name: Of a recipe of a Transformer, German to English.
-        count: How many batches.
     """
     recipe = find_recipe(name)
     needed = [each for each in corpora.verify(recipe.data.corpus) if "train" in each.name]
@@ -110,17 +100,11 @@ def load(name: str, count: int) -> Workload:
 
 
 class Contender(NamedTuple):
-    """One that makes training steps.
+    """One that makes training steps."""
 
-    Attributes:
-        model: Gives logits `(batch, tgt_len, types)` from src and tgt_in.
-        step: Makes the update of a number, from 1, on a batch.
-        differs: What is not as in our model; "" where nothing is.
-    """
-
-    model: nn.Module
-    step: Callable[[int, Batch], object]
-    differs: str = ""
+    model: nn.Module  # gives logits (batch, tgt_len, types) from src and tgt_in
+    step: Callable[[int, Batch], object]  # makes the update of a number, from 1, on a batch
+    differs: str = ""  # what is not as in our model
 
 
 class TorchModel(nn.Module):
@@ -226,22 +210,19 @@ class MarianModel(nn.Module):
 def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
     """Build ours and the peers that can be had here, in training mode, by name.
 
-    Args:
-        workload: Its sizes and training settings.
-        bf16: Autocast matrix products to bfloat16; else float32.
+    Matrix products are in bfloat16 by autocast, or in float32.
     """
-    training = dataclasses.replace(workload.recipe.training, bf16=bf16)
+    training, precision = workload.recipe.training, Precision.BF16 if bf16 else Precision.FLOAT32
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
-    found = {OURS: _ours(workload, training), TORCH: _peer(TorchModel(*sizes), training)}
-    if has_marian():
-        found[MARIAN] = _peer(MarianModel(*sizes), training, _marian_differs(workload.network))
+    found = {
+        OURS: _ours(workload, training, precision),
+        TORCH: _peer(TorchModel(*sizes), training, precision),
+    }
+    if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
+        differs = _marian_differs(workload.network)
+        found[MARIAN] = _peer(MarianModel(*sizes), training, precision, differs)
     return found
-
-
-def has_marian() -> bool:
-    """Tell whether Hugging Face's library is installed: the extra [foreign]."""
-    return importlib.util.find_spec("transformers") is not None
 
 
 def _marian_differs(config: ModelConfig) -> str:
@@ -253,14 +234,21 @@ def _marian_differs(config: ModelConfig) -> str:
     return "; ".join(differs)
 
 
-def _ours(workload: Workload, training: TrainingConfig) -> Contender:
+def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as `train` does."""
     model = workload.build()
-    updates = Updates(model, training, workload.network.d_model)
-    return Contender(model, lambda number, batch: updates.make(number, [batch]))
+    state = new_state(model, training, precision)
+
+    def step(number: int, batch: Batch) -> None:
+        rate = rate_of(number, workload.network.d_model, training)
+        update(model, state, batch, training, rate, precision)
+
+    return Contender(model, step)
 
 
-def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Contender:
+def _peer(
+    model: nn.Module, training: TrainingConfig, precision: Precision, differs: str = ""
+) -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     betas = BETA1, training.beta2
@@ -271,7 +259,7 @@ def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Cont
 
     def step(number: int, batch: Batch) -> None:
         optimizer.zero_grad()
-        with _precision(training.bf16):
+        with precision.products(batch.src.device):
             logits = model(batch.src, batch.tgt_in)
             mean = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
         mean.backward()
@@ -280,16 +268,6 @@ def _peer(model: nn.Module, training: TrainingConfig, differs: str = "") -> Cont
         optimizer.step()
 
     return Contender(model, step, differs)
-
-
-@contextmanager
-def _precision(bf16: bool) -> Iterator[None]:
-    """Autocast as our training does, with the faster of the kernels of attention."""
-    if not bf16:
-        yield
-        return
-    with torch.autocast("cpu", dtype=torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
-        yield
 
 
 def multiply_adds(contender: Contender, batch: Batch) -> int:

@@ -16,8 +16,8 @@ from lessonkit.analysis.machines import seconds_of
 from transformer.config import FIRST_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
+from transformer.training.loop import new_state, update
 from transformer.training.loss import batch_loss
-from transformer.training.updates import Updates
 
 ROUNDS = 3
 MIDDLE = {"length": 32, "batch": 16, "vocabulary": 4000, "depth": 2}
@@ -32,14 +32,7 @@ TRAINING = TrainingConfig(learning_rate=1e-3)
 
 
 def measure(advance: Callable[[str], object]) -> dict[str, Any]:
-    """Measure along every axis, the other sizes in the middle.
-
-    Args:
-        advance: Called with what was just done.
-
-    Returns:
-        The middle, and for each axis its rows from `along`.
-    """
+    """Measure along every axis, the other sizes in the middle; say what was just done."""
     rows = {
         axis: along([(value, MIDDLE | {axis: value}) for value in values], advance, axis)
         for axis, values in AXES.items()
@@ -51,12 +44,7 @@ def measure(advance: Callable[[str], object]) -> dict[str, Any]:
 def along(
     points: list[tuple[int, dict[str, int]]], advance: Callable[[str], object], axis: str
 ) -> list[dict[str, Any]]:
-    """Measure points of an axis by turns.
-
-    Args:
-        points: A value and all four sizes, from the smallest; two at least.
-        advance: Called after each measurement.
-        axis: Its name, for `advance`.
+    """Measure points of an axis by turns: a value and all four sizes each, from the smallest.
 
     Returns:
         For each point the value; seconds (the median), times those of the first, and what the
@@ -96,24 +84,19 @@ class _Subject:
         self.model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types).train()
         sentences, length = shape = sizes["batch"], sizes["length"]
         self.batch = Batch(*(torch.randint(FIRST_ID, types, shape) for _ in range(3)))
-        self.updates = Updates(self.model, TRAINING, config.d_model)
+        self.state = new_state(self.model, TRAINING)
         lengths = {"src_len": length, "tgt_len": length}
         self.multiplications = step_flops(config, types, sentences=sentences, **lengths) // 2
 
     def step(self) -> None:
-        """Make an update."""
-        self.updates.make(1, [self.batch])
+        update(self.model, self.state, self.batch, TRAINING, rate=1e-4)
 
     def kept_bytes(self) -> int:
-        """Count what a forward pass keeps for the backward pass, each tensor's storage once.
-
-        Weights are there anyway and do not count.
-        """
         return bytes_kept(self.model, lambda: batch_loss(self.model, self.batch, TRAINING))
 
 
 def bytes_kept(model: nn.Module, forward: Callable[[], object]) -> int:
-    """Count the bytes that autograd keeps in a forward pass, without the model's own."""
+    """Count the bytes that autograd keeps in a forward pass, each storage once, weights never."""
     own = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
     seen: dict[int, Tensor] = {}
 

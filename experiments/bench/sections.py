@@ -21,7 +21,7 @@ from transformer.data import corpora
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, write_json
 from transformer.support.provenance import provenance
-from transformer.training.resources import keep_freed_memory
+from transformer.training.devices import keep_freed_memory
 
 STARTS = 7
 COMMANDS = {
@@ -35,12 +35,7 @@ COMMANDS = {
 
 
 def record_section(name: str, folder: Path) -> None:
-    """Measure a section on one thread, write its record and print its table.
-
-    Args:
-        name: Of `tables.SECTIONS`.
-        folder: Of the records, NAME.json.
-    """
+    """Measure one of `tables.SECTIONS` on one thread, write its NAME.json and print its table."""
     file = folder / f"{name}.json"
     check_file(file)
     if name == "export":
@@ -71,14 +66,7 @@ def _decode(file: Path) -> str:
 
 
 def start(advance: Callable[[str], object]) -> dict[str, Any]:
-    """Start each command by turns; a first round, which fills the disk's cache, is not counted.
-
-    Args:
-        advance: Called with what was just done.
-
-    Returns:
-        For each command the median of its seconds of computing, the lowest and the highest.
-    """
+    """Start each command by turns; a first round, which fills the disk's cache, is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for number in range(1 + STARTS):
         for name, arguments in COMMANDS.items():

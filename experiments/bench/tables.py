@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.support.files import read_json, write_atomically
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder, write_atomically
 
 FOLDER = "bench"
 PAGE = "docs/benchmarks.md"
@@ -21,38 +20,28 @@ SECTIONS = ("startup", "growth", "training", "export")
 
 
 def readme_table() -> str:
-    """Give the table of training steps that stands in README.md.
-
-    Raises:
-        UserError: the folder of records is not there.
-    """
+    """Give the table of training steps that stands in README.md."""
     return _recorded("training", _short)
 
 
 def page_tables() -> dict[str, str]:
-    """Give the table of each section that stands in docs/benchmarks.md, by the section's name.
-
-    Raises:
-        UserError: the folder of records is not there.
-    """
+    """Give the table of each section that stands in docs/benchmarks.md, by the section's name."""
     return {name: _recorded(name, table) for name, table in _TABLES.items()}
 
 
 def write_tables(root: Path) -> None:
-    """Put the tables of what is recorded into README.md and docs/benchmarks.md.
+    """Put the tables of what is recorded into a checkout's README.md and docs/benchmarks.md."""
+    put_table(root / "README.md", "bench", readme_table())
+    for mark, table in page_tables().items():
+        put_table(root / PAGE, mark, table)
 
-    Args:
-        root: The checkout's; in either file a table stands between `<!-- NAME -->` and
-            `<!-- /NAME -->`, README's under the name "bench".
-    """
-    for file, tables in (("README.md", {"bench": readme_table()}), (PAGE, page_tables())):
-        text = (root / file).read_text(encoding="utf-8")
-        for mark, table in tables.items():
-            before, begun, rest = text.partition(f"<!-- {mark} -->\n")
-            _, ended, after = rest.partition(f"\n<!-- /{mark} -->")
-            assert begun and ended, f"{file} has no place for {mark}"
-            text = f"{before}{begun}{table}{ended}{after}"
-        write_atomically(root / file, text.encode())
+
+def put_table(page: Path, mark: str, table: str) -> None:
+    """Put a table in its place on a page, between `<!-- MARK -->` and `<!-- /MARK -->`."""
+    before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    _, ended, after = rest.partition(f"\n<!-- /{mark} -->")
+    assert begun and ended, f"{page} has no place for {mark}"
+    write_atomically(page, f"{before}{begun}{table}{ended}{after}".encode())
 
 
 def _recorded(name: str, table: Callable[[dict[str, Any]], str]) -> str:
@@ -62,28 +51,22 @@ def _recorded(name: str, table: Callable[[dict[str, Any]], str]) -> str:
 
 def _short(figures: dict[str, Any]) -> str:
     """Give a row for each recipe and precision, and a column for each peer."""
-    rows = []
-    for recipe, precision, found in _measured(figures):
-        rows.append(
-            [
-                f"`{recipe}`",
-                precision,
-                f"{found[OURS]['tokens_per_second']:,}",
-                *(_times(found.get(peer)) for peer in (TORCH, MARIAN)),
-                f"{found[OURS]['share_of_ceiling']:.0%}",
-            ]
-        )
+    rows = [
+        [
+            f"`{recipe}`",
+            precision,
+            f"{found[OURS]['tokens_per_second']:,}",
+            *(_times(found.get(peer)) for peer in (TORCH, MARIAN)),
+            f"{found[OURS]['share_of_ceiling']:.0%}",
+        ]
+        for recipe, precision, found in _measured(figures)
+    ]
     heading = ["recipe", "precision", "tokens/s", f"times `{TORCH}`", f"times `{MARIAN}`"]
     return markdown([*heading, "of the largest product's rate"], rows, words=2)
 
 
 def section_table(name: str, figures: dict[str, Any]) -> str:
-    """Give what was measured in a section.
-
-    Args:
-        name: "training", "growth" or "startup".
-        figures: Of its record.
-    """
+    """Give the figures of a section's record; it is "training", "growth" or "startup"."""
     return _TABLES[name](figures)
 
 
@@ -165,13 +148,7 @@ def _ends(found: dict[str, Any]) -> list[float]:
 
 
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:
-    """Write a table.
-
-    Args:
-        heading: Of each column.
-        rows: Their cells.
-        words: How many columns, from the left, hold words; the others are set to the right.
-    """
+    """Write a table whose first columns, so many, hold words; the others are set to the right."""
     rule = ["---" if place < words else "---:" for place in range(len(heading))]
     return "\n".join(f"| {' | '.join(line)} |" for line in (heading, rule, *rows))
 

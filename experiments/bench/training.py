@@ -14,13 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from experiments.bench.contenders import (
-    Contender,
-    Workload,
-    load,
-    make_contenders,
-    multiply_adds,
-)
+from experiments.bench.contenders import Contender, Workload, load, make_contenders, multiply_adds
 from experiments.bench.tables import OURS
 from lessonkit.analysis.costs import step_flops
 from lessonkit.analysis.machines import Timed, seconds_of
@@ -52,14 +46,7 @@ KINDS = {
 
 
 def measure(advance: Callable[[str], object]) -> dict[str, Any]:
-    """Measure every recipe in every precision.
-
-    Args:
-        advance: Called with what was just done.
-
-    Returns:
-        The ceiling, and for each recipe what the batches were and `compare`'s figures.
-    """
+    """Measure every recipe in every precision; say what was just done."""
     ceiling = ceilings(advance)
     figures: dict[str, Any] = {"rounds": ROUNDS, "ceiling": ceiling, "recipes": {}}
     for name in RECIPES:
@@ -154,10 +141,7 @@ def where_time_goes(
 ) -> dict[str, float]:
     """Give each kind of work's share of a step, 0 to 1; together they are 1.
 
-    Args:
-        contender: Makes the steps.
-        batches: The first `PROFILED` are used.
-        vocab_size: Types of the target: what is this wide works for the softmax.
+    What is as wide as the target's vocabulary works for the softmax.
     """
 
     def kind(name: str, values: Any) -> str:
@@ -177,12 +161,9 @@ def where_time_goes(
 
 
 def kind_of(name: str, tensors: Sequence[torch.Tensor], wide: bool) -> str:
-    """Tell what an operator works for.
+    """Tell what an operator ("mm") works for, by the tensors that it was given and gave.
 
-    Args:
-        name: Without its namespace, as "mm".
-        tensors: What it was given, and what it gave.
-        wide: Whether one of them has a side as long as the vocabulary.
+    It is wide where one of them has a side as long as the vocabulary.
     """
     kind = next((kind for kind, names in KINDS.items() if name in names), REST)
     if kind == "optimizer":

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from lessonkit.analysis.articles import corpus_table
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -33,9 +33,6 @@ class Pair:
             a piece of several words is shared out equally, and the last column is "<eos>".
         of_tgt_words: What averages the rows of a word's pieces, (tgt_words, tgt_len - 1); row t
             says token t, so the last row, which says eos, is left out.
-
-    Raises:
-        UserError: a side has no words.
     """
 
     def __init__(self, translator: Translator, src: str, tgt: str) -> None:
@@ -63,13 +60,9 @@ class Pair:
 
 
 def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
-    """Give the words of a sentence, and which of them each of its ids spells.
+    """Give a sentence's words, and (ids, words): 1 where an id is a piece of a word, else 0.
 
-    Returns:
-        The words, and (ids, words): 1 where the id is a piece of the word, else 0.
-
-    Raises:
-        UserError: there are no words.
+    A sentence without words is a UserError.
     """
     text = tokenizer.decode(ids)
     spans = [match.span() for match in re.finditer(WORD, text)]
@@ -107,17 +100,9 @@ def word_attention(
     """Measure what each word of a given translation attends to.
 
     The weights of a source word's pieces are added, those of a target word's averaged. A piece
-    of several words, as "...", is a piece of each: they share its weight as a source equally.
-
-    Args:
-        translator: The model; it reads `tgt` instead of writing its own.
-        src: A sentence.
-        tgt: Its translation.
-        of_reader: A row of the decoder reads one token and says the next. By default a word
-            gets the rows that say it; with this, the rows that have just read it.
-
-    Raises:
-        UserError: a side has no words.
+    of several words, as "...", is a piece of each: they share its weight as a source equally. A row
+    of the decoder reads one token and says the next: a word gets the rows that say it, or, with
+    `of_reader`, the rows that have just read it.
     """
     pair = Pair(translator, src, tgt)
     cross = pair.maps().cross
@@ -129,8 +114,7 @@ def word_attention(
 def strongest_links(weights: Tensor) -> Links:
     """Link each target word to the source word it attends to most; to none if that is "<eos>".
 
-    Args:
-        weights: (tgt_words, src_words + 1), as in `WordAttention`.
+    Weights are (tgt_words, src_words + 1), as in `WordAttention`.
     """
     eos = weights.shape[-1] - 1
     chosen = weights.argmax(-1).tolist()
@@ -147,13 +131,6 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[Links]) -> float
 
     With every gold link sure, as in the embedded corpus, Och and Ney's rate is
     1 - 2 |found and gold| / (|found| + |gold|): 0 is perfect, 1 has no link right.
-
-    Args:
-        found: The links of each sentence.
-        gold: What they should be.
-
-    Raises:
-        UserError: the numbers of sentences differ, or there are no links at all.
     """
     if len(found) != len(gold):
         raise UserError(

@@ -24,7 +24,7 @@ from lessonkit.analysis.interventions import (
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 ARTICLES = ("Le", "La")
 SEXES = frozenset({"male", "female"})
@@ -80,12 +80,7 @@ class Subject(NamedTuple):
 def subjects(translator: Translator, text: ParallelText) -> list[Subject]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
-    Args:
-        translator: Whose tokens are counted.
-        text: Of the embedded corpus, English to French.
-
-    Raises:
-        UserError: the text is of other languages.
+    The text is of the embedded corpus, English to French; the translator's tokens are counted.
     """
     if (text.src_lang, text.tgt_lang) != ("en", "fr"):
         raise UserError(f"{text.src_lang}-{text.tgt_lang}: give a text from en to fr")
@@ -108,18 +103,11 @@ def _bare(word: str) -> str:
 
 
 def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str, int, int]]:
-    """Count the right first words of translations with different words hidden.
-
-    Args:
-        translator: A Transformer from English to French.
-        text: Of the embedded corpus, English to French.
+    """Count the right first words of translations, from English to French, with words hidden.
 
     Returns:
         For each thing hidden: what, how many articles are right (the most probable token is
         the right one), and of how many.
-
-    Raises:
-        UserError: the text is of other languages, or the network is no Transformer.
     """
     cases = subjects(translator, text)
 
@@ -167,13 +155,6 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
     The new noun is the one most like the old in what it can be said of (the lexicon's classes;
     people stay people), then in its French spelling: *salesman* for *saleswoman*. Sentences
     with *he, she, him, his* or *her* tell the gender twice and are left out.
-
-    Args:
-        translator: Whose tokens are counted.
-        text: Of the embedded corpus, English to French.
-
-    Raises:
-        UserError: the text is of other languages.
     """
     pairs = []
     for subject in subjects(translator, text):
@@ -211,21 +192,13 @@ def _like(noun: Noun, same_gender: bool) -> Noun:
 
 
 class Carried(NamedTuple):
-    """What came of putting vectors of other sentences into a sentence's run.
+    """What came of putting vectors of other sentences into a sentence's run."""
 
-    Attributes:
-        seen: What the decoder could see of the source.
-        put: Which vectors were exchanged.
-        other: How many articles became the other one, with vectors of a noun of that gender.
-        same: The control: how many did with vectors of a noun of the same gender.
-        of: How many sentences.
-    """
-
-    seen: str
-    put: str
-    other: int
-    same: int
-    of: int
+    seen: str  # what the decoder could see of the source
+    put: str  # which vectors were exchanged
+    other: int  # articles that became the other one, with vectors of a noun of that gender
+    same: int  # the control: those that did with vectors of a noun of the same gender
+    of: int  # sentences
 
 
 def carried_articles(
@@ -242,9 +215,6 @@ def carried_articles(
         With the whole source in the decoder's sight: the encoder's output at *The*, at the
         noun, and at the last word (a control) exchanged. With *The* alone in sight: the
         encoder's output there, then only what the carriers give it, then the other heads.
-
-    Raises:
-        UserError: there are no pairs, or the network is no Transformer.
     """
     if not pairs:
         raise UserError("no pairs to exchange anything between: give at least one")

@@ -23,21 +23,13 @@ from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 
+# Takes a model in evaluation mode, source ids (1, src_len), what the decoder reads, "<bos>" first,
+# and what it says, (1, tgt_len) each. Gives (tgt_len, src_len), each row summing to 1.
 Method = Callable[[Transformer, Tensor, Tensor, Tensor], Tensor]
 
 
 def attention_weights(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
-    """Give the weights of cross-attention, mean over all layers and heads.
-
-    Args:
-        model: In evaluation mode.
-        src: Source ids, (1, src_len).
-        tgt_in: What the decoder reads, "<bos>" first, (1, tgt_len).
-        said: What it says, (1, tgt_len); not needed here.
-
-    Returns:
-        (tgt_len, src_len), each row summing to 1.
-    """
+    """Give the weights of cross-attention, mean over all layers and heads."""
     return model.attention_maps(src, tgt_in).cross[:, 0].mean(dim=(0, 1))
 
 
@@ -47,12 +39,6 @@ def value_zeroing(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor)
 
     The loss is 1 - cosine, between a layer's output with the values of all heads of its
     cross-attention as they are and with one token's at zero; the mean over layers.
-
-    Args:
-        model, src, tgt_in, said: As for `attention_weights`.
-
-    Returns:
-        (tgt_len, src_len), each row summing to 1.
     """
     src_mask, src_len = padding_mask(src), src.shape[1]
     memory, scores = model.encode(src, src_mask), []
@@ -83,12 +69,6 @@ def gradient_times_input(model: Transformer, src: Tensor, tgt_in: Tensor, said: 
     """Measure how the logit of each token said depends on each source token's embedding.
 
     The gradient meets the embedding (with its position) in a dot product, whose size counts.
-
-    Args:
-        model, src, tgt_in, said: As for `attention_weights`.
-
-    Returns:
-        (tgt_len, src_len), each row summing to 1.
     """
     tgt_len = tgt_in.shape[1]
     with torch.no_grad():
@@ -106,13 +86,8 @@ def gradient_times_input(model: Transformer, src: Tensor, tgt_in: Tensor, said: 
 def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
     """Measure what each token said loses when the decoder cannot see one source token.
 
-    The loss is of its log probability; where it rises instead, there is none.
-
-    Args:
-        model, src, tgt_in, said: As for `attention_weights`.
-
-    Returns:
-        (tgt_len, src_len), each row summing to 1, or to 0 where nothing is lost.
+    The loss is of its log probability; where it rises instead, there is none, and a row in which
+    nothing is lost sums to 0.
     """
     src_mask, src_len = padding_mask(src), src.shape[1]
     memory = model.encode(src, src_mask)
@@ -137,19 +112,8 @@ def word_attribution(translator: Translator, src: str, tgt: str, method: Method)
     """Measure what each word of a given translation takes from each word of its source.
 
     Pieces of a source word are added, those of a target word averaged, as `word_attention`
-    does; a word's rows are those that say it.
-
-    Args:
-        translator: The model; it reads `tgt` instead of writing its own.
-        src: A sentence.
-        tgt: Its translation.
-        method: One of `METHODS`.
-
-    Returns:
-        `weights` is (1, 1, tgt_words, src_words + 1), the last column "<eos>".
-
-    Raises:
-        UserError: a side has no words, or the network is no Transformer.
+    does; a word's rows are those that say it. The method is one of `METHODS`; the weights are
+    (1, 1, tgt_words, src_words + 1), the last column "<eos>".
     """
     pair = Pair(translator, src, tgt)
     tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]

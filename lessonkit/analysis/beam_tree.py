@@ -12,12 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
-from transformer.decoding import (
-    EXTRA_LENGTH,
-    EncoderDecoder,
-    Hypothesis,
-    length_penalty,
-)
+from transformer.decoding import EXTRA_LENGTH, EncoderDecoder, Hypothesis, length_penalty
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
@@ -31,34 +26,21 @@ class Fate(StrEnum):
 
 
 class Candidate(NamedTuple):
-    """A prefix that one step looked at; its parent is the kept prefix without the last token.
+    """A prefix that one step looked at; its parent is the kept prefix without the last token."""
 
-    Attributes:
-        ids: Its tokens without bos, the last of them new: eos, if it finishes.
-        log_prob: Of the last token (nats).
-        total: Sum of the log probabilities of all its tokens (nats).
-        fate: What the step did with it.
-    """
-
-    ids: tuple[int, ...]
-    log_prob: float
-    total: float
-    fate: Fate
+    ids: tuple[int, ...]  # its tokens without bos, the last of them new: eos, if it finishes
+    log_prob: float  # of the last token (nats)
+    total: float  # sum of the log probabilities of all its tokens (nats)
+    fate: Fate  # what the step did with it
 
 
 @dataclass(frozen=True)
 class BeamTree:
-    """Everything that a search looked at.
+    """Everything that a search looked at."""
 
-    Attributes:
-        steps: The candidates of each step, the best total first.
-        hypotheses: What the search found, the best first.
-        alpha: Of the length penalty.
-    """
-
-    steps: list[list[Candidate]]
-    hypotheses: list[Hypothesis]
-    alpha: float
+    steps: list[list[Candidate]]  # of each step, the best total first
+    hypotheses: list[Hypothesis]  # what the search found, the best first
+    alpha: float  # of the length penalty
 
 
 @torch.inference_mode()
@@ -73,16 +55,8 @@ def grow_beam_tree(
 ) -> BeamTree:
     """Search as `beam_search` does, and keep the candidates of every step.
 
-    Args:
-        model: In evaluation mode.
-        src: The ids of one source with eos, (1, src_len), without padding.
-        beam_size: Prefixes to follow, 1 or more.
-        alpha: Of the length penalty.
-        extra_length: Tokens the target may have more than the source.
-        max_len: Most tokens of the target.
-
-    Raises:
-        UserError: src is not one sentence, or beam_size is below 1.
+    Source ids are those of one sentence with eos, (1, src_len), without padding; the options are
+    `beam_search`'s.
     """
     if src.dim() != 2 or len(src) != 1:
         raise UserError(f"src has shape {tuple(src.shape)}: give one sentence, (1, src_len)")

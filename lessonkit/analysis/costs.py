@@ -45,16 +45,12 @@ class Cost(NamedTuple):
 
 
 def table_1(n: int, d: int, kernel: int = KERNEL, neighbours: int = 16) -> dict[str, Cost]:
-    """Compute Table 1 (§4).
+    """Compute Table 1 (§4); too small a number is a UserError.
 
     Args:
-        n: Length of the sequence.
-        d: Width of its vectors.
+        n, d: Length of the sequence, and width of its vectors.
         kernel: Width of the convolution, k in the paper.
         neighbours: How many positions restricted self-attention sees, r in the paper.
-
-    Raises:
-        UserError: a number is too small.
     """
     least = {"n": (n, 1), "d": (d, 1), "kernel": (kernel, 2), "neighbours": (neighbours, 1)}
     for name, (value, smallest) in least.items():
@@ -75,27 +71,22 @@ Layer = Callable[[list[Tensor]], list[Tensor]]
 def make_layer(name: str, d: int) -> Layer:
     """Make one layer: it takes n vectors of width d and gives n others.
 
-    Self-attention is Eq. 1 with the same vectors as queries, keys and values; the recurrent
-    layer a plain RNN; the convolution sees `KERNEL` vectors, the last of them in its own place.
-
-    Args:
-        name: "self-attention", "recurrent" or "convolution".
-        d: Width of the vectors.
-
-    Raises:
-        UserError: the name is another.
+    "self-attention" is Eq. 1 with the same vectors as queries, keys and values; "recurrent" a plain
+    RNN; "convolution" sees `KERNEL` vectors, the last of them in its own place. Another name is a
+    UserError.
     """
-    if name == "self-attention":
-        return _attend
-    makers = {"recurrent": _recurrent, "convolution": _convolution}
+    makers = {"self-attention": _attention, "recurrent": _recurrent, "convolution": _convolution}
     if name not in makers:
-        raise UserError(f"no layer {name!r} to measure: give self-attention, {', '.join(makers)}")
+        raise UserError(f"no layer {name!r} to measure: give {', '.join(makers)}")
     return makers[name](d)
 
 
-def _attend(vectors: list[Tensor]) -> list[Tensor]:
-    each = torch.stack(vectors)[None, None]  # one sentence, one head
-    return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
+def _attention(_: int) -> Layer:
+    def layer(vectors: list[Tensor]) -> list[Tensor]:
+        each = torch.stack(vectors)[None, None]  # one sentence, one head
+        return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
+
+    return layer
 
 
 def _recurrent(d: int) -> Layer:
@@ -137,14 +128,6 @@ def measure_seconds(layer: Layer, n: int, d: int) -> float:
     """Time a layer on n vectors of width d, on one thread: the median of some tenth of a second.
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.
-
-    Args:
-        layer: From `make_layer` or of your own making.
-        n: Length of the sequence.
-        d: Width of its vectors.
-
-    Returns:
-        Seconds.
     """
     # Where a CUDA build finds no GPU, as on Colab without one, this import says so on stderr.
     from torch.utils.benchmark import Timer
@@ -168,15 +151,9 @@ class Ways(NamedTuple):
 
 
 def ways(layer: Layer, n: int, d: int) -> Ways:
-    """Follow a layer's graph back from its last output vector.
+    """Follow a layer's graph, on n vectors of width d, back from its last output vector.
 
-    Args:
-        layer: From `make_layer` or of your own making.
-        n: Length of the sequence.
-        d: Width of its vectors.
-
-    Raises:
-        UserError: the last output does not depend on the first input.
+    A UserError where that does not depend on the first input.
     """
     vectors = _vectors(n, d)
     output = layer(vectors)[-1].sum()
@@ -205,15 +182,10 @@ def ways(layer: Layer, n: int, d: int) -> Ways:
 
 
 def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = False) -> int:
-    """Count the convolutions it takes until the last output has seen the first input.
+    """Count the convolutions it takes until the last of n outputs has seen the first input.
 
-    Measured: layers are added until the gradient arrives.
-
-    Args:
-        n: Length of the sequence.
-        d: Width of its vectors.
-        kernel: Width of each.
-        dilated: Whether each one's holes are `kernel` times as wide as those below it.
+    Measured: layers are added until the gradient arrives. If dilated, each one's holes are `kernel`
+    times as wide as those below it.
     """
     layers: list[Layer] = []
     while True:
@@ -251,14 +223,8 @@ def forward_flops(
 ) -> Flops:
     """Count the operations of a forward pass over sentences of equal length.
 
-    Args:
-        model: The network's shape.
-        vocab_size: Types of the target side.
-        sentences: How many.
-        src_len, tgt_len: Tokens of each, padding and marks included.
-
-    Raises:
-        UserError: a number is under 1.
+    The vocabulary is the target's; lengths are in tokens, padding and marks included. A number
+    under 1 is a UserError.
     """
     sizes = {"vocab_size": vocab_size, "sentences": sentences}
     for name, value in (sizes | {"src_len": src_len, "tgt_len": tgt_len}).items():
@@ -288,15 +254,9 @@ def step_flops(
 
 
 def counted(work: Callable[[], Any]) -> tuple[int, Any]:
-    """Count the operations of products as PyTorch makes them.
+    """Count the operations of products as PyTorch makes them; give what `work` gives, too.
 
     Attention goes by its plain kernel meanwhile: the fused one of a CPU is not counted.
-
-    Args:
-        work: Called once.
-
-    Returns:
-        The count, and what `work` gives.
     """
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         result = work()

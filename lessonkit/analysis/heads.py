@@ -15,17 +15,11 @@ STACKS = AttentionMaps._fields
 
 
 class Head(NamedTuple):
-    """One attention head of a model; `layer` and `head` count from 1.
+    """One attention head of a model; `layer` and `head` count from 1."""
 
-    Attributes:
-        stack: "encoder" or "decoder" (their self-attention), or "cross".
-        layer: 1 is the one next to the embeddings.
-        head: Its place in the layer; nothing orders the heads of a layer.
-    """
-
-    stack: str
-    layer: int
-    head: int
+    stack: str  # "encoder" or "decoder" (their self-attention), or "cross"
+    layer: int  # 1 is the one next to the embeddings
+    head: int  # its place in the layer; nothing orders the heads of a layer
 
     def __str__(self) -> str:
         return f"{self.stack} {self.layer}.{self.head}"
@@ -47,11 +41,7 @@ def all_heads(model: Transformer) -> list[Head]:
 
 
 def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
-    """Give the attention that a head is one of.
-
-    Raises:
-        UserError: the model has no such head.
-    """
+    """Give the attention that a head is one of; a UserError where there is no such head."""
     if head not in all_heads(model):
         raise UserError(
             f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
@@ -71,59 +61,31 @@ def layer_of(model: Transformer, head: Head) -> Any:
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """Measure how widely each query spreads its attention.
+    """Measure how widely each query spreads its attention: (..., q_len, k_len) -> (..., q_len).
 
     Not in the paper. 0 nats: all on one key; ln k: evenly over k keys.
-
-    Args:
-        weights: (..., q_len, k_len), each row summing to 1.
-
-    Returns:
-        Nats, (..., q_len).
     """
     return torch.special.entr(weights).sum(-1)  # entr(0) is 0
 
 
 def distance(weights: Tensor) -> Tensor:
-    """Measure how far from its own place each query attends, on average.
+    """Measure how far from its own place each query attends, on average, in tokens.
 
-    Not in the paper. Query i and key i stand in the same place.
-
-    Args:
-        weights: (..., q_len, k_len), each row summing to 1.
-
-    Returns:
-        Tokens, (..., q_len).
+    Not in the paper. Query i and key i stand in the same place of (..., q_len, k_len) weights.
     """
     queries, keys = (torch.arange(size, device=weights.device) for size in weights.shape[-2:])
     return (weights * (queries[:, None] - keys).abs()).sum(-1)
 
 
 class HeadFigures(NamedTuple):
-    """Means over every query token of some sentences, (num_layers, num_heads) each.
+    """Means over every query token of some sentences, (num_layers, num_heads) each."""
 
-    Attributes:
-        entropy: Nats.
-        distance: Tokens.
-    """
-
-    entropy: Tensor
-    distance: Tensor
+    entropy: Tensor  # nats
+    distance: Tensor  # tokens
 
 
 def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, HeadFigures]:
-    """Measure every head while a model translates. Not in the paper.
-
-    Args:
-        translator: The model.
-        sentences: Plain text, none empty.
-
-    Returns:
-        The figures of each stack of `STACKS`.
-
-    Raises:
-        UserError: there are no sentences, or one is empty.
-    """
+    """Measure every head, by stack, while a model translates sentences. Not in the paper."""
     if not sentences:
         raise UserError("no sentences to measure the heads on: give at least one")
     measured: dict[str, list[Tensor]] = {stack: [] for stack in STACKS}
@@ -136,39 +98,23 @@ def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, 
 
 
 class HeadRow(NamedTuple):
-    """A head's role and worth.
+    """A head's role and worth."""
 
-    Attributes:
-        head: Its name, "encoder 2.3".
-        role: The one it plays best.
-        score: The share of cases in which it does, 0 to 1.
-        even: The share that looking evenly would get right.
-        cases: How many cases.
-        named: Whether it plays it more often than not.
-        cost: Points of BLEU (beam 4) lost with the head's mean in its place.
-        low, high: The 95% interval of the cost, of a paired bootstrap.
-    """
-
-    head: str
-    role: str
-    score: float
-    even: float
+    head: str  # its name, "encoder 2.3"
+    role: str  # the one it plays best
+    score: float  # the share of cases in which it does, 0 to 1
+    even: float  # the share that looking evenly would get right
     cases: int
-    named: bool
-    cost: float
-    low: float
+    named: bool  # whether it plays it more often than not
+    cost: float  # points of BLEU (beam 4) lost with the head's mean in its place
+    low: float  # the 95% interval of the cost, of a paired bootstrap
     high: float
 
 
 def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:
-    """Put the records of roles and of removals side by side. Not in the paper.
+    """Put a model's records of roles and of removals side by side. Not in the paper.
 
-    Args:
-        roles: As `python -m experiments roles` writes it.
-        removals: As `python -m experiments heads` writes it, of the same model.
-
-    Raises:
-        UserError: the records are of different models.
+    They are those of `python -m experiments roles` and `python -m experiments heads`.
     """
     if roles["model"] != removals["model"]:
         raise UserError(

@@ -96,17 +96,14 @@ def heads_replaced(
     """Run a model some of whose heads give other vectors than they would.
 
     With a head's mean (see `mean_outputs`) what the rest of the network expects on average
-    still comes; with zeros that is missing too, and the cost may be of the surprise alone.
+    still comes; with zeros that is missing too, and the cost may be of the surprise alone. A head
+    or place that is not there, or a vector of another length, is a UserError.
 
     Args:
         model: Changed in place inside the `with` block.
         outputs: For each head to replace a vector (d_v,) for all places, or one for each of some
             places: place i of the decoder's stacks is reached when the target's token i
             ("<bos>" is 0) is read.
-
-    Raises:
-        UserError: the model has no such head, a vector has another length, or (inside the
-            block, when the model runs) the source has no such place.
     """
 
     def put(head: Head, joined: Tensor, begun: int) -> None:
@@ -134,15 +131,9 @@ def _check_width(what: str, vector: Tensor, width: int) -> None:
 
 @contextmanager
 def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]:
-    """Run a model with other vectors in some places of the encoder's output.
+    """Run a model with other vectors, (d_model,), in some places of the encoder's output.
 
-    Args:
-        model: Changed in place inside the `with` block.
-        places: For places of the source a vector (d_model,).
-
-    Raises:
-        UserError: a vector has another length, or (inside the block, when the model runs) the
-            source has no such place.
+    A place that is not there, or a vector of another length, is a UserError.
     """
 
     def put(_: nn.Module, __: Any, output: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -163,28 +154,11 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
     """Run a model without some heads; afterwards it has them again.
 
     Michel et al. 2019 do this. The output projection adds up what the heads give, each through
-    columns of its own (§3.2.2). With these columns at 0 the head adds nothing.
-
-    Args:
-        model: Changed in place inside the `with` block.
-        removed: Which heads.
-
-    Raises:
-        UserError: the model has no such head.
+    columns of its own (§3.2.2). Where a head gives zeros, these add nothing.
     """
-    d_v = model.config.value_size
-    columns = [
-        attention_of(model, head).output_projection.weight.detach()[:, head.part(d_v)]
-        for head in removed
-    ]  # the model's memory, (d_model, d_v) each
-    kept = [each.clone() for each in columns]
-    try:
-        for each in columns:
-            each.zero_()
+    zeros = torch.zeros(model.config.value_size)
+    with heads_replaced(model, dict.fromkeys(removed, zeros)):
         yield model
-    finally:
-        for each, before in zip(columns, kept, strict=True):
-            each.copy_(before)
 
 
 @contextmanager
@@ -193,15 +167,8 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
 
     What the query gave to the key goes to the keys that are left: a row still sums to 1.
     Query i of the decoder's stacks has read the target's token i, "<bos>" being 0, and says
-    the next. `attention_maps` shows the rows so.
-
-    Args:
-        model: Changed in place inside the `with` block.
-        cut: For each head its edges.
-
-    Raises:
-        UserError: the model has no such head, or (inside the block, when the model runs) there
-            is no such edge, or a query would have no key left.
+    the next. `attention_maps` shows the rows so. A head or an edge that is not there, or a query
+    that would have no key left, is a UserError.
     """
 
     def close(
@@ -254,12 +221,7 @@ class Hiding:
 
     A place hidden before the encoder is seen by no other place of the source, and not by the
     decoder. Hidden after it, the encoder has read it and may have told its neighbours; only
-    the decoder's cross-attention cannot look there.
-
-    Args:
-        model: Any Transformer; it is not changed.
-        before: Places of the source, from 0, hidden before the encoder.
-        after: Places hidden after it.
+    the decoder's cross-attention cannot look there. Places count from 0; the model is not changed.
     """
 
     def __init__(
@@ -304,16 +266,12 @@ def next_token(
     """Give the probability of every type as the next token, with some places hidden.
 
     Args:
-        translator: The model and its tokenizers.
-        sentence: Plain text.
+        translator, sentence: The model, and plain text.
         said: Ids of the translation so far, without "<bos>".
         before, after: Places (see `Hiding`), counted over the source's tokens and its "<eos>".
 
     Returns:
         (tgt_vocab_size,), summing to 1.
-
-    Raises:
-        UserError: a place is not in the sentence, or all are hidden.
     """
     src = source_of(translator, sentence)
     hiding, src_mask = Hiding(network_of(translator), before, after), padding_mask(src)
@@ -340,13 +298,7 @@ class Run(NamedTuple):
 def run_of(translator: Translator, sentence: str, said: Sequence[int] | None = None) -> Run:
     """Run a model over a sentence, and keep what it computed.
 
-    Args:
-        translator: The model.
-        sentence: Plain text.
-        said: What the decoder reads; None means the model's own translation, found greedily.
-
-    Raises:
-        UserError: the sentence is blank, or the network is no Transformer.
+    The decoder reads the ids `said`, or the model's own translation, found greedily.
     """
     model, src = network_of(translator), source_of(translator, sentence)
     ids = greedy_search(model, src)[0].ids if said is None else list(said)
@@ -365,15 +317,7 @@ def run_of(translator: Translator, sentence: str, said: Sequence[int] | None = N
 def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head, Tensor]:
     """Give each head's mean output over every token of some sentences and their translations.
 
-    Args:
-        translator: The model, which translates the sentences greedily.
-        sentences: Plain text, none empty.
-
-    Returns:
-        For each head a vector (d_v,), to put in the head's place.
-
-    Raises:
-        UserError: there are no sentences, or the network is no Transformer.
+    They are translated greedily. A head's is a vector (d_v,), to put in the head's place.
     """
     if not sentences:
         raise UserError("no sentences to take the means over: give at least one")

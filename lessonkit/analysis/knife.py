@@ -58,19 +58,12 @@ class Outcome(NamedTuple):
 
 
 class Knife:
-    """A sentence, what a model makes of it, and what is left of that after a cut.
-
-    Args:
-        translator: A Transformer with its tokenizers.
-        sentence: Plain text.
+    """A sentence, what a Transformer makes of it, and what is left of that after a cut.
 
     Attributes:
         whole: What the model says with nothing taken away.
         src_tokens: The source's tokens, "<eos>" last.
         tgt_tokens: Those of the whole model's translation.
-
-    Raises:
-        UserError: the sentence is blank, or the network is no Transformer.
     """
 
     def __init__(self, translator: Translator, sentence: str) -> None:
@@ -84,11 +77,7 @@ class Knife:
         self.tgt_tokens = translator.tgt_tokenizer.pieces(said)
 
     def cut(self, cut: Cut) -> Outcome:
-        """Say what is left of the translation.
-
-        Raises:
-            UserError: the cut cannot be made: no such place or head, or nothing would be left.
-        """
+        """Say what is left of the translation; a UserError where the cut cannot be made."""
         model = Hiding(self.model, cut.before, cut.after)
         with heads_replaced(self.model, cut.heads), edges_cut(self.model, cut.edges):
             chances = self._chances(model)
@@ -150,11 +139,8 @@ def heads_each(
 ) -> Iterator[NamedCut]:
     """Give the cuts of each head: by zero, by its mean, and swapped with another sentence's.
 
-    Args:
-        knife: Whose heads.
-        means: From `mean_outputs`.
-        other: From `run_of`, of the other sentence, whose outputs are put at every place that
-            both sentences have; None leaves the swaps out.
+    The means are from `mean_outputs`; the outputs of the other run are put at every place that both
+    sentences have.
     """
     for head, mean in means.items():
         yield ZERO, str(head), Cut(heads={head: torch.zeros_like(mean)})
@@ -168,18 +154,9 @@ def heads_each(
 def translations_without(
     translator: Translator, sentence: str, means: Mapping[Head, Tensor]
 ) -> dict[str, dict[Head, str]]:
-    """Translate a sentence without each head in turn, greedily.
+    """Translate a sentence greedily without each head in turn, "by zero" and "by its mean".
 
-    Args:
-        translator: A Transformer with its tokenizers.
-        sentence: Plain text.
-        means: From `mean_outputs`.
-
-    Returns:
-        By way of removing, "by zero" and "by its mean", each head's translation.
-
-    Raises:
-        UserError: the sentence is blank, or the network is no Transformer.
+    The means are from `mean_outputs`.
     """
     knife = Knife(translator, sentence)
     ways = {"by zero": {h: torch.zeros_like(m) for h, m in means.items()}, "by its mean": means}

@@ -45,12 +45,7 @@ def cpu_seconds(work: Callable[[], object], rounds: int = 5) -> float:
 class Timed(TorchDispatchMode):
     """Adds up the seconds of PyTorch's operations while it is entered, by kind of work.
 
-    Args:
-        kind_of: Gives the kind of work, from the operation's name ("aten::mm") and what it was
-            given and gave.
-
-    Attributes:
-        seconds: By kind of work.
+    The kind is told by an operation's name ("aten::mm") and what it was given and gave.
     """
 
     def __init__(self, kind_of: Callable[[str, Any], str]) -> None:
@@ -89,11 +84,8 @@ def kind(operation: str) -> str:
 def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
     """Give each kind's share of the processor's seconds in PyTorch's operations, from 0 to 1.
 
-    What Python does between the operations is not in it, nor what else runs on the machine.
-
-    Args:
-        step: Makes one training step on the CPU; called once before it is timed.
-        steps: How many are timed.
+    What Python does between the operations is not in it, nor what else runs on the machine. A first
+    training step, on the CPU, is not timed.
     """
     step()
     with Timed(lambda name, _: kind(name)) as timed:
@@ -111,21 +103,13 @@ COPIED = 2**27  # bytes, more than a processor's caches hold
 
 
 class Machine(NamedTuple):
-    """What a machine does at most.
-
-    Attributes:
-        name: Of it.
-        flops: Floating-point operations per second, in products.
-        bandwidth: Bytes per second, from and to its memory.
-        link: Bytes per second that it can send to another such machine; 0 where it is alone.
-        number_bytes: Of the numbers that it multiplies.
-    """
+    """What a machine does at most."""
 
     name: str
-    flops: float
-    bandwidth: float
-    link: float = 0.0
-    number_bytes: int = FLOAT32
+    flops: float  # floating-point operations per second, in products
+    bandwidth: float  # bytes per second, from and to its memory
+    link: float = 0.0  # bytes per second to another such machine; 0 where it is alone
+    number_bytes: int = FLOAT32  # of the numbers that it multiplies
 
 
 # The makers' figures: memory, link in one direction. The P100's operations are footnote 5's;
@@ -138,13 +122,7 @@ MACHINES = (
 
 
 def training_cost(hours: float, machines: int, flops: float) -> float:
-    """Reckon a training's operations as Table 2 does: time x GPUs x what each sustains.
-
-    Args:
-        hours: Of training.
-        machines: That worked on it.
-        flops: Operations per second that each sustains.
-    """
+    """Reckon a training's operations as Table 2 does: time x GPUs x what each sustains a second."""
     return hours * 3600 * machines * flops
 
 
@@ -154,13 +132,7 @@ def product_flops(tokens: int, width: int) -> int:
 
 
 def intensity(tokens: int, width: int, number_bytes: int = FLOAT32) -> float:
-    """Give the operations of a product for each byte that it must read or write.
-
-    Args:
-        tokens: Vectors that are multiplied together.
-        width: Rows and columns of the matrix.
-        number_bytes: Of each number.
-    """
+    """Give the operations of `product_flops` for each byte that it must read or write."""
     moved = number_bytes * (2 * tokens * width + width * width)
     return product_flops(tokens, width) / moved
 
@@ -174,15 +146,7 @@ def exchange_seconds(parameters: int, machines: int, link: float) -> float:
     """Give the time in which machines in a ring add up their gradients, each in float32.
 
     Each sends every part of the sum around but once, and every finished part around once more:
-    2 (n - 1) / n of all bytes.
-
-    Args:
-        parameters: Of the model; each has a gradient.
-        machines: That exchange, n.
-        link: Bytes per second that each can send.
-
-    Raises:
-        UserError: there are several machines, and no link.
+    2 (n - 1) / n of all bytes, over a link of so many bytes per second.
     """
     if machines < 2:
         return 0.0
@@ -196,11 +160,7 @@ def product_seconds(
 ) -> float:
     """Measure `tokens` vectors times a square matrix, on one thread of the CPU.
 
-    Args:
-        tokens: Vectors that are multiplied together.
-        width: Rows and columns of the matrix.
-        dtype: Of the numbers.
-        calls: Products timed together; 0 takes so many that there is something to time.
+    So many calls are timed together; 0 takes so many that there is something to time.
 
     Returns:
         Seconds of the processor for one product, the fewest of several rounds.

@@ -20,17 +20,11 @@ from transformer.training.loss import batch_loss
 
 
 class Noise(NamedTuple):
-    """What some batches tell of the gradient.
+    """What some batches tell of the gradient."""
 
-    Attributes:
-        scale: The noise scale, in tokens.
-        cosine: Mean cosine between the gradients of two batches.
-        tokens: Mean tokens of a batch.
-    """
-
-    scale: float
-    cosine: float
-    tokens: float
+    scale: float  # the noise scale, in tokens
+    cosine: float  # mean cosine between the gradients of two batches
+    tokens: float  # mean tokens of a batch
 
 
 def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
@@ -38,14 +32,8 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
 
     With squared lengths of the gradients of single batches, s on average, and of their mean, m,
     over n batches of t tokens: the true gradient's is (n m - s) / (n - 1), which owes nothing to
-    the noise on average, and the noise of one token is t n (s - m) / (n - 1).
-
-    Args:
-        model: Measured without dropout; no weight is changed, nor its mode.
-        batches: Two or more, with no sentence in common.
-
-    Raises:
-        UserError: there are fewer than two, or so noisy that no signal can be told.
+    the noise on average, and the noise of one token is t n (s - m) / (n - 1). There is no dropout;
+    the two batches or more have no sentence in common.
     """
     n = len(batches)
     if n < 2:

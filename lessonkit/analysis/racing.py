@@ -21,7 +21,7 @@ from transformer.config import DataConfig
 from transformer.models.log import Report
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.runner import train_recipe
+from transformer.training.recipe import train_recipe
 
 RECIPE = "demo"
 TARGET = 0.5  # validation loss, nats per token
@@ -30,22 +30,13 @@ MEASURED = 10  # steps of the recipe that tell how fast the machine is
 
 
 class Finish(NamedTuple):
-    """How a race ended.
+    """How a race ended."""
 
-    Attributes:
-        reached: Whether the target was.
-        seconds: Of the processor, from the first step to the validation that reached it, or to
-            the end.
-        in_steps: The same in steps of the recipe as it is, on this machine.
-        steps: That were made.
-        loss: Of the last validation, nats per token.
-    """
-
-    reached: bool
-    seconds: float
-    in_steps: float
-    steps: int
-    loss: float
+    reached: bool  # whether the target was
+    seconds: float  # of the processor, from the first step to the last validation
+    in_steps: float  # the same in steps of the recipe as it is, on this machine
+    steps: int  # that were made
+    loss: float  # of the last validation, nats per token
 
 
 class _ReachedError(Exception):
@@ -62,13 +53,10 @@ def race(
     """Train the recipe with other settings until the validation loss is at the target.
 
     Args:
-        settings: Of the recipe, as typed after `--set`; none of its data.
+        settings: Of the recipe, as typed after `--set`; one of its data is a UserError.
         seed: Of weights and batches.
         on_report: Called with a line for each validation.
         options: For `train_recipe`: a rate, an optimizer or a start of your own.
-
-    Raises:
-        UserError: a setting is of the data, or cannot be.
     """
     if fixed := sorted(FIXED & settings.keys()):
         raise UserError(f"{fixed[0]} is of the data, which all share: leave it out")
@@ -116,11 +104,7 @@ def _seconds_a_step(folder: Path) -> float:
 def best(record: Mapping[str, Any]) -> tuple[str, float]:
     """Name the change with the lowest mean time in steps; only where all its runs arrived.
 
-    Args:
-        record: Of races, as `python -m experiments race` writes it.
-
-    Raises:
-        UserError: no change arrived.
+    The record is that of `python -m experiments race`.
     """
     times: dict[str, list[float]] = {}
     missed = {run["change"] for run in record["runs"] if not run["reached"]}

@@ -31,17 +31,11 @@ QUESTIONS = (
 
 
 class WordPair(NamedTuple):
-    """A word, and where the question says that it looks; words count from 0.
+    """A word, and where the question says that it looks; words count from 0."""
 
-    Attributes:
-        question: One of the constants above.
-        query: The word that attends.
-        keys: The words that it is said to attend to; several where two subjects are joined.
-    """
-
-    question: str
-    query: int
-    keys: tuple[int, ...]
+    question: str  # one of the constants above
+    query: int  # the word that attends
+    keys: tuple[int, ...]  # several words where two subjects are joined
 
 
 class _Phrase(NamedTuple):
@@ -164,11 +158,7 @@ def said_words(
     """Give for target words the source words of the one said now, the one before and the next.
 
     Left out are the first word, words that have no source word or follow one that has none, and
-    those that share one with the word before.
-
-    Args:
-        links: Of the sentence (source word, target word).
-        tgt_words: How many words the target has.
+    those that share one with the word before. Links are pairs (source word, target word).
     """
     of = [{src for src, tgt in links if tgt == word} for word in range(tgt_words)]
     for word in range(1, tgt_words):
@@ -208,12 +198,7 @@ class Reading(NamedTuple):
 
 
 def read(translator: Translator, sentence: Sentence) -> Reading:
-    """Let a model read a sentence with its translation; its attention is added up to words.
-
-    Args:
-        translator: Between two languages of the embedded corpus.
-        sentence: Of that corpus.
-    """
+    """Let a model read a sentence with its translation; its attention is added up to words."""
     langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
     pair = Pair(translator, *(as_written(sentence.text(lang), lang) for lang in langs))
     maps, encoder = pair.maps(), None
@@ -225,21 +210,13 @@ def read(translator: Translator, sentence: Sentence) -> Reading:
 
 
 class Answer(NamedTuple):
-    """What a question found in every head of a stack.
+    """What a question found in every head of a stack."""
 
-    Attributes:
-        stack: "encoder", "decoder" or "cross".
-        question: Who looks where.
-        cases: How many times it was asked.
-        even: Mean share on the named words if a row were spread evenly, 0 to 1.
-        shares: Mean share of each head, (num_layers, num_heads).
-    """
-
-    stack: str
-    question: str
-    cases: int
-    even: float
-    shares: Tensor
+    stack: str  # "encoder", "decoder" or "cross"
+    question: str  # who looks where
+    cases: int  # how many times it was asked
+    even: float  # mean share on the named words if a row were spread evenly, 0 to 1
+    shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
 def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
@@ -247,13 +224,6 @@ def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
     say a word, where the words said before and next are not translations of the same source word.
-
-    Args:
-        translator: Between two languages of the embedded corpus.
-        sentences: Of that corpus.
-
-    Raises:
-        UserError: there are no sentences.
     """
     if not sentences:
         raise UserError("no sentences to ask about: give at least one")

@@ -24,12 +24,7 @@ __all__ = ["Leak", "from_memory", "measure_leak", "score_five_ways"]
 
 
 def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) -> dict[str, Any]:
-    """Score one model on one text in five ways (§6.1, Table 2).
-
-    Args:
-        translator: The model.
-        text: Sources, and one reference for each.
-        beam_size: Of the search; the teacher-forced output needs none.
+    """Score one model on one text, which has one reference each, in five ways (§6.1, Table 2).
 
     Returns:
         points (0 to 100) by the name of the way, teacher-forced without the pairs that are too
@@ -58,9 +53,6 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
 
     Returns:
         The guesses, each cut at its first eos, and the references, both in the batches' order.
-
-    Raises:
-        UserError: no pair is left.
     """
     tokenizer = translator.tgt_tokenizer
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
@@ -98,11 +90,8 @@ def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
     """Translate without a model, from second side to first: say what the likest sentence means.
 
     Not in the paper. Likeness is Dice's: twice the weight of the words in common over the weight
-    of both sentences' words; a word weighs the logarithm of how rare it is.
-
-    Args:
-        train: The pairs to remember; of equally like ones the first is taken.
-        sources: Sentences of the second side.
+    of both sentences' words; a word weighs the logarithm of how rare it is. Of equally like pairs
+    the first is taken.
     """
     remembered = [_words(second) for _, second in train]
     places: dict[str, list[int]] = {}

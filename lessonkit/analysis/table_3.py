@@ -10,23 +10,14 @@ SHARED_TYPES = 37_000  # §5.1: about so many, shared by English and German
 
 @dataclass(frozen=True)
 class Variation:
-    """One row of Table 3: the base model with some settings changed.
+    """One row of Table 3: the base model with some settings changed."""
 
-    Attributes:
-        name: Its group in the table and what is changed, "A: h = 1".
-        changes: Fields of `ModelConfig` that differ from the base model's.
-        perplexity: On newstest2013, per word piece.
-        bleu: On newstest2013, points of 0 to 100.
-        millions: Parameters; None where the table leaves the column empty: as the base model's.
-        label_smoothing: In training.
-    """
-
-    name: str
-    changes: Mapping[str, object]
-    perplexity: float
-    bleu: float
-    millions: int | None = None
-    label_smoothing: float = 0.1
+    name: str  # its group in the table and what is changed, "A: h = 1"
+    changes: Mapping[str, object]  # fields of `ModelConfig` that differ from the base model's
+    perplexity: float  # on newstest2013, per word piece
+    bleu: float  # on newstest2013, points of 0 to 100
+    millions: int | None = None  # parameters; None where the column is empty: as the base model's
+    label_smoothing: float = 0.1  # in training
 
     def config(self) -> ModelConfig:
         """Give the network of this row; its weights are tied as §3.4 says."""
@@ -60,13 +51,7 @@ TABLE_3: tuple[Variation, ...] = (
 
 
 def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
-    """Compute a Transformer's number of parameters without making it (Table 3, last column).
-
-    Args:
-        config: The shape of the network.
-        src_vocab_size: Number of source types.
-        tgt_vocab_size: Number of target types.
-    """
+    """Compute a Transformer's number of parameters without making it (Table 3, last column)."""
     d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads
     projected = heads * (2 * config.key_size + config.value_size)  # queries, keys, values
     attention = d_model * (projected + heads * config.value_size)

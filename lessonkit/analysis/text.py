@@ -19,14 +19,8 @@ RULES = ("random", "sorted", "token budget")
 def vocabulary_growth(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Count the types among the first tokens of a text, at each doubling and at its end.
 
-    Args:
-        tokens: The text, read from its beginning.
-
     Returns:
         (tokens read, types seen so far), from one token on.
-
-    Raises:
-        UserError: there are no tokens.
     """
     if not tokens:
         raise UserError("a text without tokens has no vocabulary: give some text")
@@ -41,20 +35,10 @@ def vocabulary_growth(tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> float:
-    """Give the share of a text's tokens that a vocabulary of words does not hold.
+    """Give the share, 0 to 1, of a text's tokens that a vocabulary of words does not hold.
 
-    The paper's byte-pair encoding knows every text (§5.1).
-
-    Args:
-        known: The training text's tokens; its most frequent types are the vocabulary.
-        tokens: Of another text.
-        size: Types of the vocabulary, at most.
-
-    Returns:
-        0 to 1.
-
-    Raises:
-        UserError: a text has no tokens, or `size` is below 1.
+    So many of the most frequent types among the known tokens are the vocabulary. The paper's
+    byte-pair encoding knows every text (§5.1).
     """
     if not known or not tokens:
         raise UserError("a text without tokens: give some text on both sides")
@@ -66,22 +50,11 @@ def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> flo
 
 
 def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
-    """Plan one epoch by each rule, all with about the same number of batches.
+    """Plan one epoch by each of `RULES`, all with about the same number of batches.
 
-    "token budget" is `TokenBudgetBatches`; it sets the number of rows that every batch of the
-    other two has. "random" takes the examples in random order, "sorted" all of them by their longer
-    side, as a pool of the token budget.
-
-    Args:
-        examples: The pairs.
-        batch_tokens: Most positions of a batch of the token budget, on either side.
-        seed: Of the random orders.
-
-    Returns:
-        A plan for each of `RULES`; every example stands once in each.
-
-    Raises:
-        UserError: an example alone is over `batch_tokens`.
+    "token budget" is `TokenBudgetBatches`, with so many positions on either side; it sets the
+    number of rows that every batch of the other two has. "random" takes the examples in random
+    order, "sorted" all of them by their longer side, as a pool of the token budget.
     """
     budget = TokenBudgetBatches(examples, batch_tokens, seed=seed).plan(0)
     rows = round(len(examples) / len(budget))
@@ -97,16 +70,9 @@ def measure(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
 
     As in a `Batch`, the end mark of each side counts as a token.
 
-    Args:
-        examples: The pairs.
-        plan: Positions of the examples of each batch.
-
     Returns:
         batches (their number), padding (share of all positions, 0 to 1), and largest and mean
         (positions of a batch, both sides together).
-
-    Raises:
-        UserError: the plan has no batches.
     """
     if not plan:
         raise UserError("a plan without batches: give at least one")

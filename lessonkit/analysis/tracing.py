@@ -36,122 +36,70 @@ FINDER = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it looks a
 
 @dataclass(frozen=True)
 class Side:
-    """One side's way from text to the vectors that enter its stack.
+    """One side's way from text to the vectors that enter its stack."""
 
-    Attributes:
-        text: As typed, or as translated.
-        tokens: Pieces; the source ends in "<eos>", the target read begins with "<bos>".
-        ids: (length,)
-        vectors: Rows of the embedding times sqrt(width), (length, width).
-        positions: Rows of the table of positions, (length, width or position_dim).
-        embedded: Both together, (length, d_model).
-    """
-
-    text: str
-    tokens: list[str]
-    ids: Tensor
-    vectors: Tensor
-    positions: Tensor
-    embedded: Tensor
+    text: str  # as typed, or as translated
+    tokens: list[str]  # the source ends in "<eos>", the target read begins with "<bos>"
+    ids: Tensor  # (length,)
+    vectors: Tensor  # rows of the embedding times sqrt(width), (length, width)
+    positions: Tensor  # rows of the table of positions, (length, width or position_dim)
+    embedded: Tensor  # both together, (length, d_model)
 
 
 @dataclass(frozen=True)
 class HeadTrace:
-    """One head at work, and its layer's heads joined (§3.2, Eq. 1).
-
-    Attributes:
-        head: Which one.
-        query_tokens, key_tokens: What queries and keys are made of: q_len and k_len pieces.
-        queries, keys, values: (q_len, d_k), (k_len, d_k), (k_len, d_v).
-        scores, scaled: Each query times each key, and this over sqrt(d_k), (q_len, k_len).
-        mask: True = may attend, (q_len, k_len).
-        masked: Scaled scores, -inf where the mask forbids, (q_len, k_len).
-        weights: (q_len, k_len), each row summing to 1, 0 where the mask forbids.
-        mixed: The values averaged by the weights, (q_len, d_v).
-        joined: All heads' mixes end to end, (q_len, num_heads * d_v).
-        output: After the output projection, (q_len, d_model).
-    """
+    """One head at work, and its layer's heads joined (§3.2, Eq. 1)."""
 
     head: Head
-    query_tokens: list[str]
+    query_tokens: list[str]  # what queries and keys are made of: q_len and k_len pieces
     key_tokens: list[str]
-    queries: Tensor
-    keys: Tensor
-    values: Tensor
-    scores: Tensor
-    scaled: Tensor
-    mask: Tensor
-    masked: Tensor
-    weights: Tensor
-    mixed: Tensor
-    joined: Tensor
-    output: Tensor
+    queries: Tensor  # (q_len, d_k)
+    keys: Tensor  # (k_len, d_k)
+    values: Tensor  # (k_len, d_v)
+    scores: Tensor  # each query times each key, (q_len, k_len)
+    scaled: Tensor  # this over sqrt(d_k), (q_len, k_len)
+    mask: Tensor  # True = may attend, (q_len, k_len)
+    masked: Tensor  # scaled scores, -inf where the mask forbids, (q_len, k_len)
+    weights: Tensor  # (q_len, k_len), each row summing to 1, 0 where the mask forbids
+    mixed: Tensor  # the values averaged by the weights, (q_len, d_v)
+    joined: Tensor  # all heads' mixes end to end, (q_len, num_heads * d_v)
+    output: Tensor  # after the output projection, (q_len, d_model)
 
 
 @dataclass(frozen=True)
 class SubLayer:
-    """A sub-layer in its frame, every tensor (length, d_model) (§3.1).
+    """A sub-layer in its frame, every tensor (length, d_model) (§3.1)."""
 
-    Attributes:
-        name: "self-attention", "cross-attention" or "feed-forward".
-        before: What comes in.
-        given: What the sub-layer reads: `before`, normalised first in a pre-norm model.
-        output: What the sub-layer gives.
-        total: `before` and `output` added.
-        after: What goes out: `total`, normalised in a post-norm model.
-    """
-
-    name: str
-    before: Tensor
-    given: Tensor
-    output: Tensor
-    total: Tensor
-    after: Tensor
+    name: str  # "self-attention", "cross-attention" or "feed-forward"
+    before: Tensor  # what comes in
+    given: Tensor  # what the sub-layer reads: `before`, normalised first in a pre-norm model
+    output: Tensor  # what the sub-layer gives
+    total: Tensor  # `before` and `output` added
+    after: Tensor  # what goes out: `total`, normalised in a post-norm model
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One sentence through a model, for all positions at once; every tensor is on the CPU.
+    """One sentence through a model, for all positions at once; every tensor is on the CPU."""
 
-    Attributes:
-        source: The source, src_len pieces.
-        target: What the decoder reads, tgt_len pieces, "<bos>" first.
-        written, written_ids: What it writes, tgt_len pieces: row t after reading t + 1 pieces.
-        pre_norm: Whether the model normalises before its sub-layers.
-        attention: The chosen head.
-        sub_layers: Of the head's layer, from the bottom up: the encoder's has two, the
-            decoder's three.
-        inner: The feed-forward network's inner units after the ReLU, (length, d_ff).
-        decoded: The decoder's output, (tgt_len, d_model).
-        logits, probabilities: (tgt_len, tgt_vocab_size).
-        types: What every type of the target's vocabulary is called.
-    """
-
-    source: Side
-    target: Side
-    written: list[str]
-    written_ids: Tensor
-    pre_norm: bool
-    attention: HeadTrace
-    sub_layers: list[SubLayer]
-    inner: Tensor
-    decoded: Tensor
-    logits: Tensor
-    probabilities: Tensor
-    types: list[str]
+    source: Side  # src_len pieces
+    target: Side  # what the decoder reads, tgt_len pieces
+    written: list[str]  # what it writes, tgt_len pieces: row t after reading t + 1 pieces
+    written_ids: Tensor  # (tgt_len,)
+    pre_norm: bool  # whether the model normalises before its sub-layers
+    attention: HeadTrace  # the chosen head
+    sub_layers: list[SubLayer]  # of its layer, from the bottom up: the decoder's has three
+    inner: Tensor  # the feed-forward network's inner units after the ReLU, (length, d_ff)
+    decoded: Tensor  # the decoder's output, (tgt_len, d_model)
+    logits: Tensor  # (tgt_len, tgt_vocab_size)
+    probabilities: Tensor  # the same
+    types: list[str]  # what every type of the target's vocabulary is called
 
 
 def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER) -> Trace:
     """Translate a sentence greedily and keep what the model computes on the way.
 
-    Args:
-        translator: The model and its tokenizers.
-        sentence: Plain text.
-        head: Whose queries, keys and weights to keep; its layer is the one that is kept.
-
-    Raises:
-        UserError: the sentence is empty or too long, the model has no such head, or it is no
-            Transformer.
+    Of heads and layers, the given head and its own are kept.
     """
     model = copy.deepcopy(network_of(translator)).to("cpu", torch.float64).eval()
     attention = attention_of(model, head)
@@ -313,9 +261,6 @@ def rotate(vectors: Tensor, start: int = 0, base: float = 10_000) -> Tensor:
 
     Returns:
         (..., length, d_k), each vector as long as it was.
-
-    Raises:
-        UserError: d_k is odd.
     """
     length, d_k = vectors.shape[-2:]
     if d_k % 2:

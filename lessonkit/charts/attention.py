@@ -23,14 +23,10 @@ PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how m
 def draw_attention(
     weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
 ) -> Axes:
-    """Draw one matrix of attention weights, dark 0 to bright 1 (§3.2.1).
+    """Draw one matrix of attention weights, (q_len, k_len), dark 0 to bright 1 (§3.2.1).
 
-    Args:
-        weights: (q_len, k_len), each row summing to 1.
-        queries, keys: The tokens that attend, drawn downwards, and those attended to, to the right.
-
-    Raises:
-        UserError: the tokens do not fit the matrix.
+    The tokens that attend are drawn downwards, those attended to, to the right; a UserError where
+    they do not fit.
     """
     label_cells("weights", weights, queries, keys, ax, title)
     ax.imshow(weights.detach().float().cpu().numpy(), cmap="viridis", vmin=0, vmax=1)
@@ -40,9 +36,7 @@ def draw_attention(
 def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str) -> Figure:
     """Draw every head of one layer side by side, with one scale from 0 to 1 (§3.2.2).
 
-    Args:
-        weights: (num_heads, q_len, k_len)
-        queries, keys: As for `draw_attention`, which raises where they do not fit.
+    Weights are (num_heads, q_len, k_len), tokens as for `draw_attention`.
     """
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
@@ -104,9 +98,6 @@ def attention_explorer(attention: Attention) -> alt.Chart:
 
     Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
     says, to those it has read, "<bos>" first) and cross-attention (to the source).
-
-    Raises:
-        UserError: the model has no attention, or the sentence is too long for a chart.
     """
     require_attention(attention)
     maps = attention.maps._asdict()

@@ -48,14 +48,8 @@ def draw_tokens(grid: TokenGrid, ax: Axes) -> Axes:
 def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
     """Draw one batch at a time: a row for each sentence, filled up to the longest (§5.1).
 
-    Two controls choose the rule and the batch. The axes stay, so that areas can be compared.
-
-    Args:
-        batches: For each rule some batches, as many for every rule; a batch is the list of
-            its sentences' lengths in tokens.
-
-    Raises:
-        UserError: there are more sentences than a stored chart should hold.
+    Two controls choose the rule and the batch, of as many for every rule. The axes stay, so that
+    areas can be compared. More sentences than a stored chart should hold are a UserError.
     """
     every = [batch for cut in batches.values() for batch in cut]
     sentences = sum(map(len, every))

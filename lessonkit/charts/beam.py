@@ -25,13 +25,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
 
     The best total stands on top. Blue is followed further, green is a finished translation,
     grey was looked at and dropped. At the last step the best translation's path is orange.
-
-    Args:
-        tree: From `lessonkit.analysis.beam_tree.grow_beam_tree`.
-        token: Gives the text of a target id.
-
-    Raises:
-        UserError: the tree is too large to be read.
+    `token` gives the text of a target id. Too large a tree is a UserError.
     """
     nodes = _nodes(tree, token)
     if len(nodes) > MAX_NODES:

@@ -29,9 +29,7 @@ def sentence_box(
 ) -> widgets.VBox:
     """Show a sentence's translation and attention, anew whenever the reader types another.
 
-    Args:
-        translator, sentence: The model, and what stands in the line at first.
-        means: From `mean_outputs`; with them the chosen head can be removed.
+    With the means from `mean_outputs` the chosen head can be removed.
     """
 
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
@@ -45,12 +43,7 @@ def sentence_box(
 def trace_box(
     translator: Translator, sentence: str, part: str | None = None, head: Head = FINDER
 ) -> widgets.VBox:
-    """Trace whatever sentence the reader types through a model.
-
-    Args:
-        translator, sentence: A Transformer, and what stands in the line at first.
-        part, head: Of the trace, as `trace_explorer` and `trace` have them.
-    """
+    """Trace whatever sentence the reader types; as `trace` and `trace_explorer` do."""
 
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
         made = trace(translator, text, head)

@@ -52,12 +52,9 @@ def cell_chart(
 
     Args:
         rows: For each matrix a value for each control, under the control's name, and
-            "cells", from `pack`.
+            "cells", from `pack`; each becomes a field `value`, from 0 to 1.
         views: By the value of the first control, from `view`.
-        params: The controls, each with a name; the first chooses the view.
-
-    Returns:
-        A chart of rectangles whose field `value` holds a cell's number from 0 to 1.
+        params: The controls, each with a name.
     """
     chosen = f"views[{params[0].name}]"
     lengths = [len(v[side]) for v in views.values() for side in ("queries", "keys")]  # type: ignore[arg-type]
@@ -79,9 +76,7 @@ def cell_chart(
 def unpack(chart: alt.Chart, shown: str) -> alt.Chart:
     """Take matrices apart in the browser: a row for each cell, with `value`, `q` and `k` (from 0).
 
-    Args:
-        chart: Its data have "cells", from `pack`.
-        shown: The view that all these matrices belong to, as an expression.
+    They are "cells" of the data, from `pack`; all belong to the view that is an expression.
     """
     return (
         chart.transform_calculate(cell="split(datum.cells, ',')")

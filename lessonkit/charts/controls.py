@@ -30,15 +30,9 @@ Rows = list[dict[str, object]]
 def slider(
     name: str, value: float, low: float, high: float, step: float = 1, label: str = ""
 ) -> alt.Parameter:
-    """Make a number that a slider of the chart changes. Not in the paper.
+    """Make a number, of this name in expressions, that a slider changes; the label stands beside.
 
-    Args:
-        name: Of the number in the chart's expressions.
-        value, low, high, step: To begin with, the ends, and how far apart two values are.
-        label: What stands beside the slider, where that is not the name.
-
-    Raises:
-        UserError: the value lies outside the slider.
+    A value outside the slider is a UserError.
     """
     label = label or name
     if not low <= value <= high:
@@ -87,10 +81,7 @@ def layered(
 def unfold(name: str, numbers: str, rows: Rows | None = None) -> alt.Chart:
     """Make rows of data in the browser: for each given row one for each number, under a name.
 
-    Args:
-        name: Of the new field.
-        numbers: What Vega's `sequence` takes: how many, or from where to where.
-        rows: The given ones; without any there is one.
+    The numbers are what Vega's `sequence` takes: how many, or from where to where.
     """
     chart = alt.Chart(alt.Data(values=rows or [{name: 0}]))
     return chart.transform_calculate(**{name: f"sequence({numbers})"}).transform_flatten([name])

@@ -50,9 +50,7 @@ def draw_gradients(
 ) -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
-    Args:
-        norms: The norms of each stack by its name, the lowest layer's first; at most four.
-        of: What is stacked.
+    The lowest layer's norm is the first of a stack.
     """
     lines = {name: list(enumerate(each, start=1)) for name, each in norms.items()}
     _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
@@ -94,14 +92,8 @@ def draw_contrasts(
 ) -> Axes:
     """Draw the pairs of which both sides came out right: a group of bars for each phenomenon.
 
-    Not in the paper.
-
-    Args:
-        series: For each name in the legend the phenomena, each with `share` and `interval`
-            (0 to 1), as one way of `lessonkit.analysis.contrasts.measure_contrasts` has them.
-
-    Raises:
-        UserError: there are no series, more than five, or they differ in their phenomena.
+    Not in the paper. For each name in the legend the phenomena have `share` and `interval`, 0 to 1,
+    as one way of a record of contrasts; up to five series have the same.
     """
     names = [list(phenomena) for phenomena in series.values()]
     if not 0 < len(series) <= len(BAR_COLOURS) or any(each != names[0] for each in names):

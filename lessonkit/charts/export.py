@@ -24,12 +24,8 @@ def write_attention(
 
     As .json every weight: a list with, for each sentence that is not empty, translation,
     src_tokens, tgt_tokens, and encoder, decoder and cross as nested lists (layer, head, query,
-    key).
-    As .png the cross-attention of the last layer, of the first such sentence.
-
-    Raises:
-        UserError: as `check_attention_file`; nothing is there to show; a picture of a model
-            without attention.
+    key). As .png the cross-attention of the last layer, of the first such sentence. A UserError
+    where there is nothing to show.
     """
     check_attention_file(path)
     shown = [sentence for sentence in sentences if sentence.strip()]

@@ -48,15 +48,10 @@ def draw_head_grid(
     decimals: int = 1,
     framed: Tensor | None = None,
 ) -> Axes:
-    """Draw a figure of every head: a row for each layer, a column for each head.
+    """Draw a figure of every head, (num_layers, num_heads), with a frame where there shall be one.
 
-    Not in the paper.
-
-    Args:
-        values: (num_layers, num_heads); below 0 is as dark as 0.
-        highest: The value of the brightest color, the same for pictures to be compared.
-        decimals: Of the numbers in the cells.
-        framed: (num_layers, num_heads), True where a cell gets a frame.
+    Not in the paper. Pictures to be compared have the same `highest`, of the brightest color; below
+    0 is as dark as 0.
     """
     _table(values, ax, highest, f"z.{decimals}f", 9)  # z: no -0.0
     for layer, head in [] if framed is None else framed.nonzero().tolist():
@@ -73,12 +68,8 @@ def draw_head_grid(
 def draw_removals(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
     """Draw the BLEU (beam 4) that each head's removal costs; a frame where p < 0.01.
 
-    Not in the paper.
-
-    Args:
-        record: As `python -m experiments heads` writes it.
-        axes: 2 rows, for zero and for the mean, of 3 stacks.
-        highest: Points of BLEU of the brightest color.
+    Not in the paper. The record is that of `python -m experiments heads`; the axes are 2 rows, for
+    zero and for the mean, of 3 stacks.
     """
     figures = record["figures"]
     for row, way in enumerate(("zero", "mean")):
@@ -123,24 +114,14 @@ def _table(values: Tensor, ax: Axes, highest: float, form: str, points: float, *
 
 
 def heads_explorer(
-    attention: Attention,
-    query: int = 1,
-    without: Mapping[str, Mapping[Head, str]] | None = None,
+    attention: Attention, query: int = 1, without: Mapping[str, Mapping[Head, str]] | None = None
 ) -> alt.VConcatChart:
     """Draw every head of a stack small, the chosen one large, and what one token looks at.
 
     After the paper's appendix. The controls are those of `attention_explorer`, and `query`, the
     token that looks: a row of the large picture, from 1. A click on a small head chooses it, as
-    the sliders do.
-
-    Args:
-        attention: From `Translator.attention`.
-        query: The row to begin with.
-        without: By way of removing it, each head's translation when it is gone (from
-            `translations_without`); then there is a control to remove the chosen head.
-
-    Raises:
-        UserError: as `attention_explorer`, or there is no such row.
+    the sliders do. With what `translations_without` gives there is a control to remove the chosen
+    head.
     """
     large = attention_explorer(attention)
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures

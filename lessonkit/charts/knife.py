@@ -57,17 +57,12 @@ def knife_explorer(
     head, and after which token of the translation the next one is asked for.
 
     Args:
-        translator, sentence: A Transformer with its tokenizers, and plain text; it translates
-            greedily.
+        translator, sentence: A Transformer, which translates greedily, and plain text.
         edges: Whether edges can be cut, each in all heads of all layers of its stack.
         means: From `mean_outputs`; with them heads can be removed.
         other: A sentence whose heads can be swapped in; needs `means`.
         cut: What is taken away at first: "nothing", or a name of `analysis.knife`.
         key, query, token: The places, and which next token, to begin with; from 0.
-
-    Raises:
-        UserError: the sentence is blank or too long, the network is no Transformer, or there
-            is no such cut or place.
     """
     knife = Knife(translator, sentence)
     kinds = [NOTHING, PLACE_BEFORE, PLACE_AFTER, *(EDGES.values() if edges else ())]

@@ -41,15 +41,10 @@ ATTAINABLE = f"min({FLOPS}, {BANDWIDTH} * {{}})"
 
 
 class Shared(NamedTuple):
-    """A model whose step is shared.
+    """A model whose step is shared."""
 
-    Attributes:
-        parameters: Of the model; each has a gradient that is exchanged.
-        flops: Operations of a step with `TOKENS_A_STEP[0]` tokens on either side.
-    """
-
-    parameters: int
-    flops: int
+    parameters: int  # each has a gradient that is exchanged
+    flops: int  # operations of a step with `TOKENS_A_STEP[0]` tokens on either side
 
 
 def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.LayerChart:

@@ -32,14 +32,8 @@ def draw_mask(
 ) -> Axes:
     """Draw one mask, bright where a query may attend and dark where it may not (§3.2.3).
 
-    `figure.legend(*ax.get_legend_handles_labels())` explains the two colours.
-
-    Args:
-        mask: Boolean, True = may attend, (q_len, k_len).
-        queries, keys: As for `draw_attention`.
-
-    Raises:
-        UserError: the mask is not boolean, or the tokens do not fit it.
+    `figure.legend(*ax.get_legend_handles_labels())` explains the two colours. The mask is boolean,
+    (q_len, k_len); tokens are as for `draw_attention`.
     """
     if mask.dtype != torch.bool:
         raise UserError(f"a mask of {mask.dtype}: give a boolean one, True = may attend")
@@ -60,13 +54,8 @@ def mask_explorer(src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> alt.C
     """Draw which token may attend to which, with a control that chooses the mask (§3.2.3).
 
     The masks are those of `transformer.masks`: padding (source to source), causal and
-    combined (target to target), and padding again between target and source.
-
-    Args:
-        src_tokens, tgt_tokens: What encoder and decoder read, filled up with "<pad>".
-
-    Raises:
-        UserError: the sentences are too long for a chart.
+    combined (target to target), and padding again between target and source. The tokens are what
+    encoder and decoder read, filled up with "<pad>".
     """
     src_len, tgt_len = len(src_tokens), len(tgt_tokens)
     check_size([(src_len, src_len), (2, tgt_len, tgt_len), (tgt_len, src_len)])

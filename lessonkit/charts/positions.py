@@ -70,9 +70,6 @@ def draw_turn(
         pair: Which one, i of the paper, from 0.
         starts: Positions where a move begins, one or two.
         k: By how many positions (tokens), 0 or more.
-
-    Raises:
-        UserError: the table has no such pair, a move leaves it, or there are three moves.
     """
     length, d_model = table.shape
     _check("pair", pair, d_model // 2)

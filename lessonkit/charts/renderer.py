@@ -56,9 +56,6 @@ def enable() -> None:
 
     Not in the paper. Colab knows no such form: there HTML takes the place of Vega-Lite, and
     fetches its scripts. Outside a notebook figures of matplotlib stay as they are.
-
-    Raises:
-        UserError: vl-convert, which makes the pictures, is missing.
     """
     try:
         import vl_convert  # noqa: F401

@@ -16,23 +16,14 @@ SHOWN = 12  # the most probable types, a bar each
 
 
 def sampling_explorer(
-    log_probs: Sequence[float],
-    tokens: Sequence[str],
-    temperature: float = 1.0,
-    top_p: float = 0.9,
+    log_probs: Sequence[float], tokens: Sequence[str], temperature: float = 1.0, top_p: float = 0.9
 ) -> alt.LayerChart:
     """Draw how probable each next token is, once temperature and top-p have changed it.
 
     Not in the paper. Green bars can be drawn, and their lengths sum to 1 with those that are not
-    shown; grey ones are cut, and have the length that they had before.
-
-    Args:
-        log_probs: One for each type of the vocabulary (nats), in any order.
-        tokens: The texts of the 12 most probable ones, the best first; of all if they are fewer.
-        temperature, top_p: To begin with.
-
-    Raises:
-        UserError: there are not as many texts as bars, or a value lies outside its slider.
+    shown; grey ones are cut, and have the length that they had before. Each type of the vocabulary
+    has its log probability (nats), in any order; the 12 most probable ones have texts, the best
+    first.
     """
     bars = min(SHOWN, len(log_probs))
     if len(tokens) != bars:

@@ -31,13 +31,9 @@ Scores = Mapping[str, Sequence[float]]
 def draw_seeds(scores: Scores, ax: Axes, xlabel: str, title: str = "", margin: float = 0.0) -> Axes:
     """Draw a dot for each run and a bar at the mean, a row for each variant.
 
-    A dashed line marks the first variant's mean, which the others are held against.
-
-    Args:
-        scores: The figures of each variant's runs, as `experiments.run.scores` gives.
-        xlabel: What the figures are, with the unit.
-        margin: Shade so much to both sides of the line: means in there may be equal to the
-            first (see `transformer.evaluation.compare.margin`).
+    A dashed line marks the first variant's mean, which the others are held against. Within a margin
+    to both sides, which is shaded, means may be equal to it (see
+    `transformer.evaluation.compare.margin`).
     """
     for row, runs in enumerate(scores.values()):
         ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
@@ -119,9 +115,6 @@ def readings_explorer(
             the same order, two runs or more of each; the first variant is the base.
         worth: The smallest difference worth having (see `compare.verdict`).
         domain: Lowest and highest difference that the axis shows; intervals may go beyond.
-
-    Raises:
-        UserError: the readings have not the same variants, or a variant has one run.
     """
     variants = list(next(iter(readings.values())))
     for name, scores in readings.items():

@@ -58,12 +58,8 @@ def _places(tokens: Sequence[str]) -> list[float]:
 def draw_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") -> Axes:
     """Draw a tree: the words below, each phrase above what it holds (§6.3).
 
-    Args:
-        tree: "(S (NP DT NN )NP (VP VB )VP . )S", see `transformer.evaluation.scores`.
-        words: The sentence's, one for each part of speech.
-
-    Raises:
-        UserError: it is no tree, or has not as many leaves as there are words.
+    "(S (NP DT NN )NP (VP VB )VP . )S" has a word for each part of speech (see
+    `transformer.evaluation.scores`); what is no such tree is a UserError.
     """
     leaves: list[_Node] = []
     root = _read(tree, leaves)

@@ -41,10 +41,6 @@ def trace_explorer(
         part: "text", "attention", "positions", "layer", "loss" or "choice"; None gives the whole.
         step: To begin with; None is the first. A list of the chart changes it.
         place: The row to begin with, from 0; past the last row of a table it means the last.
-
-    Raises:
-        UserError: the part or the step is unknown, the place lies outside, or the sentence is too
-            long for a chart.
     """
     pieces = max(len(trace.source.tokens), len(trace.target.tokens))
     if pieces > MOST_ROWS:

@@ -19,33 +19,19 @@ MOVED = 7  # places by which the turned queries and keys are moved on, to compar
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a trace, as a table.
+    """One step of a trace, as a table."""
 
-    Attributes:
-        name: In the control that chooses it.
-        about: What it is, in a line.
-        rows: What each row belongs to.
-        values: (rows, columns); NaN where there is nothing.
-        columns: What each column belongs to; none where it is a number's place in a vector.
-        words: What stands in each cell, where that is no number.
-        shares: Whether the values are weights or probabilities, from 0 to 1.
-    """
-
-    name: str
-    about: str
-    rows: list[str]
-    values: Tensor
-    columns: Sequence[str] = ()
-    words: list[list[str]] = field(default_factory=list)
-    shares: bool = False
+    name: str  # in the control that chooses it
+    about: str  # what it is, in a line
+    rows: list[str]  # what each row belongs to
+    values: Tensor  # (rows, columns); NaN where there is nothing
+    columns: Sequence[str] = ()  # none where a column is a number's place in a vector
+    words: list[list[str]] = field(default_factory=list)  # in cells, where these are no numbers
+    shares: bool = False  # whether the values are weights or probabilities, from 0 to 1
 
 
 def steps_of(trace: Trace, part: str | None) -> list[Step]:
-    """Give the steps of one of `PARTS` of a trace; None gives the whole, in fewer steps.
-
-    Raises:
-        UserError: the part is unknown, or wants a head of self-attention.
-    """
+    """Give the steps of one of `PARTS` of a trace; None gives the whole, in fewer steps."""
     if part is None:
         return _whole(trace)
     if part not in PARTS:

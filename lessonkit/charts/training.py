@@ -149,14 +149,7 @@ def smoothed_targets_explorer(types: Sequence[str], true_type: str) -> alt.Layer
 
     Controls change the smoothing, which type is the true one, and the form: the mass is spread
     over every type, or over all but the true one and padding. A target that is padding asks
-    for nothing.
-
-    Args:
-        types: A small vocabulary, 3 types or more, no two alike, "<pad>" the first.
-        true_type: The true type to begin with.
-
-    Raises:
-        UserError: the vocabulary is another, or the true type is not in it.
+    for nothing. The vocabulary has 3 types or more, no two alike, "<pad>" the first.
     """
     size = len(types)
     if size < 3 or types[0] != PAD or len(set(types)) < size:

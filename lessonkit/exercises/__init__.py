@@ -19,12 +19,12 @@ To add exercises for a lesson:
    lesson's order: a reference called `my_` and the exercise's name, then an exercise of that
    name. The reference needs only its arguments and modules that its file imports (`math`,
    `torch`), for it is shown as the solution. Its parameters become the blank's.
-2. Give three *named* wrong answers or more, with the mistakes that people make. The shortest
-   form is an edit of the reference's own text: `"never_falls": ("min(rising, falling)", "rising")`;
-   else a lambda around the reference, or a function. Each has its hint in the words, under its
-   name. A learner's answer is recognised by what it does, so any two of them must differ in
-   some case, each must be wrong in one, and a hint must be true of every answer that does the
-   same.
+2. Give three *named* mistakes or more that people make, in the words: under its name each has its
+   hint and the edit of the reference's own text that makes it, old and new: `never_falls = ["This
+   goes on rising.", "min(rising, falling)", "rising"]`. Where no edit does, the words have the hint
+   alone, and the exercise's `wrong` a lambda around the reference, or a function. A learner's
+   answer is recognised by what it does, so any two of them must differ in some case, each must be
+   wrong in one, and a hint must be true of every answer that does the same.
 3. Judge by another way than the reference's: `worked` cases by hand, `expected` from another
    library or another formula, `properties` alone where several values are right. Make
    most `cases` small and many, all of them if that can be: the one that is shortest to

@@ -28,14 +28,7 @@ CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson gives i
 
 
 def read_words(lesson: str) -> dict[str, Any]:
-    """Read what a lesson says and asks.
-
-    Args:
-        lesson: Its number, "02".
-
-    Returns:
-        `words/NN.toml`, whose number stands under "lesson".
-    """
+    """Read what a lesson, "02", says and asks: `words/NN.toml`, with its number under "lesson"."""
     text = (Path(__file__).parent / "words" / f"{lesson}.toml").read_text(encoding="utf-8")
     return {"lesson": lesson, **tomllib.loads(text)}
 
@@ -51,27 +44,16 @@ def asked(words: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(repr=False)
 class Prediction:
-    """A figure or an option that a learner guesses first and then sees.
+    """A figure or an option that a learner guesses first and then sees."""
 
-    Attributes:
-        name: What it is called in the lesson, after `ex.`.
-        asks: The question, as it stands in the text above the cell (Markdown).
-        options: What may be guessed; none where the guess is a number, and then:
-        low: The least that a guess may be.
-        high: The most.
-        near: How far from the measured value a guess may be and still count as near.
-        unit: Written after a number, with its space; "%" where 70 stands for 70%.
-        digits: Places after the point.
-    """
-
-    name: str
-    asks: str
-    options: Sequence[str] = ()
-    low: float = 0
-    high: float = 0
-    near: float = 0
-    unit: str = ""
-    digits: int = 0
+    name: str  # what it is called in the lesson, after `ex.`
+    asks: str  # the question, as it stands in the text above the cell (Markdown)
+    options: Sequence[str] = ()  # what may be guessed; none where the guess is a number, and then:
+    low: float = 0  # the least that a guess may be
+    high: float = 0  # the most
+    near: float = 0  # how far from the measured value a guess may be and still count as near
+    unit: str = ""  # written after a number, with its space; "%" where 70 stands for 70%
+    digits: int = 0  # places after the point
     _guess: Any = field(default=None, init=False)  # as it was read; None where there is none
 
     def __repr__(self) -> str:
@@ -142,17 +124,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Question(ABC):
-    """A question on an earlier lesson.
+    """A question on an earlier lesson."""
 
-    Attributes:
-        asks: The question; it says what kind of answer it wants.
-        lesson: Where the answer stands: the lesson's number, "02".
-        heading: And the heading of the section there.
-    """
-
-    asks: str
-    lesson: str
-    heading: str
+    asks: str  # it says what kind of answer it wants
+    lesson: str  # where the answer stands: the lesson's number, "02"
+    heading: str  # and the heading of the section there
 
     def judge(self, given: Any) -> tuple[Status, str]:
         """Judge an answer, and say why in a line; "" for an answer that was not given."""
@@ -177,15 +153,10 @@ class Question(ABC):
 
 @dataclass(frozen=True)
 class Choose(Question):
-    """A question with answers to choose from.
+    """A question with answers to choose from."""
 
-    Attributes:
-        right: The letter of the right one.
-        options: Each answer with a line: why it is right, or what is wrong with it.
-    """
-
-    right: str
-    options: Sequence[tuple[str, str]]
+    right: str  # the letter of the right one
+    options: Sequence[tuple[str, str]]  # each with why it is right, or what is wrong with it
 
     def rows(self) -> list[str]:
         """Write the answers with their letters."""
@@ -202,19 +173,12 @@ class Choose(Question):
 
 @dataclass(frozen=True)
 class Say(Question):
-    """A question with a number or a word for an answer.
-
-    Attributes:
-        answer: The right one.
-        says: Why it is right.
-        otherwise: What is said of a wrong answer that `wrong` does not hold.
-        wrong: What is said of the wrong answers that people give.
-    """
+    """A question with a number or a word for an answer."""
 
     answer: float | str
-    says: str
-    otherwise: str
-    wrong: dict[str, str]
+    says: str  # why it is right
+    otherwise: str  # what is said of a wrong answer that `wrong` does not hold
+    wrong: dict[str, str]  # what is said of the wrong answers that people give
 
     def _judge(self, given: Any) -> tuple[str, bool, str]:
         read, kind = (as_word, "word") if isinstance(self.answer, str) else (as_number, "number")
@@ -248,11 +212,16 @@ class Recall:
             lines += [fill(question.asks, f"{number}. "), *question.rows()]
             lines += [fill(says, "   -> ")] * bool(says) + [""]
             statuses.append(status)
-        right, open_ = statuses.count("passed"), statuses.count("not attempted")
-        count = f"{right} of 3 right" + (f", {open_} not attempted" if open_ else "")
-        lines.append(f"{count}. Put an answer in place of None." if open_ else f"{count}.")
-        whole: Status = "not attempted" if open_ else "passed"
-        return Text("\n".join(lines), "wrong" if "wrong" in statuses else whole)
+        return counted(lines, statuses, "an answer")
+
+
+def counted(lines: Sequence[str], statuses: Sequence[Status], what: str) -> Text:
+    """Say under judged answers how many are right, and where there is still something to put."""
+    right, open_ = statuses.count("passed"), statuses.count("not attempted")
+    count = f"{right} of {len(statuses)} right" + (f", {open_} not attempted" if open_ else "")
+    last = f"{count}. Put {what} in place of None." if open_ else f"{count}."
+    whole: Status = "not attempted" if open_ else "passed"
+    return Text("\n".join([*lines, last]), "wrong" if "wrong" in statuses else whole)
 
 
 def as_number(given: Any) -> float | None:

@@ -7,14 +7,59 @@ import itertools
 import re
 from typing import Any
 
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import FAULTS, Trainer
+from lessonkit.exercises.toys import Parrot, Toy
+
+FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
+RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
 words = read_words("08")
 globals().update(asked(words))  # recall and the predictions
+
+
+class Trainer(Toy):
+    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
+
+    Args:
+        fault: One of `FAULTS`.
+        seed: Of the weights.
+    """
+
+    def __init__(self, fault: str, seed: int) -> None:
+        self.fault, self.seed = fault, seed
+        self._model = Parrot(7, 4, seed).double().train()
+        moved = list(self._model.parameters())
+        if seed % 2:  # near 0 the steps grow at first
+            torch.nn.utils.vector_to_parameters(
+                0.05 * torch.nn.utils.parameters_to_vector(moved), moved
+            )
+        if fault == "nothing moves":
+            moved = list(Parrot(7, 4, seed).double().parameters())
+        if fault == "some weights stay":
+            moved = [moved[seed // 2 % 2]]
+        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Give the weights by name: the tensors themselves, as a network does."""
+        return self._model.state_dict()
+
+    def step(self) -> float:
+        """Make one step of training, and give the loss (nats per token) before it."""
+        src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
+        if self.fault != "gradients add up":
+            self._model.zero_grad()
+        logits = self._model(src, tgt[:, :-1])
+        loss = F.cross_entropy(logits[0], tgt[0, 1:])
+        loss.backward()
+        self._optimizer.step()
+        return loss.item()
 
 
 def my_fault(trainer: Any) -> str:
@@ -40,27 +85,9 @@ def my_fault(trainer: Any) -> str:
 fault = Exercise(
     my_fault,
     words,
-    worked=[
-        ((Trainer("none", 0),), "none"),
-        ((Trainer("uphill", 0),), "uphill"),
-    ],
+    worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
     cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
     expected=lambda trainer: trainer.fault,
-    wrong={
-        "nothing_copied": ("weight.clone()", "weight"),
-        "overlooks_small_steps": (
-            ".norm()",
-            ".norm() * (not before[name].allclose(after[name]))",
-        ),
-        "one_number_is_enough": (".norm()", ".abs().min()"),
-        "one_step_only": (
-            '"gradients add up" if sum(other) > 1.5 * sum(one) else "none"',
-            '"none"',
-        ),
-        "never_reads_the_loss": ('"uphill"', '"none"'),
-        "all_or_none": ('"some weights stay"', '"nothing moves"'),
-        "satisfied_if_all_moves": ("losses[1] > losses[0]", "True", '"uphill"', '"none"'),
-    },
     properties={"the answer is one of the five": lambda value, _: value in FAULTS},
 )
 
@@ -116,16 +143,6 @@ leaked = Exercise(
     cases=_splits(),
     expected=_by_pairs,
     wrong={
-        "whole_pairs": ("first in firsts or second in seconds", "(first, second) in train"),
-        "both_sides": (" or ", " and "),
-        "first_side": (" or second in seconds", ""),
-        "second_side": ("first in firsts or ", ""),
-        "either_side": (
-            "{first for first, _ in train}",
-            "{text for pair in train for text in pair}",
-            "{second for _, second in train}",
-            "firsts",
-        ),
         "words_alone": lambda train, test: my_leaked(_bare(train), _bare(test)),
         "of_training": lambda train, test: my_leaked(test, train),
     },
@@ -185,19 +202,9 @@ groups = Exercise(
     cases=_lists(),
     expected=_by_spreading,
     wrong={
-        "by_first_side": (" or pair[1] == b", ""),
-        "by_second_side": ("pair[0] == a or ", ""),
-        "first_group_that_fits": (
-            "joined += group\n            else:\n                apart.append(group)\n"
-            "        found = [*apart, joined]",
-            "group += joined\n                break\n"
-            "        else:\n            found.append(joined)",
-        ),
         "neighbours_of_each": lambda pairs: sorted(
             map(list, {tuple(sorted(p for p in pairs if p[0] == a or p[1] == b)) for a, b in pairs})
         ),
-        "by_any_word": ("pair[0] == a or pair[1] == b", "{a, b} & set(pair)"),
         "by_their_words": _by_their_words,
-        "each_alone": ("if fits", "if False"),
     },
 )

@@ -37,15 +37,10 @@ Status = Literal["passed", "not attempted", "wrong", ""]
 
 @dataclass(frozen=True)
 class Text:
-    """What an exercise says; a notebook shows it as plain text.
+    """What an exercise says; a notebook shows it as plain text."""
 
-    Attributes:
-        text: The words, lines broken.
-        status: "passed", "not attempted" or "wrong" of an answer; "" of a hint or solution.
-    """
-
-    text: str
-    status: Status = ""
+    text: str  # the words, lines broken
+    status: Status = ""  # of an answer; "" of a hint or solution
 
     def __repr__(self) -> str:
         return self.text  # this is what a notebook prints
@@ -58,14 +53,16 @@ class Exercise:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
         words: The lesson's (see `asking.read_words`): under "exercises" and the exercise's name
-            its `minutes`, `difficulty`, `hints` from gentle to plain, and in `wrong` a hint for
-            each wrong answer: what has gone wrong, and where to look.
+            its `minutes`, `difficulty`, `hints` from gentle to plain, and in `wrong` three
+            plausible mistakes or more, by name: a hint (what has gone wrong, and where to look),
+            and the edit of the reference's text that makes the mistake: old, new, several in a
+            row, each old one found just once.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Gives the right value by another way than `reference`; None where
             several values are right and the properties decide alone.
-        wrong: Three plausible mistakes or more, by name. Each is a function that makes it, or an
-            edit of the reference's text: (old, new), several in a row, each found just once.
+        wrong: Functions that make those mistakes that no edit makes; there the words have the
+            hint alone.
         properties: What every right answer has: a sentence without its full stop, and a
             function of the answer's value and the arguments of the case.
         rules: What the text forbids, where the value alone does not tell: each gives a context
@@ -79,7 +76,7 @@ class Exercise:
         words: Mapping[str, Any],
         *,
         cases: Sequence[Args],
-        wrong: Mapping[str, Any],
+        wrong: Mapping[str, Any] | None = None,
         worked: Sequence[tuple[Args, Any]] = (),
         expected: Answer | None = None,
         properties: Mapping[str, Callable[..., bool]] | None = None,
@@ -90,8 +87,11 @@ class Exercise:
         self.handle = handle or f"ex.{self.name}"
         said = words["exercises"][self.name]
         self.minutes, self.difficulty = said["minutes"], said["difficulty"]
-        self.hints, self.hints_of = said["hints"], said["wrong"]
-        self.reference, self.wrong, self.worked = reference, wrong, tuple(worked)
+        self.hints, self.hints_of, self.wrong = said["hints"], {}, {}
+        for name, mistake in said["wrong"].items():
+            hint, *edits = [mistake] if isinstance(mistake, str) else mistake
+            self.hints_of[name], self.wrong[name] = hint, tuple(edits) or (wrong or {})[name]
+        self.reference, self.worked = reference, tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, properties or {}
         self.rules = rules
         self._hints_given = 0
@@ -137,8 +137,7 @@ class Exercise:
     def check(self, answer: Any) -> Text:
         """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
 
-        Args:
-            answer: The learner's function. What it prints in that case is shown with the verdict.
+        What it prints in that case is shown with the verdict.
         """
         if is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."

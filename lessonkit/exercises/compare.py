@@ -19,14 +19,8 @@ def difference(yours: Any, expected: Any) -> str:
 
     A list may stand for a tuple, and a tensor or array without axes for the number. Floats may
     be of any precision and may differ by a rounding; whole numbers and masks may not, and no
-    kind stands for another: a network takes neither float ids nor float masks.
-
-    Args:
-        yours: Anything at all.
-        expected: A tensor, number, string or None, or lists, tuples and dicts of them.
-
-    Returns:
-        A clause with no full stop, or "".
+    kind stands for another: a network takes neither float ids nor float masks. What is expected is
+    a tensor, number, string or None, or lists, tuples and dicts of them.
     """
     if isinstance(expected, Tensor):
         return _tensor_difference(yours, expected)

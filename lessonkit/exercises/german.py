@@ -12,6 +12,7 @@ from torch.optim.swa_utils import get_swa_avg_fn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import drawing
 
 State = dict[str, Tensor]
 Hypotheses = list[tuple[float, int]]  # log probability and length of each
@@ -41,52 +42,24 @@ def _running_mean(states: list[State]) -> State:
 
 def _states() -> list[tuple[list[State]]]:
     """One, two and three checkpoints, of one number and more, in one order and another."""
-    chance = torch.Generator().manual_seed(0)
+    draw = drawing(0)
     one, two, three = (torch.tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
     wide = [{"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}]
     turned = [{"a": one, "b": two}, {"b": three, "a": one}]
     shapes = {"bias": (5,), "weight": (2, 3)}
-    large = [
-        {name: torch.randn(shape, generator=chance) for name, shape in shapes.items()}
-        for _ in range(4)
-    ]
+    large = [{name: draw(*shape) for name, shape in shapes.items()} for _ in range(4)]
     return [(states,) for states in [*small, wide, turned, large]]
 
-
-_MEAN = "torch.stack(tensors).mean(dim=0)"
 
 average = Exercise(
     my_average,
     words,
     worked=[
-        (
-            ([{"w": torch.tensor([2.0])}, {"w": torch.tensor([6.0])}],),
-            {"w": torch.tensor([4.0])},
-        )
+        (([{"w": torch.tensor([2.0])}, {"w": torch.tensor([6.0])}],), {"w": torch.tensor([4.0])})
     ],
     cases=_states(),
     expected=_running_mean,
-    wrong={
-        "sum_of_all": (".mean(dim=0)", ".sum(dim=0)"),
-        "one_number_each": (".mean(dim=0)", ".mean()"),
-        "half_and_half": (
-            _MEAN,
-            "tensors[0]\n        for tensor in tensors[1:]:\n"
-            "            mean[name] = (mean[name] + tensor) / 2",
-        ),
-        "by_place": (
-            "name in states[0]",
-            "place, name in enumerate(states[0])",
-            "state[name]",
-            "list(state.values())[place]",
-        ),
-        "spoils_the_first": (
-            _MEAN,
-            "tensors[0]\n        for tensor in tensors[1:]:\n            mean[name] += tensor\n"
-            "        mean[name] = mean[name] / len(tensors)",
-        ),
-    },
 )
 
 
@@ -133,15 +106,6 @@ best_hypothesis = Exercise(
     ],
     cases=_hypotheses(),
     expected=_by_costs,
-    wrong={
-        "no_penalty": ("** alpha", "** 0"),
-        "multiplied": ("log_prob / ", "log_prob * "),
-        "plain_length": ("((5 + length) / 6)", "length"),
-        "without_brackets": ("(5 + length) / 6", "5 + length / 6"),
-        "always_in_full": (" ** alpha", ""),
-        "per_token": ("((5 + length) / 6) ** alpha", "length"),
-        "takes_the_worst": ("max(", "min("),
-    },
 )
 
 
@@ -169,23 +133,13 @@ def _lengths() -> list[tuple[list[int], list[int]]]:
 brevity_penalty = Exercise(
     my_brevity_penalty,
     words,
-    worked=[
-        (([4], [4]), 1.0),
-        (([2, 2], [4, 4]), math.exp(-1)),
-        (([0], [3]), 0.0),
-    ],
+    worked=[(([4], [4]), 1.0), (([2, 2], [4, 4]), math.exp(-1)), (([0], [3]), 0.0)],
     cases=_lengths(),
     expected=_penalty_by_sacrebleu,
     wrong={
         "mean_of_sentences": lambda hyps, refs: statistics.fmean(
             my_brevity_penalty([hyp], [ref]) for hyp, ref in zip(hyps, refs, strict=True)
-        ),
-        "ratio_turned_round": ("hyp_len, ref_len =", "ref_len, hyp_len ="),
-        "rewards_length": (
-            "min(1.0, math.exp(1 - ref_len / hyp_len))",
-            "math.exp(1 - ref_len / hyp_len)",
-        ),
-        "plain_ratio": ("math.exp(1 - ref_len / hyp_len)", "hyp_len / ref_len"),
+        )
     },
     properties={"the penalty lies between 0 and 1": lambda value, hyp, ref: 0 <= value <= 1},
 )
@@ -243,22 +197,8 @@ clipped_precision = Exercise(
     cases=_texts(),
     expected=_precision_by_sacrebleu,
     wrong={
-        "not_clipped": (
-            "(counts[0] & counts[1]).total()",
-            "sum(counts[0][gram] for gram in counts[1])",
-        ),
-        "distinct_only": ("Counter(grams)", "Counter(set(grams))"),
-        "recall": ("total += counts[0]", "total += counts[1]"),
         "averaged_over_sentences": lambda hyps, refs, n: statistics.fmean(
             my_clipped_precision([hyp], [ref], n) for hyp, ref in zip(hyps, refs, strict=True)
-        ),
-        "clipped_over_text": (
-            "in zip(hypotheses, references, strict=True)",
-            "in [(hypotheses, references)]",
-            "words in (hypothesis, reference)",
-            "texts in (hypothesis, reference)",
-            "zip(*(words[i:] for i in range(n)), strict=False)",
-            "[gram for words in texts for gram in zip(*(words[i:] for i in range(n)))]",
-        ),
+        )
     },
 )

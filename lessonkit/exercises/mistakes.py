@@ -15,27 +15,16 @@ from lessonkit.exercises.outcome import Answer, Args, Outcome, alike
 
 
 class Tried(NamedTuple):
-    """What an answer did with a case.
+    """What an answer did with a case."""
 
-    Attributes:
-        args: The case.
-        right: Its right value.
-        outcome: What the answer did.
-        complaint: What is wrong with that, a clause; "" where nothing is.
-    """
-
-    args: Args
-    right: Any
-    outcome: Outcome
-    complaint: str
+    args: Args  # the case
+    right: Any  # its right value
+    outcome: Outcome  # what the answer did
+    complaint: str  # what is wrong with that, a clause; "" where nothing is
 
 
 def edited(thing: Any, *edits: str) -> Any:
-    """Give a function or class with its text changed: an old text, its new one, and so on.
-
-    Raises:
-        ValueError: an old text is not found, or more than once.
-    """
+    """Give a function or class with its text changed: old texts, each found once, and new ones."""
     source = textwrap.dedent(inspect.getsource(thing))
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         if source.count(old) != 1:
@@ -50,8 +39,7 @@ def edited(thing: Any, *edits: str) -> Any:
 def composed(outer: Answer, inner: Answer, reference: Answer) -> Answer | None:
     """Let a mistake that is written around the reference call another one in its place.
 
-    Returns:
-        An answer with both mistakes; None if `outer` does not call the reference by its name.
+    None where `outer` does not call the reference by its name.
     """
     if not isinstance(outer, FunctionType) or reference.__name__ not in _names(outer.__code__):
         return None

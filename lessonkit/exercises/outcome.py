@@ -37,23 +37,14 @@ class BrokenRuleError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an answer did with one case.
+    """What an answer did with one case."""
 
-    Attributes:
-        value: What it gave; None where it raised something.
-        error: What it raised, in one line; "" where nothing.
-        line: Where in its own cell or file that was, with the line's text.
-        broken: The rule that it broke, a clause; "" where none.
-        printed: The text that it printed.
-        changed: Whether it changed an argument.
-    """
-
-    value: Any = None
-    error: str = ""
-    line: str = ""
-    broken: str = ""
-    printed: str = ""
-    changed: bool = False
+    value: Any = None  # what it gave
+    error: str = ""  # what it raised, in one line
+    line: str = ""  # where in its own cell or file that was, with the line's text
+    broken: str = ""  # the rule that it broke, a clause
+    printed: str = ""  # the text that it printed
+    changed: bool = False  # whether it changed an argument
 
     @property
     def stopped(self) -> str:

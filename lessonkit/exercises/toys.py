@@ -5,7 +5,7 @@ asked twice: that is how an exercise sees how an answer works.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,12 +17,16 @@ from torch import Tensor, nn
 from lessonkit.exercises.outcome import BrokenRuleError
 from transformer.config import BOS_ID, PAD_ID
 
+
+def drawing(seed: int) -> Callable[..., Tensor]:
+    """Give what draws tensors of a size by chance, the same ones each time: `draw(2, 3)`."""
+    chance = torch.Generator().manual_seed(seed)
+    return lambda *size: torch.randn(size, generator=chance)
+
+
 MAX_CALLS = 500  # more questions than any right answer has
 MAX_SEARCHED = 2_000  # the same of a search through all sentences
 MAX_PLACES = 32  # of a sentence: more than any right answer writes
-FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
-RATE = 1e-6  # so small that a step must be looked for closely
-BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
 
 class Toy:
@@ -242,71 +246,3 @@ class Writer(Toy):
         logits = attended @ self.output
         logits[..., [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
         return logits
-
-
-class Trainer(Toy):
-    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
-
-    Args:
-        fault: One of `FAULTS`.
-        seed: Of the weights.
-    """
-
-    def __init__(self, fault: str, seed: int) -> None:
-        self.fault, self.seed = fault, seed
-        self._model = Parrot(7, 4, seed).double().train()
-        moved = list(self._model.parameters())
-        if seed % 2:  # near 0 the steps grow at first
-            torch.nn.utils.vector_to_parameters(
-                0.05 * torch.nn.utils.parameters_to_vector(moved), moved
-            )
-        if fault == "nothing moves":
-            moved = list(Parrot(7, 4, seed).double().parameters())
-        if fault == "some weights stay":
-            moved = [moved[seed // 2 % 2]]
-        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Give the weights by name: the tensors themselves, as a network does."""
-        return self._model.state_dict()
-
-    def step(self) -> float:
-        """Make one step of training, and give the loss (nats per token) before it."""
-        src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
-        if self.fault != "gradients add up":
-            self._model.zero_grad()
-        logits = self._model(src, tgt[:, :-1])
-        loss = F.cross_entropy(logits[0], tgt[0, 1:])
-        loss.backward()
-        self._optimizer.step()
-        return loss.item()
-
-
-@dataclass(repr=False)
-class Decoder(Toy):
-    """A toy decoder that may see too much, or too little.
-
-    Each position sums up what has been written, by age, and adds the sum of the source, whose
-    words count by their place. Its numbers are few binary digits long, so that no sum is rounded:
-    a prefix has its own logits to the last digit, on every machine.
-    """
-
-    spot: str
-    seed: int
-
-    def __post_init__(self) -> None:
-        chance = torch.Generator().manual_seed(self.seed)
-        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
-        self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
-
-    def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""
-        place = torch.arange(len(tgt_in))
-        age = place[:, None] - place
-        oldest = -1 if self.spot == "sees the future" else 0  # it sees one token ahead
-        weights = self._by_age[age.abs()] * (age >= oldest)
-        real = torch.ones(len(src)) if self.spot == "sees padding" else (src != PAD_ID).float()
-        source = (real * self._by_place[: len(src)]) @ self._tokens[src]
-        heard = 0.0 if self.spot == "deaf to the source" else 1.0
-        return (weights @ self._tokens[tgt_in] + heard * source) @ self._tokens.T

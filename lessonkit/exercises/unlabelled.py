@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_laws.adapter import Adapter
-from lessonkit.exercises.asking import as_word
+from lessonkit.exercises.asking import as_word, counted
 from lessonkit.exercises.check import Status, Text, fill, is_blank
 from lessonkit.museum import SPECIMENS, sound
 from transformer.support.errors import UserError
@@ -20,19 +20,12 @@ SEED = 3  # of the weights
 
 @dataclass(frozen=True)
 class Case:
-    """A model without a label.
+    """A model without a label."""
 
-    Attributes:
-        specimen: Its name in the museum; "" where it is the sound one.
-        cause: The letter of what is wrong with it.
-        says: What is said of the right answer.
-        hints: From gentle to plain.
-    """
-
-    specimen: str
-    cause: str
-    says: str
-    hints: Sequence[str]
+    specimen: str  # its name in the museum; "" where it is the sound one
+    cause: str  # the letter of what is wrong with it
+    says: str  # what is said of the right answer
+    hints: Sequence[str]  # from gentle to plain
 
     def make(self) -> Adapter:
         """Make the model, its weights freshly drawn."""
@@ -61,11 +54,7 @@ class Cases:
         return f"Six models without a label: ex.cases.model(1), ex.cases.hint(1), {CELL}"
 
     def model(self, number: int) -> Adapter:
-        """Make a case, 1 to 6, ready for `diagnose` and for experiments of one's own.
-
-        Raises:
-            UserError: there is no such case.
-        """
+        """Make a case, 1 to 6, ready for `diagnose` and for experiments of one's own."""
         return self._case(number).make()
 
     def answer(
@@ -77,11 +66,7 @@ class Cases:
         five: Any = None,
         six: Any = None,
     ) -> Text:
-        """Show what a case may be, and judge what was answered: the letter of each one's cause.
-
-        Returns:
-            The causes and the verdicts; "passed" where all six are right.
-        """
+        """Show what a case may be, and judge what was answered: the letter of each one's cause."""
         lines = [fill(name, f"{letter}  ") for letter, (name, _) in self.causes.items()]
         statuses: list[Status] = []
         answered = zip(self.cases, (one, two, three, four, five, six), strict=True)
@@ -89,29 +74,17 @@ class Cases:
             status, says = self._judge(case, given)
             statuses.append(status)
             lines += ["", fill(says, f"{number}. ")] * bool(says)
-        right, open_ = statuses.count("passed"), statuses.count("not attempted")
-        count = f"{right} of 6 right" + (f", {open_} not attempted" if open_ else "")
-        lines += ["", f"{count}. Put a letter in place of None." if open_ else f"{count}."]
-        whole: Status = "not attempted" if open_ else "passed"
-        return Text("\n".join(lines), "wrong" if "wrong" in statuses else whole)
+        return counted([*lines, ""], statuses, "a letter")
 
     def hint(self, number: int) -> Text:
-        """Give the next hint of a case, 1 to 6, a plainer one each time; at the end the last again.
-
-        Raises:
-            UserError: there is no such case.
-        """
+        """Give the next hint of a case, 1 to 6, a plainer one each time; then the last again."""
         hints = self._case(number).hints
         given = min(self._hints_given[number - 1] + 1, len(hints))
         self._hints_given[number - 1] = given
         return Text(fill(f"Hint {given} of {len(hints)}. {hints[given - 1]}"))
 
     def solution(self, number: int) -> Text:
-        """Say what is wrong with a case, 1 to 6.
-
-        Raises:
-            UserError: there is no such case.
-        """
+        """Say what is wrong with a case, 1 to 6."""
         case = self._case(number)
         return Text(fill(f"{case.cause}: {self.causes[case.cause][0]}. {case.says}"))
 

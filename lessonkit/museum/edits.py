@@ -27,14 +27,9 @@ class Edit(NamedTuple):
     """A change of source: `new` in place of `old`, which stands in the file once.
 
     Of several lines the later ones are indented as the line is in which `old` begins.
-
-    Attributes:
-        name: Of the file, in `FILES`.
-        old: What the file says.
-        new: What it shall say.
     """
 
-    name: str
+    name: str  # of the file, in `FILES`
     old: str
     new: str
 
@@ -44,11 +39,7 @@ class Edit(NamedTuple):
         return FILES[self.name]
 
     def apply(self, text: str) -> str:
-        """Give the file's text with the change.
-
-        Raises:
-            ValueError: `old` is not there, or more than once.
-        """
+        """Give the file's text with the change; a ValueError where `old` is not there just once."""
         begins = [line for line in text.splitlines() if self.old.split("\n")[0] in line]
         indent = begins[0][: -len(begins[0].lstrip())] if begins else ""
         old, new = (each.replace("\n", f"\n{indent}") for each in (self.old, self.new))
@@ -67,14 +58,7 @@ def load_edited(name: str, edits: tuple[Edit, ...]) -> dict[str, ModuleType]:
     """Run all of `FILES` as modules of their own, with these edits, and give them by name.
 
     They import each other, and nobody else does: the edited attention is what the layers beside it
-    are made of, while the package's own stays as it is.
-
-    Args:
-        name: A word of its own for these edits.
-        edits: What is changed.
-
-    Raises:
-        ValueError: what an edit replaces is not in its file, or more than once.
+    are made of, while the package's own stays as it is. The name is a word for these edits alone.
     """
     modules = {}
     for short, file in FILES.items():

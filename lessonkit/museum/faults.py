@@ -23,12 +23,7 @@ FAULTS = {  # the specimen that each is
 
 
 def switch_on(model: Transformer, *names: str) -> None:
-    """Put faults into a model, all of them at once.
-
-    Args:
-        model: Its weights stay as they are.
-        names: Of `FAULTS`.
-    """
+    """Put some of `FAULTS` into a model, all at once; its weights stay as they are."""
     if ONE_PROJECTION in names:
         for module in model.modules():
             if isinstance(module, MultiHeadAttention):
@@ -42,16 +37,9 @@ def switch_on(model: Transformer, *names: str) -> None:
 
 
 def build_with(*names: str) -> Callable[[Description], Network]:
-    """Give what makes a recipe's network with these faults, from the same random numbers.
+    """Give what makes a recipe's network with some of `FAULTS`, from the same random numbers.
 
-    Args:
-        names: Of `FAULTS`.
-
-    Returns:
-        A function to be given as `build` to `train_recipe` and `Translator.load`.
-
-    Raises:
-        UserError: there is no such fault; or, when called, the network is no Transformer.
+    It is given as `build` to `train_recipe` and `Translator.load`.
     """
     for name in names:
         if name not in FAULTS:

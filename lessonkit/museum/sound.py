@@ -32,13 +32,7 @@ CONFIG: dict[str, Any] = {
 
 
 class Setup:
-    """A model, and how it is trained and searched.
-
-    Args:
-        model: A Transformer, its weights freshly drawn.
-        warmup_steps: Steps of rising rate (§5.3).
-        label_smoothing: Probability moved away from the true type (§5.4).
-    """
+    """A Transformer, and how it is trained and searched (§5.3, §5.4)."""
 
     def __init__(
         self, model: Transformer, *, warmup_steps: int = 40, label_smoothing: float = 0.1
@@ -134,10 +128,8 @@ class Setup:
 def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     """Make a small Transformer, its weights drawn.
 
-    Args:
-        seed: Of the weights.
-        changes: Of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what
-            `CONFIG` and `ModelConfig` have.
+    Changes are of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what `CONFIG`
+    and `ModelConfig` have.
     """
     sizes = {"src_vocab_size": SRC_VOCAB_SIZE, "tgt_vocab_size": TGT_VOCAB_SIZE}
     sizes |= {name: changes.pop(name) for name in sizes if name in changes}
@@ -146,10 +138,5 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
 
 
 def sound(seed: int = 0, **changes: Any) -> Adapter:
-    """Make a sound Transformer with everything that an adapter can hold.
-
-    Args:
-        seed: Of the weights.
-        changes: As `sound_model` takes them.
-    """
+    """Make a sound Transformer, as `sound_model` does, with everything that an adapter can hold."""
     return Setup(sound_model(seed, **changes)).adapter()

@@ -15,35 +15,23 @@ from attention_laws.pipeline import Pipeline
 from attention_laws.report import Report
 from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum.edits import Edit, load_edited, module_name
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 RECORD = "museum/laws.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Specimen:
-    """A fault, small and named, in code that is right but for it.
+    """A fault, small and named, in code that is right but for it."""
 
-    Attributes:
-        name: Short, with underscores.
-        about: What the code does, in a sentence.
-        group: What it is about, in a word.
-        edits: What is changed in the course's code; the weights stay as they were drawn.
-        config: What the model must have for the fault to matter (see `sound.sound_model`).
-        source: Link of a public report, or the system that had it; empty for a classic.
-        trains: Whether it is trained, to see what its curve looks like.
-        in_search: Whether it shows in the search alone, so that it is trained as what is sound.
-    """
-
-    name: str
-    about: str
-    group: str = ""
-    edits: tuple[Edit, ...] = ()
-    config: Mapping[str, Any] = field(default_factory=dict)
-    source: str = ""
-    trains: bool = False
-    in_search: bool = False
+    name: str  # short, with underscores
+    about: str  # what the code does, in a sentence
+    group: str = ""  # what it is about, in a word
+    edits: tuple[Edit, ...] = ()  # what is changed; the weights stay as they were drawn
+    config: Mapping[str, Any] = field(default_factory=dict)  # that the fault needs to matter
+    source: str = ""  # link of a public report, or the system that had it; empty for a classic
+    trains: bool = False  # whether it is trained, to see what its curve looks like
+    in_search: bool = False  # whether it shows in the search alone: trained as what is sound
 
     def __str__(self) -> str:
         """Write it as a change of source: what goes with -, what comes with +."""
@@ -59,30 +47,17 @@ class Specimen:
         return load_edited(self.name, self.edits)
 
     def make(self, seed: int = 0) -> Adapter | Pipeline:
-        """Make a small model that has the fault, or what stands around one, ready for the laws.
-
-        Args:
-            seed: Of the weights.
-        """
+        """Make a small model that has the fault, or what stands around one, ready for the laws."""
         if self.group == "text":
             return self.code()["pipeline"].sound_pipeline()
         return self.code()["sound"].sound(seed, **self.config)
 
     def alter(self, model: nn.Module) -> None:
-        """Put the fault into a Transformer that is there already; its weights stay.
-
-        Args:
-            model: Of the package's own classes.
-        """
+        """Put the fault into a Transformer that is there already; its weights stay."""
         alter(model, self.name, self.edits)
 
     def diagnose(self, seed: int = 0, **settings: Any) -> Report:
-        """Try the laws on it.
-
-        Args:
-            seed: Of the weights.
-            settings: As `diagnose` takes them.
-        """
+        """Try the laws on it, with settings as `diagnose` takes them."""
         made = self.make(seed)
         if isinstance(made, Pipeline):
             return diagnose_pipeline(made)
@@ -97,10 +72,7 @@ class Specimen:
 def alter(model: nn.Module, name: str, edits: tuple[Edit, ...]) -> None:
     """Turn each part of a model into the class of the same name in the edited files.
 
-    Args:
-        model: Of the package's own classes.
-        name: A word of its own for these edits.
-        edits: Of methods other than `__init__`, which is not run again.
+    The name is a word for these edits alone, of methods other than `__init__`: it is not run again.
     """
     code = load_edited(name, edits)
     modules = {module_name(edit.file): code[edit.name] for edit in edits}

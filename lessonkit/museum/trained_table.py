@@ -11,8 +11,7 @@ from typing import Any
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen
 from transformer.evaluation.compare import Interval, difference_interval, mean_interval
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 SOUND = "sound"
 
@@ -43,12 +42,8 @@ def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
     A fault of the search has the sound model's own weights, so that the two are compared seed by
     seed; any other is compared by its mean.
 
-    Args:
-        name: Of the specimen.
-        runs: Of `read_runs`.
-
     Returns:
-        Its 95% interval, in points; None of the sound model itself, and where either has fewer than
+        The 95% interval, in points; None of the sound model itself, and where either has fewer than
         two runs.
     """
     base, other = scores(runs[SOUND]), scores(runs[name])
@@ -61,11 +56,6 @@ def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
 
 
 def told_by_score(name: str, runs: Mapping[str, Runs]) -> bool:
-    """Say whether a specimen's BLEU is shown to be below the sound model's.
-
-    Args:
-        name: Of the specimen.
-        runs: Of `read_runs`.
-    """
+    """Say whether a specimen's BLEU is shown to be below the sound model's."""
     interval = against_sound(name, runs)
     return interval is not None and interval.high < 0

@@ -1,11 +1,7 @@
 """The commands as people type them: what they print and write."""
 
-import fcntl
 import json
-import os
-import resource
 import shlex
-import signal
 import subprocess
 import sys
 import warnings
@@ -19,25 +15,21 @@ from tests.cli.conftest import Run
 from tests.helpers import TINY
 from transformer.cli.commands import read_lines
 from transformer.data.treatment import tidy
-from transformer.models.checkpoint import load_tensors, save_tensors, weights
+from transformer.models.checkpoint import save_tensors, weights
 from transformer.models.folder import read_description
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.training import runner
-from transformer.training.loop import NOTED
+from transformer.training import recipe as recipe_run
 
 Patch = pytest.MonkeyPatch
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
-COMMAND = [sys.executable, "-m", "transformer"]
-ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 # --- help ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
+def test_help_names_what_there_is_with_an_example(run: Run) -> None:
+    for command, words in (
         ("", "corpora train translate evaluate export diagnose"),
         ("corpora", "list fetch verify"),
         ("corpora fetch", "NAME TRANSFORMER_DATA"),
@@ -47,14 +39,12 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
         ("evaluate", "--corpus --split --beam --alpha --record"),
         ("export", "--to --out ctranslate2 ONNX"),
         ("diagnose", "MODULE:FACTORY --minute --json --length-first --pad --bos --eos"),
-    ],
-)
-def test_help_names_what_there_is_with_an_example(run: Run, command: str, words: str) -> None:
-    status, out, err = run(*command.split(), "--help")
-    assert (status, err) == (0, "")
-    for word in words.split():
-        assert word in out
-    assert f"python -m transformer {command}".strip() in out.partition("\nexample")[2]
+    ):
+        status, out, err = run(*command.split(), "--help")
+        assert (status, err) == (0, "")
+        for word in words.split():
+            assert word in out
+        assert f"python -m transformer {command}".strip() in out.partition("\nexample")[2]
 
 
 def test_help_needs_no_heavy_library() -> None:
@@ -116,82 +106,19 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [100, 30_000])  # at the tokenizers, at the first checkpoint
-def test_a_full_disk_when_training_begins(limit: int, run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    command = ("train", "demo", *TINY_SETTINGS, "--steps", 2, "--out", out)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        status, _, err = run(*command)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert status == 2
-    assert err.startswith("error: cannot save ")
-    assert err.count("\n") == 1
-    assert not list(out.rglob("*.tmp"))
-    begun = (out / "recipe.json").exists()
-    assert begun == (limit > 100)
-    assert run(*command, *["--resume"] * begun)[0] == 0
-
-
-def start(arguments: list[str], bufsize: int = -1) -> subprocess.Popen[str]:
-    """Start a program as a shell's foreground does: Ctrl-C reaches it."""
-    return subprocess.Popen(
-        arguments,
-        bufsize=bufsize,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="pipes have one size here")
-def test_the_command_after_ctrl_c_ends_with_the_same_weights(tmp_path: Path) -> None:
-    command = ["train", "demo", *TINY_SETTINGS, "--set", "validate_every=40", "--steps", "80"]
-    straight = start([*COMMAND, *command, "--out", str(tmp_path / "straight")])
-    stopped = start([*COMMAND, *command, "--out", str(tmp_path / "st op")], bufsize=0)
-    assert stopped.stdout is not None
-    # A pipe of one page holds some forty reports: the run waits there until they are read.
-    fcntl.fcntl(stopped.stdout.fileno(), fcntl.F_SETPIPE_SZ, 4096)
-    while not stopped.stdout.readline().startswith("step 1/80 "):
-        assert stopped.poll() is None
-    stopped.send_signal(signal.SIGINT)
-    out, err = stopped.communicate(timeout=120)
-    assert (stopped.returncode, err) == (130, f"{NOTED}\n")
-    said, _, again = out.splitlines()[-1].partition("; go on with: ")
-    assert int(said.removeprefix("stopped after step ").partition(",")[0]) < 80
-    words = ["python", "-m", "transformer", *command, "--out", str(tmp_path / "st op"), "--resume"]
-    assert shlex.split(again) == words
-
-    resumed = start([sys.executable, *shlex.split(again)[1:]])
-    for each in (straight, resumed):
-        assert each.communicate(timeout=120)[1] == ""
-        assert each.returncode == 0
-    for name in ("model.safetensors", "checkpoints/last.safetensors"):
-        one, _ = load_tensors(tmp_path / "straight" / name)
-        two, _ = load_tensors(tmp_path / "st op" / name)
-        assert one.keys() == two.keys()
-        assert all(torch.equal(one[key], two[key]) for key in one)
-
-
-@pytest.mark.slow
 def test_a_second_ctrl_c_names_the_command_that_goes_on(
     run: Run, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def press(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "train", press)
+    monkeypatch.setattr(recipe_run, "train", press)
     command = ["train", "demo", *TINY_SETTINGS, "--steps", "2", "--out", str(tmp_path / "run")]
     again = shlex.join(["python", "-m", "transformer", *command, "--resume"])
     status, _, err = run(*command)
     assert status == 130
     assert err == f"stopped at once; go on from what was last saved with: {again}\n"
-    monkeypatch.setattr(runner.corpora, "load", press)  # before there is a run to go on with
+    monkeypatch.setattr(recipe_run.corpora, "load", press)  # before there is a run to go on with
     status, _, err = run(*command[:-1], tmp_path / "other")
     assert (status, err) == (130, "stopped\n")
 

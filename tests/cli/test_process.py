@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.data import corpora
 from transformer.models.folder import RunFolder
-from transformer.training.loop import NOTED
+from transformer.training.interrupt import NOTED
 
 Capture = pytest.CaptureFixture[str]
 PROGRAM = [sys.executable, "-m", "transformer"]
@@ -121,24 +123,30 @@ def test_a_request_to_end_interrupts_a_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ignored", [False, True])
-def test_a_request_to_end_a_training_keeps_everything(ignored: bool, tmp_path: Path) -> None:
-    command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(tmp_path / "run")]
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_a_training_keeps_everything(
+    request_to_end: signal.Signals, tmp_path: Path
+) -> None:
+    command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(tmp_path / "r un")]
     run = subprocess.Popen(
         [*PROGRAM, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # A shell's foreground listens to Ctrl-C; what it starts in the background does not.
         preexec_fn=lambda: signal.signal(  # type: ignore[arg-type,return-value]
-            signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler
+            signal.SIGINT,
+            signal.SIG_IGN if request_to_end == signal.SIGTERM else signal.default_int_handler,
         ),
     )
     assert run.stdout is not None
     while not run.stdout.readline().startswith("step "):
         assert run.poll() is None
-    run.terminate()
+    run.send_signal(request_to_end)
     out, err = run.communicate(timeout=100)
     assert (run.returncode, err) == (130, f"{NOTED}\n")
-    assert "all is kept; go on with: python -m transformer train demo" in out.splitlines()[-1]
-    assert RunFolder(tmp_path / "run").last.exists()
+    said, _, again = out.splitlines()[-1].partition("; go on with: ")
+    assert re.fullmatch(r"stopped after step \d+, all is kept", said)
+    assert shlex.split(again) == ["python", "-m", "transformer", *command, "--resume"]
+    assert RunFolder(tmp_path / "r un").last.exists()

@@ -14,7 +14,7 @@ from tests.helpers import ROOT
 from transformer.data import download
 from transformer.data.download import DataFile, State, obtain, report
 from transformer.support.errors import UserError
-from transformer.support.paths import cache_folder
+from transformer.support.files import cache_folder
 
 CONTENT = gzip.compress(b"Ein Hund.\nZwei Katzen.\n", mtime=0)
 FILE = DataFile(name="multi30k/val.de.gz", sha256=hashlib.sha256(CONTENT).hexdigest())

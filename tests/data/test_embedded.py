@@ -12,7 +12,7 @@ from transformer.data import corpora
 from transformer.data import embedded as reader
 from transformer.evaluation.scores import phrases
 from transformer.support.errors import UserError
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from transformer.data.bpe import BPETokenizer
 from transformer.data.tokenizers import WordTokenizer, load
 from transformer.data.treatment import PLAIN, TREATMENTS
 from transformer.support.errors import UserError
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 MERGES = check_exportable(load(models_folder() / "demo-en-fr" / "src_tokenizer.json")).merges
 # Letters of the corpora, every blank, and whatever a treatment rewrites; no letter whose

@@ -25,9 +25,7 @@ from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
-from transformer.support import paths
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53
@@ -189,7 +187,7 @@ def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
         (tmp_path / file).write_text(places, encoding="utf-8")
     (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
     return tmp_path
 
 

@@ -19,7 +19,6 @@ from lessonkit.records import systems_table
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.models.translator import Translator
-from transformer.support import paths
 from transformer.support.files import read_json
 
 Capture = pytest.CaptureFixture[str]
@@ -30,11 +29,10 @@ ARGUMENTS = {
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
-    "export": ["de-en"],
 }
 MEASURED = ("text", "leaks", "heads", "roles", "attributions")
 IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
-IN_THE_CHECKOUT += ("race", "export", "speedrun")
+IN_THE_CHECKOUT += ("race", "speedrun")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -69,7 +67,7 @@ def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
     package = tmp_path / "site" / "transformer"
     for name in ("corpus", "models", "results"):
         (package / "_data" / name).mkdir(parents=True)
-    monkeypatch.setattr(paths, "PACKAGE", package)
+    monkeypatch.setattr("transformer.support.files.PACKAGE", package)
     return package
 
 
@@ -77,7 +75,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     before = stored()
     assert ends("--help") == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert len(COMMANDS) == 23
+    assert len(COMMANDS) == 22
     for name, command in COMMANDS.items():
         assert f" {name} {command.about}" in listed
         assert ends(name, "--help") == 0

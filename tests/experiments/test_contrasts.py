@@ -34,8 +34,7 @@ from transformer.models.folder import Description
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
-from transformer.support.paths import model_names
+from transformer.support.files import model_names, read_json
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = load_contrasts()

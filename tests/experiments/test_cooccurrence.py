@@ -25,7 +25,7 @@ from transformer.model import Transformer
 from transformer.models.folder import read_model
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.runner import train_recipe
+from transformer.training.recipe import train_recipe
 
 SIZES = {"d_model": 6, "d_ff": 5, "num_heads": 2, "num_layers": 1}
 

@@ -9,7 +9,6 @@ from experiments import ship
 from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all, judge
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
-from transformer.support import paths
 
 
 @pytest.mark.weekly
@@ -82,7 +81,7 @@ def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
 def test_nothing_is_shipped_into_an_installed_package(
     tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
     assert main(["ship", str(tiny_folder), "en-fr"]) == 2
     assert "clone the repository" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -16,8 +16,7 @@ from transformer.data.batches import encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 
 def test_page_and_record_are_of_todays_laws_and_specimens() -> None:

@@ -22,8 +22,7 @@ from transformer.data.parallel import Pair, ParallelText
 from transformer.evaluation import evaluate
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
-from transformer.support.paths import find_model
+from transformer.support.files import find_model, read_json
 
 TOKENS, BATCHES = LOSS_WAYS
 TRAIN: list[Pair] = [

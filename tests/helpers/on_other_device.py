@@ -26,9 +26,7 @@ from transformer.training.loss import batch_loss, validation_loss
 
 TYPES = 29
 EXAMPLES = [Example([4 + i % 23, 7, *[9] * (i % 5)], [11, 4 + i % 13]) for i in range(41)]
-CONFIG = TrainingConfig(
-    steps=6, batch_tokens=24, accumulate=2, clip_norm=1.0, report_every=2, validate_every=3
-)
+CONFIG = TrainingConfig(steps=6, batch_tokens=24, clip_norm=1.0, report_every=2, validate_every=3)
 FORMS: list[dict[str, Any]] = [
     {},
     {"pre_norm": True, "positions": "learned", "attention_bias": True},

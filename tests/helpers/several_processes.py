@@ -2,14 +2,15 @@
 
     torchrun --nproc-per-node 2 -m tests.helpers.several_processes FOLDER [CASE ...]
 
-The first process trains each case alone, then both train it together. It writes what differed to
-FOLDER/answer.json: the largest differences of weights and of losses, by case.
+The first process trains alone, then all train together, and it goes on alone. It writes what
+differed to FOLDER/answer.json: the largest differences of weights and of losses, by case.
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,11 @@ from experiments.muon import MuonAndAdam
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
+from transformer.models.checkpoint import load_tensors
 from transformer.models.log import read_log
 from transformer.support.errors import UserError
-from transformer.training.loop import train
-from transformer.training.processes import ALONE, Processes, join_processes
-from transformer.training.run import TrainingResult
+from transformer.training import processes
+from transformer.training.loop import TrainingResult, train
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(
@@ -58,25 +59,21 @@ def exact() -> Transformer:
 
 
 def go(
-    out: Path,
-    processes: Processes,
-    config: TrainingConfig = CONFIG,
-    model: nn.Module | None = None,
-    **options: Any,
+    out: Path, config: TrainingConfig = CONFIG, model: nn.Module | None = None, **options: Any
 ) -> tuple[nn.Module, TrainingResult]:
-    """Train in a folder, alone or together."""
+    """Train in a folder."""
     model = model or network()
     result = train(
         model, config, DATA, HELD_OUT, out,
-        d_model=SHAPE.d_model, on_report=lambda report: None, processes=processes, **options,
+        d_model=SHAPE.d_model, on_report=lambda report: None, **options,
     )  # fmt: skip
     return model, result
 
 
-def weights_apart(one: nn.Module, two: nn.Module) -> float:
-    """Give the largest difference of two models' weights."""
-    pairs = zip(one.parameters(), two.parameters(), strict=True)
-    return max(float((a - b).detach().abs().max()) for a, b in pairs)
+def weights_apart(one: nn.Module, out: Path) -> float:
+    """Give the largest difference of a model's weights from those that a run has left."""
+    left, _ = load_tensors(out / "model.safetensors")
+    return max(float((one.state_dict()[name] - left[name]).abs().max()) for name in left)
 
 
 def losses_apart(one: Path, two: Path) -> float:
@@ -86,52 +83,74 @@ def losses_apart(one: Path, two: Path) -> float:
     return max(abs(a["loss"] - b["loss"]) for a, b in zip(*logs, strict=True))
 
 
-def compare(
-    folder: Path,
-    processes: Processes,
-    accumulate: int = 1,
-    make: Callable[[], nn.Module] = network,
-    muon: bool = False,
-) -> dict[str, Any]:
+class Case:
+    """What one process does alone, what all do together, and what one does after that."""
+
+    def before(self, folder: Path) -> None:
+        """Train alone, before the processes join."""
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        """Train, and say what is found."""
+        raise NotImplementedError
+
+    def after(self, folder: Path) -> dict[str, Any]:
+        """Go on alone, when the processes have parted."""
+        return {}
+
+
+@dataclass
+class Compare(Case):
     """Train alone, then together, and say how far apart they end."""
-    config = replace(CONFIG, accumulate=accumulate)
-    name = f"{make.__name__}-{accumulate}-{muon}"
-    alone, both = folder / f"{name}-alone", folder / f"{name}-together"
 
-    def options(those: Processes) -> dict[str, Any]:
-        parts = {"config": config, "processes": those}
-        return {"optimizer": partial(MuonAndAdam, **parts)} if muon else {}
+    make: Callable[[], nn.Module] = network
+    micro_tokens: int | None = None
+    muon: bool = False
 
-    single = processes.from_first(lambda: go(alone, ALONE, config, make(), **options(ALONE))[0])
-    model, _ = go(both, processes, config, make(), **options(processes))
-    losses = processes.from_first(lambda: losses_apart(alone, both))
-    others = processes.sum([weights_apart(single, model)])[0]
-    return {"losses": losses, "weights": others / processes.size}
+    def options(self) -> dict[str, Any]:
+        return {"optimizer": partial(MuonAndAdam, config=CONFIG)} if self.muon else {}
+
+    def before(self, folder: Path) -> None:
+        go(folder / "alone", model=self.make(), **self.options())
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        model, _ = go(
+            folder / "both", model=self.make(), micro_tokens=self.micro_tokens, **self.options()
+        )
+        losses = processes.from_first(lambda: losses_apart(folder / "alone", folder / "both"))
+        apart = processes.add_up([weights_apart(model, folder / "alone")])[0]
+        return {"losses": losses, "weights": apart / processes.size()}
 
 
-def resumed(folder: Path, processes: Processes) -> dict[str, Any]:
+class Resumed(Case):
     """Train 17 steps alone, then up to 33 together, then the rest alone."""
-    alone, parts = folder / "resumed-alone", folder / "resumed-parts"
-    single = processes.from_first(lambda: go(alone, ALONE)[0])
-    processes.from_first(lambda: go(parts, ALONE, stop_after=17))
-    _, result = go(parts, processes, resume=True, stop_after=33)
-    assert (result.step, result.interrupted) == (33, True)
-    model = processes.from_first(lambda: go(parts, ALONE, resume=True)[0])
-    losses = processes.from_first(lambda: losses_apart(alone, parts))
-    return {"losses": losses, "weights": weights_apart(single, model)}
+
+    def before(self, folder: Path) -> None:
+        go(folder / "alone")
+        go(folder / "parts", stop_after=17)
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        _, result = go(folder / "parts", resume=True, stop_after=33)
+        assert (result.step, result.interrupted) == (33, True)
+        return {}
+
+    def after(self, folder: Path) -> dict[str, Any]:
+        model, _ = go(folder / "parts", resume=True)
+        losses = losses_apart(folder / "alone", folder / "parts")
+        return {"losses": losses, "weights": weights_apart(model, folder / "alone")}
 
 
-def exactly_resumed(folder: Path, processes: Processes) -> dict[str, Any]:
+class ExactlyResumed(Case):
     """Train with dropout straight through, and in two parts, both together."""
-    straight, parts = folder / "straight", folder / "two-parts"
-    whole, _ = go(straight, processes, model=network(0.3))
-    go(parts, processes, model=network(0.3), stop_after=23)
-    model, _ = go(parts, processes, model=network(0.3), resume=True)
-    losses = processes.from_first(lambda: losses_apart(straight, parts))
-    return {"losses": losses, "weights": weights_apart(whole, model)}
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        go(folder / "straight", model=network(0.3))
+        go(folder / "parts", model=network(0.3), stop_after=23)
+        model, _ = go(folder / "parts", model=network(0.3), resume=True)
+        losses = processes.from_first(lambda: losses_apart(folder / "straight", folder / "parts"))
+        return {"losses": losses, "weights": weights_apart(model, folder / "straight")}
 
 
-class Masks(nn.Module):
+class DrawsMasks(nn.Module):
     """Says how much dropout has dropped in the first pass."""
 
     def __init__(self) -> None:
@@ -147,46 +166,57 @@ class Masks(nn.Module):
         return logits
 
 
-def masks(folder: Path, processes: Processes) -> dict[str, Any]:
+class Masks(Case):
     """Say what dropout drew in the first step of each process."""
-    model = Masks()
-    go(folder / "masks", processes, model=model, stop_after=1)
-    own = [0.0] * processes.size
-    own[processes.rank] = model.seen[0]
-    return {"drawn": list(processes.sum(own))}
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        model = DrawsMasks()
+        go(folder, model=model, stop_after=1)
+        own = [0.0] * processes.size()
+        own[processes.rank()] = model.seen[0]
+        return {"drawn": processes.add_up(own)}
 
 
-def refused(folder: Path, processes: Processes) -> dict[str, Any]:
+class Refused(Case):
     """Train over a run that is there: every process is to hear the same."""
-    try:
-        go(folder / "straight", processes)
-    except UserError as error:
-        heard = float("holds a run already" in str(error))
-    return {"heard": processes.sum([heard])[0]}
+
+    def before(self, folder: Path) -> None:
+        go(folder, stop_after=1)
+
+    def together(self, folder: Path) -> dict[str, Any]:
+        try:
+            go(folder)
+        except UserError as error:
+            heard = float("holds a run already" in str(error))
+        return {"heard": processes.add_up([heard])[0]}
 
 
-Case = Callable[[Path, Processes], dict[str, Any]]
 CASES: dict[str, Case] = {
-    "batches cut": compare,
-    "batches cut, 64 bits": partial(compare, make=exact),
-    "two whole batches each": partial(compare, accumulate=4),
-    "two whole batches each, 64 bits": partial(compare, accumulate=4, make=exact),
-    "parts of more batches": partial(compare, accumulate=3),
-    "parts of more batches, 64 bits": partial(compare, accumulate=3, make=exact),
-    "Muon": partial(compare, muon=True),
-    "Muon, 64 bits": partial(compare, make=exact, muon=True),
-    "resumed": resumed,
-    "exactly resumed": exactly_resumed,
-    "masks": masks,
-    "refused": refused,
+    "batches cut": Compare(),
+    "batches cut, 64 bits": Compare(make=exact),
+    "micro-batches": Compare(micro_tokens=13),
+    "micro-batches, 64 bits": Compare(make=exact, micro_tokens=13),
+    "Muon": Compare(muon=True),
+    "Muon, 64 bits": Compare(make=exact, muon=True),
+    "resumed": Resumed(),
+    "exactly resumed": ExactlyResumed(),
+    "masks": Masks(),
+    "refused": Refused(),
 }
 
 
-def main(folder: Path, cases: Sequence[str]) -> None:
-    with join_processes() as processes:
-        found = {case: CASES[case](folder, processes) for case in cases or CASES}
-        answer = json.dumps(found | {"processes": processes.size})
-        processes.from_first(lambda: (folder / "answer.json").write_text(answer))
+def main(folder: Path, names: Sequence[str]) -> None:
+    first, cases = os.environ["RANK"] == "0", {name: CASES[name] for name in names or CASES}
+    if first:
+        for name, case in cases.items():
+            case.before(folder / name)
+    with processes.joined():
+        found = {name: case.together(folder / name) for name, case in cases.items()}
+        size = processes.size()
+    if first:
+        for name, case in cases.items():
+            found[name] |= case.after(folder / name)
+        (folder / "answer.json").write_text(json.dumps(found | {"processes": size}))
 
 
 if __name__ == "__main__":

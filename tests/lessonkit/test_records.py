@@ -10,8 +10,7 @@ import pytest
 from lessonkit import records as results
 from lessonkit.records import PUBLISHED, SYSTEM_COLUMNS
 from tests.helpers.records import HASH, sample
-from transformer.recipes.earlier_systems import SYSTEMS
-from transformer.recipes.named import find_recipe
+from transformer.recipes.named import SYSTEMS, find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
@@ -122,6 +121,7 @@ def test_every_recorded_run_can_be_traced() -> None:
         kind = "demo-lstm" if record["recipe"].get("network") == "lstm" else "demo"
         known = find_recipe(kind).to_dict()
         gone = {"beta1": 0.9, "weight_decay": 0.0, "patience": 0}  # settings that nobody changed
+        gone |= {"accumulate": 1, "bf16": results.precision(record) == "bfloat16"}
         gone |= {"decay": "inverse_sqrt", "optimizer": "adam", "muon_rate_factor": 1.0}
         gone |= {"cooccurrence_start": False, "cooccurrence_embeddings": False}
         for part in ("data", "model", "training"):

@@ -13,8 +13,7 @@ from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node
 from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator
-from transformer.support.files import read_json
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder, read_json
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
 SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")

@@ -17,7 +17,7 @@ from transformer.model import Transformer
 from transformer.models.checkpoint import load_weights, save_tensors, weights
 from transformer.models.folder import Description, read_model, write_description
 from transformer.recipes.named import find_recipe
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 LOGITS = {"atol": 1e-4, "rtol": 1e-4}  # they are ten and more in size

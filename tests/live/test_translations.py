@@ -16,7 +16,7 @@ from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.support.paths import models_folder
+from transformer.support.files import models_folder
 
 EMBEDDED = {"demo-en-fr": ("en", "fr"), "demo-fr-en": ("fr", "en")}
 SPLITS = {"test": 70, "test_combinations": 20, "test_long": 10}

@@ -14,12 +14,12 @@ from transformer.data.parallel import ParallelText
 from transformer.models.folder import SUMMED, read_description, read_recipe
 from transformer.models.translator import Translator
 from transformer.recipes.named import RECIPES
-from transformer.support import paths
+from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.runner import train_recipe
+from transformer.training.recipe import train_recipe
 
-NAMES = paths.model_names()
+NAMES = files.model_names()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def once_shipped(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder in the place of data/models."""
-    monkeypatch.setattr(paths, "models_folder", lambda: tmp_path)
+    monkeypatch.setattr(files, "models_folder", lambda: tmp_path)
     monkeypatch.setattr(ship, "models_folder", lambda: tmp_path)
     return tmp_path
 
@@ -58,8 +58,8 @@ def out(once_shipped: Path, models: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
-    assert paths.model_names() == ["en-fr"]
-    assert paths.find_model("en-fr") == out
+    assert files.model_names() == ["en-fr"]
+    assert files.find_model("en-fr") == out
     whole, half = Translator.load(run), Translator.load("en-fr")
     for before, after in zip(whole.model.parameters(), half.model.parameters(), strict=True):
         assert after.dtype == before.dtype
@@ -67,7 +67,7 @@ def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
     size = sum(file.stat().st_size for file in out.glob("*.safetensors"))
     assert size < 0.55 * (run / "model.safetensors").stat().st_size
 
-    card = read_json(out / paths.CARD)
+    card = read_json(out / files.CARD)
     assert card["figures"]["split"] == "test"
     assert card["pairs"] == len(corpora.load("embedded", "train", "en", "fr"))
     text = (out / "README.md").read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_a_damaged_file_is_refused(models: Path, name: str) -> None:
-    out = shutil.copytree(paths.data_folder() / "models" / "demo-parser", models / "mine")
+    out = shutil.copytree(files.data_folder() / "models" / "demo-parser", models / "mine")
     content = bytearray((out / name).read_bytes())
     content[len(content) // 2] ^= 1
     (out / name).write_bytes(content)
@@ -97,9 +97,9 @@ def test_a_folder_comes_before_a_name(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
-    assert paths.find_model("en-fr") == out
+    assert files.find_model("en-fr") == out
     shutil.copytree(run, elsewhere / "en-fr")
-    assert paths.find_model("en-fr") == Path("en-fr")
+    assert files.find_model("en-fr") == Path("en-fr")
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_a_model_that_cannot_be_measured_is_not_shipped(
 
 def test_an_unknown_model_is_named(models: Path) -> None:
     with pytest.raises(UserError, match=r"no model folder 'de-en': .* with the course \(none\)"):
-        paths.find_model("de-en")
+        files.find_model("de-en")
 
 
 class Texts:
@@ -151,7 +151,7 @@ class Texts:
 
     def load(self, name: str, split: str | None = None) -> ParallelText:
         """Give a split for the model `name`; None is the one that its card is about."""
-        figures = read_json(paths.find_model(name) / paths.CARD)["figures"]
+        figures = read_json(files.find_model(name) / files.CARD)["figures"]
         if corpora.CORPORA[figures["corpus"]].files:
             folder = self.request.getfixturevalue("shared_data")
             self.patch.setenv("TRANSFORMER_DATA", str(folder))
@@ -170,7 +170,7 @@ def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Te
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_model_is_as_good_as_its_card(name: str, texts: Texts) -> None:
-    card = read_json(paths.find_model(name) / paths.CARD)
+    card = read_json(files.find_model(name) / files.CARD)
     score = ship.slice_bleu(Translator.load(name), texts.load(name))
     assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
 
@@ -191,7 +191,7 @@ def as_typed(text: str, lang: str) -> str:
 def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
     name: str, texts: Texts
 ) -> None:
-    text, tokenizer = texts.load(name), read_description(paths.find_model(name)).src_tokenizer
+    text, tokenizer = texts.load(name), read_description(files.find_model(name)).src_tokenizer
     typed = [as_typed(sentence, text.src_lang) for sentence in text.src]
     assert typed != list(text.src) or text.src_lang == "en"
     assert tokenizer.encode_all(typed) == tokenizer.encode_all(text.src)
@@ -200,8 +200,8 @@ def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_model_is_small_and_its_page_is_its_cards(name: str) -> None:
-    folder = paths.find_model(name)
+    folder = files.find_model(name)
     assert (folder / "model.safetensors").stat().st_size < 8_000_000
-    card, run = read_json(folder / paths.CARD), read_json(folder / "run.json")
+    card, run = read_json(folder / files.CARD), read_json(folder / "run.json")
     written = ship.page(name, read_recipe(folder), card, run)
     assert (folder / "README.md").read_text(encoding="utf-8") == written

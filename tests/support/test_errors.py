@@ -1,18 +1,29 @@
-"""What a user gets to see of a mistake."""
+"""What a user gets to see of a mistake: in a command, a name, a setting."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from transformer.support.errors import UserError, exit_status, is_out_of_memory, unknown_name
+from transformer.support.errors import (
+    UserError,
+    check_fields,
+    exit_status,
+    is_out_of_memory,
+    unknown_name,
+)
 
 Capture = pytest.CaptureFixture[str]
-needs_full = pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
+
+
+# --- commands ------------------------------------------------------------------------------
 
 
 def raising(error: BaseException) -> Callable[[], int]:
@@ -32,19 +43,20 @@ def test_a_commands_own_status_is_kept() -> None:
 
 
 def test_a_mistake_is_a_line_and_status_2(capsys: Capture) -> None:
-    assert exit_status(raising(UserError("n is\n0: give 1 or more"))) == 2
-    assert capsys.readouterr() == ("so far\n", "error: n is 0: give 1 or more\n")
+    for error, line in (
+        (UserError("n is\n0: give 1 or more"), "error: n is 0: give 1 or more\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "there"),
+            "error: cannot go on: [Errno 2] No such file or directory: 'there'\n",
+        ),
+    ):
+        assert exit_status(raising(error)) == 2
+        assert capsys.readouterr() == ("so far\n", line)
 
 
 def test_ctrl_c_is_a_line_and_status_130(capsys: Capture) -> None:
     assert exit_status(raising(KeyboardInterrupt())) == 130
     assert capsys.readouterr() == ("so far\n", "stopped\n")
-
-
-def test_a_file_that_fails_is_a_line_and_what_was_printed_stays(capsys: Capture) -> None:
-    assert exit_status(raising(FileNotFoundError(2, "No such file or directory", "there"))) == 2
-    told = "error: cannot go on: [Errno 2] No such file or directory: 'there'\n"
-    assert capsys.readouterr() == ("so far\n", told)
 
 
 def test_our_own_mistakes_are_a_line_that_says_how_to_report_them(capsys: Capture) -> None:
@@ -74,7 +86,7 @@ def test_too_little_memory_is_a_line(capsys: Capture) -> None:
     assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
-@needs_full
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
 @pytest.mark.parametrize(
     ("sink", "says"),
     [("/dev/full", "error: cannot go on: [Errno 28] No space left on device\n"), (None, "")],
@@ -85,32 +97,89 @@ def test_output_that_cannot_be_written(sink: str | None, says: str) -> None:
         "import sys; from transformer.support.errors import exit_status\n"
         "sys.exit(exit_status(lambda: print('a line') or 0))"
     )
-    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     read, write = os.pipe()
     os.close(read)
     with open(sink, "wb") if sink else os.fdopen(write, "wb") as out:
         done = subprocess.run(
-            [sys.executable, "-c", code],
-            stdout=out,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=buffered,
+            [sys.executable, "-c", code], stdout=out, stderr=subprocess.PIPE, text=True, env=env
         )
     assert (done.returncode, done.stderr) == (2, says)
-
-
-@needs_full
-def test_a_line_that_standard_error_does_not_take_changes_no_status() -> None:
-    code = (
-        "import sys; from transformer.support.errors import UserError, exit_status\n"
-        "def command(): raise UserError('n is 0')\n"
-        "sys.exit(exit_status(command))"
-    )
-    with open("/dev/full", "wb") as full:
-        assert subprocess.run([sys.executable, "-c", code], stderr=full).returncode == 2
 
 
 def test_unknown_names() -> None:
     for name, hint in (("trian", "did you mean 'train'? "), ("xyz", "")):
         said = f"unknown split '{name}': {hint}(known: test, train)"
         assert str(unknown_name("split", name, {"train", "test"})) == said
+
+
+# --- settings ------------------------------------------------------------------------------
+
+
+class Colour(StrEnum):
+    RED = "red"
+    GREEN = "green"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paint:
+    colour: Colour = Colour.RED
+    coats: int = 2
+    litres: float = 1.5
+    lid: int | None = None
+    dry: bool = True
+    name: str = ""
+    water: float = 0.25
+    cracks: int = 1
+
+    def __post_init__(self) -> None:
+        check_fields(self, most=1000, fractions=["water"], from_0=["cracks"])
+
+
+def test_a_field_comes_to_have_its_type() -> None:
+    for name, given, value in (
+        ("colour", "green", Colour.GREEN),
+        ("coats", "13", 13),
+        ("coats", 1000, 1000),
+        ("litres", "1e-3", 0.001),
+        ("litres", 3, 3.0),
+        ("lid", "None", None),
+        ("lid", "7", 7),
+        ("dry", "FALSE", False),
+        ("name", "none", "none"),
+        ("water", 0, 0.0),
+        ("cracks", "0", 0),
+    ):
+        read = getattr(Paint(**{name: given}), name)  # type: ignore[arg-type]
+        assert (read, type(read)) == (value, type(value)), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"colour": "grene"}, "unknown colour 'grene': did you mean 'green'?"),
+        ({"coats": 2.0}, "coats is 2.0: give a whole number"),
+        ({"coats": "1.5"}, "coats is '1.5': give a whole number"),
+        ({"coats": True}, "coats is True: give a whole number"),
+        ({"coats": 0}, "coats is 0: give 1 to 1,000"),
+        ({"coats": 1001}, "coats is 1001: give 1 to 1,000"),
+        ({"coats": "9" * 5000}, f"coats is '{'9' * 12}...{'9' * 13}': give a whole number"),
+        ({"lid": "big"}, "lid is 'big': give a whole number or none"),
+        ({"lid": -1}, "lid is -1: give 1 to 1,000"),
+        ({"dry": 1}, "dry is 1: give true or false"),
+        ({"dry": "1"}, "dry is '1': give true or false"),
+        ({"name": 3}, "name is 3: give text"),
+        ({"litres": None}, "litres is None: give a number"),
+        ({"litres": 10**400}, f"litres is 1{'0' * 17}...{'0' * 19}: give a number"),
+        ({"litres": 0}, "litres is 0.0: give a number above 0"),
+        ({"litres": "inf"}, "litres is inf: give a number above 0"),
+        ({"litres": "nan"}, "litres is nan: give a number above 0"),
+        ({"water": 1}, "water is 1.0: give a number from 0 up to, not including, 1"),
+        ({"water": -0.1}, "water is -0.1: give a number from 0 up to"),
+        ({"cracks": -1}, "cracks is -1: give 0 to 1,000"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Paint(**changes)
+    assert str(caught.value).startswith(message)

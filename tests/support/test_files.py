@@ -1,11 +1,13 @@
-"""Files: whole or not at all, whatever happens; and only files are read."""
+"""Files: where they lie, whole or not at all, whatever happens; and one writer in a folder."""
 
 import json
 import math
 import os
 import resource
 import signal
-import stat
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,16 +15,54 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import ROOT
 from transformer.models.log import read_log
+from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import (
     check_file,
     check_folder,
+    locked,
     read_json,
     remove_unfinished,
     write_atomically,
     write_json,
 )
+
+Patch = pytest.MonkeyPatch
+INSIDE = {
+    "corpus": files.corpus_folder,
+    "models": files.models_folder,
+    "results": files.results_folder,
+}
+
+
+# --- where the course's own lie ------------------------------------------------------------
+
+
+def test_here_it_is_the_checkout_of_these_tests() -> None:
+    assert files.PACKAGE == ROOT / "transformer"
+    assert files.checkout() == files.require_checkout() == ROOT
+    for name, folder in INSIDE.items():
+        assert folder() == ROOT / "data" / name
+    assert files.cache_folder() == ROOT / "data" / "cache"
+
+
+def test_an_installed_package_has_its_data_inside_and_the_users_cache(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    package = tmp_path / "site-packages" / "transformer"  # as a wheel leaves it
+    monkeypatch.setattr(files, "PACKAGE", package)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/cache")
+    for name, folder in INSIDE.items():
+        assert folder() == package / "_data" / name
+    assert files.cache_folder().name == "attention-course"
+    assert not files.cache_folder().is_relative_to(package.parent)
+    with pytest.raises(UserError, match=f"{package} is .*clone the repository"):
+        files.require_checkout()
+
+
+# --- JSON ----------------------------------------------------------------------------------
 
 
 def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
@@ -72,12 +112,15 @@ def ended_after(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_no_figure_is_written_that_is_no_json(tmp_path: Path, value: float) -> None:
+def test_no_figure_is_written_that_is_no_json(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"loss": 1.5})
-    with pytest.raises(UserError, match="a figure is not a finite number, so it is not written"):
-        write_json(tmp_path / "a.json", {"figures": [{"loss": value}]})
+    for value in (math.nan, math.inf):
+        with pytest.raises(UserError, match="a figure is not a finite number, so it is not"):
+            write_json(tmp_path / "a.json", {"figures": [{"loss": value}]})
     assert read_json(tmp_path / "a.json") == {"loss": 1.5}
+
+
+# --- writing -------------------------------------------------------------------------------
 
 
 def test_a_write_that_stops_half_way_harms_nothing(tmp_path: Path) -> None:
@@ -104,26 +147,6 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     assert read_json(path) == {"new": 2}
 
 
-def test_a_new_name_outlives_a_loss_of_power(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The content first, then the name, which is the folder's.
-    done, fsync, replace = [], os.fsync, os.replace
-
-    def note_fsync(descriptor: int) -> None:
-        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
-        fsync(descriptor)
-
-    def note_replace(*paths: Path) -> None:
-        done.append("replace")
-        replace(*paths)
-
-    monkeypatch.setattr(os, "fsync", note_fsync)
-    monkeypatch.setattr(os, "replace", note_replace)
-    write_json(tmp_path / "a.json", {})
-    assert done == ["file", "replace", "folder"]
-
-
 def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
     path, length = tmp_path / "a.json", 200_000
     write_atomically(path, b"0" * length)
@@ -147,7 +170,7 @@ def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -
 @pytest.mark.parametrize("where", ["fsync", "replace"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, error: BaseException
+    tmp_path: Path, monkeypatch: Patch, where: str, error: BaseException
 ) -> None:
     def fail(*_: object) -> None:
         raise error
@@ -170,12 +193,6 @@ def test_what_a_killed_writer_left_is_removed_and_no_more(tmp_path: Path) -> Non
     assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
-def test_others_may_read_a_new_file_as_any_other(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_bytes(b"")
-    write_atomically(tmp_path / "ours", b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
 def test_what_is_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("here first")
     (tmp_path / "b.json").mkdir()
@@ -185,7 +202,7 @@ def test_what_is_in_the_way_is_named(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "run"]
 
 
-def test_what_can_be_made_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_be_made_is_not_made(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, tmp_path / "new" / "newer", Path("runs/demo"), Path()):
         check_folder(folder)
@@ -210,3 +227,72 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(UserError, match="no permission to write in"):
         check_folder(tmp_path / "new")
+
+
+# --- one writer in a folder ----------------------------------------------------------------
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from transformer.support.files import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_is_held_by_one_process_and_free_after_its_kill(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        message = "run is in use by another run: wait for its end, or give another folder"
+        try:
+            with pytest.raises(UserError, match=message), locked(tmp_path / "run"):
+                raise AssertionError
+        finally:
+            process.send_signal(signal.SIGKILL)
+    with locked(tmp_path / "run"):
+        pass
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_thread_may_ask_again_and_another_may_not(tmp_path: Path) -> None:
+    said = []
+
+    def ask() -> None:
+        try:
+            with locked(tmp_path):
+                said.append("held")
+        except UserError:
+            said.append("refused")
+
+    def in_thread() -> None:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+
+    with locked(tmp_path):
+        with locked(tmp_path):
+            pass
+        in_thread()
+    with pytest.raises(KeyboardInterrupt), locked(tmp_path):
+        raise KeyboardInterrupt  # after which it is free
+    in_thread()
+    assert said == ["refused", "held"]
+
+
+def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(UserError, match=r"cannot write in .*taken"), locked(tmp_path / "taken"):
+        raise AssertionError
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_where_there_are_no_locks_nothing_is_held(tmp_path: Path, monkeypatch: Patch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(95, os.strerror(95))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with locked(tmp_path / "run"):
+        assert (tmp_path / "run").is_dir()

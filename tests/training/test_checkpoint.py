@@ -11,47 +11,50 @@ from torch import Tensor, nn
 from transformer.config import TrainingConfig
 from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.support.errors import UserError
-from transformer.training.checkpoint import Progress, load_state, require_same, restore, save_state
-from transformer.training.updates import adam
+from transformer.training.checkpoint import State, load_state, require_same, restore, save_state
+from transformer.training.devices import Precision
+from transformer.training.loop import new_state
 
 SETTINGS = {"steps": 3, "d_model": 5}
 
 
-def parts(seed: int) -> tuple[nn.Module, torch.optim.Optimizer]:
-    """A network, of which no loss depends on one parameter, and its optimizer."""
+def fresh(seed: int) -> State:
+    """A network, of which no loss depends on one parameter, and what it is trained with."""
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.5), nn.Linear(5, 2))
     model.idle = nn.Parameter(torch.ones(7))
-    optimizer = adam(model.parameters(), TrainingConfig())
-    optimizer.param_groups[0]["lr"] = 0.1
-    return model, optimizer
+    state = new_state(model, TrainingConfig(), Precision.FP16)
+    state.optimizer.param_groups[0]["lr"] = 0.1
+    return state
 
 
-def learn(model: nn.Module, optimizer: torch.optim.Optimizer) -> Tensor:
-    model.zero_grad()
-    model(torch.rand(7, 3)).square().sum().backward()
-    optimizer.step()
+def learn(state: State) -> Tensor:
+    state.model.zero_grad()
+    state.scaler.scale(state.model(torch.rand(7, 3)).square().sum()).backward()
+    state.scaler.step(state.optimizer)
+    state.scaler.update(new_scale=state.scaler.get_scale() / 2)
     return torch.rand(3)
 
 
-def saved(path: Path, steps: int = 1) -> tuple[nn.Module, torch.optim.Optimizer]:
-    model, optimizer = parts(seed=3)
+def saved(path: Path, steps: int = 1) -> State:
+    state = fresh(seed=3)
     for _ in range(steps):
-        learn(model, optimizer)
-    save_state(path, model, optimizer, Progress(step=steps, best_loss=1.5), SETTINGS)
-    return model, optimizer
+        learn(state)
+    state.progress.step, state.progress.best_loss = steps, 1.5
+    save_state(path, state, SETTINGS)
+    return state
 
 
 @pytest.mark.parametrize("steps", [0, 1])
 def test_the_whole_state_comes_back(tmp_path: Path, steps: int) -> None:
     path = tmp_path / "last.safetensors"
-    model, optimizer = saved(path, steps)
-    drawn = learn(model, optimizer)
-    other, other_optimizer = parts(seed=5)
-    state = load_state(path, SETTINGS | {"steps": 7})
-    assert restore(state, other, other_optimizer, path) == Progress(step=steps, best_loss=1.5)
-    assert torch.equal(learn(other, other_optimizer), drawn)
-    for one, two in zip(model.parameters(), other.parameters(), strict=True):
+    state = saved(path, steps)
+    drawn, other = learn(state), fresh(seed=5)
+    restore(load_state(path, SETTINGS | {"steps": 7}), other, path)
+    assert other.progress == state.progress
+    assert torch.equal(learn(other), drawn)
+    assert other.scaler.get_scale() == state.scaler.get_scale() == 2**16 / 2 ** (steps + 1)
+    for one, two in zip(state.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(one, two)
 
 
@@ -93,7 +96,7 @@ def test_what_no_run_has_left_is_not_gone_on_from(tmp_path: Path, damage: str) -
     change(tensors, about)
     save_tensors(path, tensors, **about | {"names": sorted(tensors)})
     with pytest.raises(UserError, match=rf"last\.safetensors .*{message}"):
-        restore(load_state(path, SETTINGS), *parts(seed=5), path)
+        restore(load_state(path, SETTINGS), fresh(seed=5), path)
 
 
 def test_a_part_that_is_lost_is_missed(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
-from transformer.training import run as run_module
-from transformer.training.loop import train
+from transformer.training import checkpoint, loop, meter
+from transformer.training.devices import Precision
+from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import validation_loss
-from transformer.training.run import TrainingResult
 from transformer.training.schedule import learning_rate
 
 VOCAB, D_MODEL = 23, 16
@@ -143,25 +143,17 @@ def test_equals_a_plain_loop_of_torch(tmp_path: Path, rate: float | None) -> Non
         torch.testing.assert_close(ours.state_dict()[name], tensor, msg=name)
 
 
-def test_two_halves_accumulated_equal_the_whole(tmp_path: Path) -> None:
-    # Halves of 3 and 8 tokens: the mean of two means would be another gradient.
-    whole = Batch(
-        src=torch.tensor([[5, 6, 3], [7, 3, 0]]),
-        tgt_in=torch.tensor([[2, 8, 9, 4, 5, 6, 7, 11], [2, 9, 10, 0, 0, 0, 0, 0]]),
-        tgt_out=torch.tensor([[8, 9, 4, 5, 6, 7, 11, 3], [9, 10, 3, 0, 0, 0, 0, 0]]),
-    )
-    first, second = (
-        Batch(whole.src[:1], whole.tgt_in[:1], whole.tgt_out[:1]),
-        Batch(whole.src[1:], whole.tgt_in[1:], whole.tgt_out[1:]),
-    )
+@pytest.mark.parametrize("micro_tokens", [40, 13, 1])
+def test_micro_batches_equal_the_whole(tmp_path: Path, micro_tokens: int) -> None:
+    # Parts of unlike numbers of tokens: the mean of their means would be another gradient.
     # A large epsilon keeps Adam's step in proportion to the gradient.
-    config = replace(CONFIG, steps=2, average_last=1, epsilon=1.0)
-    at_once, halved = Tiny(dropout=0), Tiny(dropout=0)
-    go(tmp_path / "1", at_once, config, batches=Forever(whole))
-    go(tmp_path / "2", halved, replace(config, accumulate=2), batches=Forever(first, second))
+    config = replace(CONFIG, average_last=1, epsilon=1.0)
+    at_once, parts = Tiny(dropout=0), Tiny(dropout=0)
+    go(tmp_path / "1", at_once, config)
+    go(tmp_path / "2", parts, config, micro_tokens=micro_tokens)
     assert not same_weights(at_once, Tiny())
     for name, tensor in at_once.state_dict().items():
-        torch.testing.assert_close(halved.state_dict()[name], tensor, msg=name)
+        torch.testing.assert_close(parts.state_dict()[name], tensor, msg=name)
 
 
 @pytest.mark.parametrize("limit", [0.01, 0.0])
@@ -248,17 +240,58 @@ def test_the_final_model_is_the_better_of_best_and_average(tmp_path: Path) -> No
     assert result.final_from == ("best" if wanted == min(losses) else "average")
 
 
-def test_bf16_learns_about_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", [Precision.BF16, Precision.FP16])
+def test_16_bits_learn_about_the_same(tmp_path: Path, precision: Precision) -> None:
     full, half = Tiny(dropout=0), Tiny(dropout=0)
-    config = replace(CONFIG, steps=30, validate_every=15)
+    config = replace(CONFIG, steps=60, validate_every=30, learning_rate_factor=0.3)
     before = validation_loss(full, HELD_OUT)
     one = go(tmp_path / "1", full, config)
-    two = go(tmp_path / "2", half, replace(config, bf16=True))
+    two = go(tmp_path / "2", half, config, precision=precision)
     assert one.final_loss is not None
     assert one.final_loss < before - 0.2
     assert not same_weights(full, half)
     assert half.mix.weight.dtype == torch.float32
     assert two.final_loss == pytest.approx(one.final_loss, abs=0.05)
+
+
+def spoiled(model: nn.Module, steps: range) -> nn.Module:
+    """A model whose gradients are infinite in some steps."""
+    passes = 0
+
+    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> None:
+        nonlocal passes
+        passes += module.training
+        if module.training and passes in steps:
+            logits.register_hook(lambda grad: grad * float("inf"))
+
+    model.register_forward_hook(spoil)
+    return model
+
+
+def test_fp16_leaves_out_a_step_that_overflows_and_says_so(tmp_path: Path) -> None:
+    config, reports = replace(CONFIG, report_every=1), list[Report]()
+    options: dict[str, Any] = {"precision": Precision.FP16, "on_report": reports.append}
+    model = spoiled(Tiny(), range(3, 5))
+    go(tmp_path, model, config, stop_after=2, **options)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    go(tmp_path, model, config, stop_after=4, resume=True, **options)
+    assert all(torch.equal(before[name], now) for name, now in model.state_dict().items())
+    left_out = load_tensors(RunFolder(tmp_path).last)[1]["progress"]["overflows"]
+    assert reports[-1].note == f"{left_out} steps left out (overflow)"
+    assert load_tensors(RunFolder(tmp_path).last)[1]["scaler"]["scale"] == 2**16 / 2**left_out
+    with pytest.raises(UserError, match=r"step 10: the 10th in a row to overflow in fp16"):
+        go(tmp_path / "2", spoiled(Tiny(), range(1, 99)), config, **options)
+
+
+def test_a_compiled_model_learns_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = nn.Module.compile
+    monkeypatch.setattr(nn.Module, "compile", lambda m, **o: ours(m, **o, backend="aot_eager"))
+    plain, compiled = Tiny(dropout=0), Tiny(dropout=0)
+    go(tmp_path / "1", plain)
+    go(tmp_path / "2", compiled, compiled=True)
+    for name, tensor in plain.state_dict().items():
+        torch.testing.assert_close(compiled.state_dict()[name], tensor, msg=name)
+    assert told(tmp_path / "1")[0].keys() == told(tmp_path / "2")[0].keys()
 
 
 # --- what is told ---------------------------------------------------------------------------
@@ -290,9 +323,9 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = run_module.save_state
-    monkeypatch.setattr(run_module, "save_state", slow_save)
-    monkeypatch.setattr(run_module, "time", SimpleNamespace(perf_counter=lambda: now))
+    save_state = checkpoint.save_state
+    monkeypatch.setattr(checkpoint, "save_state", slow_save)
+    monkeypatch.setattr(meter, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
     speeds: dict[int, float | None] = {}
@@ -333,19 +366,24 @@ def test_a_result_says_what_is_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "stop_after"), [(Tiny, 1), (Tiny, 5), (Tiny, 6), (Tiny, 11), (transformer, 5)]
+    ("make", "stop_after", "precision"),
+    [
+        *((Tiny, step, Precision.FLOAT32) for step in (1, 5, 6, 11)),
+        *((transformer, 5, each) for each in (Precision.FLOAT32, Precision.BF16, Precision.FP16)),
+    ],
 )
 def test_stopped_and_resumed_equals_straight_through(
-    tmp_path: Path, make: Any, stop_after: int
+    tmp_path: Path, make: Any, stop_after: int, precision: Precision
 ) -> None:
-    config = replace(CONFIG, accumulate=2, clip_norm=1.0)
+    config = replace(CONFIG, steps=24, clip_norm=1.0)
+    options: dict[str, Any] = {"precision": precision, "micro_tokens": 30}
     straight, stopped, resumed = make(), make(), make()
-    whole = go(tmp_path / "1", straight, config)
-    part = go(tmp_path / "2", stopped, config, stop_after=stop_after)
+    whole = go(tmp_path / "1", straight, config, **options)
+    part = go(tmp_path / "2", stopped, config, stop_after=stop_after, **options)
     assert (part.step, part.interrupted, part.final_loss) == (stop_after, True, None)
     assert not (tmp_path / "2" / "model.safetensors").exists()
     torch.rand(5)  # whatever happens in between
-    result = go(tmp_path / "2", resumed, config, resume=True)
+    result = go(tmp_path / "2", resumed, config, resume=True, **options)
     assert (result.final_loss, result.epoch) == (whole.final_loss, whole.epoch)
     assert whole.epoch > 2, "the runs should go through more than one epoch"
     same_runs(tmp_path / "1", tmp_path / "2")
@@ -482,6 +520,24 @@ def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
     assert (result.step, result.interrupted) == (5, True)
 
 
+def test_a_state_is_saved_every_few_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    steps: list[int] = []
+    save = checkpoint.save_state
+
+    def count(path: Path, state: checkpoint.State, settings: Any) -> None:
+        steps.append(state.progress.step)
+        save(path, state, settings)
+
+    go(tmp_path / "1", Tiny())
+    monkeypatch.setattr(checkpoint, "save_state", count)
+    go(tmp_path / "2", Tiny())
+    assert set(range(12)) <= set(steps)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(source: Path, target: Path) -> None:
         if target.name == "last.safetensors":
@@ -595,7 +651,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
 
     def second_run(report: Report) -> None:
         def begin() -> None:
-            with pytest.raises(UserError, match=f"is in use by process {os.getpid()}: wait") as why:
+            with pytest.raises(UserError, match="is in use by another run: wait") as why:
                 go(tmp_path / "2", other, resume=True)
             refused.append(why)
 
@@ -607,7 +663,6 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     go(tmp_path / "2", Tiny(), on_report=second_run)
     assert len(refused) == len(told(tmp_path / "2"))
     same_runs(tmp_path / "1", tmp_path / "2")
-    assert not (tmp_path / "2" / ".lock").exists()
 
 
 def test_no_data(tmp_path: Path) -> None:

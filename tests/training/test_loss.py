@@ -10,6 +10,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, TrainingConf
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
+from transformer.training.devices import Precision
 from transformer.training.loss import (
     batch_loss,
     label_smoothing_loss,
@@ -214,7 +215,7 @@ def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:
     data = batch([5, 7, EOS_ID], [6, EOS_ID])
     wanted = batch_loss(model, data, TrainingConfig()).loss
     with torch.profiler.profile(acc_events=True) as seen:  # or PyTorch 2.11 warns
-        given = batch_loss(model, data, TrainingConfig(bf16=True)).loss
+        given = batch_loss(model, data, TrainingConfig(), Precision.BF16).loss
     assert given.dtype == torch.float32
     torch.testing.assert_close(given, wanted, rtol=0.02, atol=0)
     names = {event.key for event in seen.key_averages()}

@@ -14,64 +14,14 @@ import pytest
 import torch
 
 from tests.helpers import ROOT, TINY
-from tests.helpers.several_processes import CONFIG, DATA, EXAMPLES, network
-from transformer.data.batches import collate
-from transformer.training.loss import batch_loss
-from transformer.training.processes import ALONE, join_processes, launcher, share_out
+from tests.helpers.several_processes import network
+from transformer.training import processes
+from transformer.training.processes import launcher
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
 NO_END = ["train", "demo", *SETTINGS, "--steps", "100000"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-GROUP = [batch for _, batch in zip(range(6), DATA.epoch(0), strict=False)]
-
-
-def sentences(batches: Any) -> list[tuple[list[int], list[int]]]:
-    """The sentences of some batches, without padding, in a fixed order."""
-    rows = [
-        (src[src != 0].tolist(), tgt[tgt != 0].tolist())
-        for batch in batches
-        for src, tgt in zip(batch.src, batch.tgt_out, strict=True)
-    ]
-    return sorted(row for row in rows if row[1])
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_whole_batches_are_dealt_where_they_come_out_even(size: int) -> None:
-    shares = [share_out(GROUP, rank, size) for rank in range(size)]
-    assert [len(share) for share in shares] == [6 // size] * size
-    dealt = [batch for share in shares for batch in share]
-    assert {id(batch) for batch in dealt} == {id(batch) for batch in GROUP}
-
-
-@pytest.mark.parametrize("size", [4, 5, 7, 97])
-def test_else_each_batch_is_cut_and_no_sentence_lost_or_doubled(size: int) -> None:
-    shares = [share_out(GROUP, rank, size) for rank in range(size)]
-    assert [len(share) for share in shares] == [6] * size
-    assert sentences(batch for share in shares for batch in share) == sentences(GROUP)
-    assert all(batch.src.size(0) >= 1 for share in shares for batch in share)
-
-
-def test_a_part_of_no_weight_leaves_no_gradient() -> None:
-    group = [collate(EXAMPLES[:2])]
-    (part,) = share_out(group, 2, 3)
-    assert (part.num_tgt_tokens, part.src.size(0)) == (0, 1)
-    model = network()
-    sums = batch_loss(model, part, CONFIG)
-    sums.loss.backward()
-    assert float(sums.loss.detach()) == float(sums.nll) == 0
-    assert all(p.grad is not None and torch.all(p.grad == 0) for p in model.parameters())
-
-
-def test_one_process_does_nothing_that_several_do() -> None:
-    model, group = network(), GROUP[:3]
-    assert ALONE.wrap(model) is model
-    assert ALONE.share(group) is group
-    assert list(ALONE.sum([2.5, 3.5])) == [2.5, 3.5]
-    assert (ALONE.any(True), ALONE.any(False), ALONE.from_first(lambda: 7)) == (True, False, 7)
-    before = torch.get_rng_state()
-    ALONE.seed(3, 5)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.fixture
@@ -95,11 +45,14 @@ def test_what_began_the_process_is_named(begun_by_torchrun: Any) -> None:
 
 
 def test_one_process_is_alone_with_torchrun_or_without(begun_by_torchrun: Any) -> None:
-    with join_processes() as processes:
-        assert processes is ALONE
-    begun_by_torchrun(1, 1)
-    with join_processes() as processes:
-        assert processes is ALONE
+    for begin in (lambda: None, lambda: begun_by_torchrun(1, 1)):
+        begin()
+        with processes.joined() as device:
+            assert (device, processes.rank(), processes.size()) == (None, 0, 1)
+    model, before = network(), torch.get_rng_state()
+    assert processes.wrap(model) is model
+    processes.seed(3, 5)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def answers(folder: Path, *cases: str) -> dict[str, Any]:
@@ -130,7 +83,7 @@ def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_processes_equal_one_in_every_way(tmp_path: Path) -> None:
     found = answers(tmp_path)
-    for case in ("batches cut", "two whole batches each", "parts of more batches", "Muon"):
+    for case in ("batches cut", "micro-batches", "Muon"):
         assert 0 < found[case]["weights"] < 1e-4
         assert found[case]["losses"] < 1e-4
         assert found[f"{case}, 64 bits"]["weights"] < 1e-12

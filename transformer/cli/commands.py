@@ -1,4 +1,4 @@
-"""What each command of the command line does, once its options are read.
+"""What each command does, which its docstring says in its help; last, what can be typed after it.
 
 Not in the paper. Only what a command needs is imported, when it runs: help answers at once.
 """
@@ -10,16 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.config import Recipe
+from transformer.cli.parser import (
+    AUTO,
+    MODELS,
+    PROGRAM,
+    Command,
+    add_beam,
+    add_model,
+    add_train_options,
+    option,
+)
+from transformer.config import LENGTH_PENALTY, Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
 BLOCK = 512  # lines translated together
-
-
-def typed_again(words: Sequence[str], package: str = "transformer") -> str:
-    """Write a command of a package as it is to be typed in a shell."""
-    return shlex.join(["python", "-m", package, *words])
 
 
 def list_corpora(options: argparse.Namespace) -> int:
@@ -37,7 +42,10 @@ def list_corpora(options: argparse.Namespace) -> int:
 
 
 def fetch_corpus(options: argparse.Namespace) -> int:
-    """Download what is missing of a corpus, check it, and print where it is."""
+    """Download what is missing of a corpus and check its sums.
+
+    Files in the folder that TRANSFORMER_DATA names are used first.
+    """
     from transformer.data.corpora import fetch
 
     paths = fetch(options.name)
@@ -49,10 +57,9 @@ def fetch_corpus(options: argparse.Namespace) -> int:
 
 
 def verify_corpus(options: argparse.Namespace) -> int:
-    """Check a corpus's files and print what is there.
+    """Check the sums of a corpus's files again.
 
-    Raises:
-        UserError: a file is missing or corrupted.
+    Files in the folder that TRANSFORMER_DATA names are used first.
     """
     from transformer.data.corpora import State, verify
 
@@ -64,14 +71,17 @@ def verify_corpus(options: argparse.Namespace) -> int:
     if missing := [report.name for report in reports if report.state == State.MISSING]:
         raise UserError(
             f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
-            f"with python -m transformer corpora fetch {options.name}, or set TRANSFORMER_DATA "
+            f"with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
             "to a folder that holds them"
         )
     return 0
 
 
 def train_model(options: argparse.Namespace) -> int:
-    """Train a recipe with its changed settings."""
+    """Train a recipe and leave a model folder.
+
+    Ctrl-C keeps everything; --resume goes on.
+    """
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
     return train_as_typed(recipe, options)
 
@@ -84,42 +94,51 @@ def train_as_typed(
     Args:
         recipe: With its changed settings.
         options: Of the command `train`.
-        parts: Gives what else `train_recipe` takes, of the recipe and the processes.
+        parts: Gives what else `train_recipe` takes, of the recipe and the precision.
     """
     from transformer.models.folder import holds_run
-    from transformer.training.processes import join_processes, launcher
-    from transformer.training.resources import keep_freed_memory
-    from transformer.training.runner import train_recipe
+    from transformer.training import processes
+    from transformer.training.devices import Precision, keep_freed_memory
+    from transformer.training.recipe import train_recipe
 
     keep_freed_memory()
+    precision = Precision(options.precision) if options.precision else None
     out: Path = options.out or Path("runs") / recipe.name
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
     package = "experiments" if parts else "transformer"
-    command = typed_again(typed, package).replace("python", launcher(), 1)
+    again = typed_again(typed, package).replace("python", processes.launcher(), 1)
     try:
-        with join_processes() as processes:
+        with processes.joined() as device:
             # The others have the same to say.
-            say: Callable[..., None] = print if processes.is_first else lambda *_: None
+            say: Callable[..., None] = print if processes.rank() == 0 else lambda *_: None
             result = train_recipe(
                 recipe,
                 out,
                 resume=options.resume,
-                device=processes.device,
+                device=device,
+                precision=precision,
+                micro_tokens=options.batch_tokens or None,
+                fit_memory=options.batch_tokens == AUTO,
+                compiled=options.compile,
                 on_report=say,
-                processes=processes,
-                **(parts(recipe, processes) if parts else {}),
+                **(parts(recipe, precision) if parts else {}),
             )
     except KeyboardInterrupt:
         if not holds_run(out):
             raise
-        print(f"stopped at once; go on from what was last saved with: {command}", file=sys.stderr)
+        print(f"stopped at once; go on from what was last saved with: {again}", file=sys.stderr)
         return INTERRUPTED
     if result.interrupted:
-        say(f"stopped after step {result.step}, all is kept; go on with: {command}")
+        say(f"stopped after step {result.step}, all is kept; go on with: {again}")
         return INTERRUPTED
     say(result)
-    say(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
+    say(f'try: echo "..." | {PROGRAM} translate {shlex.quote(str(out))}')
     return 0
+
+
+def typed_again(words: Sequence[str], package: str) -> str:
+    """Write a command of a package as it is to be typed in a shell."""
+    return shlex.join(["python", "-m", package, *words])
 
 
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
@@ -138,7 +157,10 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 
 
 def translate_lines(options: argparse.Namespace) -> int:
-    """Translate standard input line by line, and write the attention if asked for."""
+    """Translate standard input, one sentence a line.
+
+    UTF-8; an empty line stays empty.
+    """
     from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
@@ -150,7 +172,7 @@ def translate_lines(options: argparse.Namespace) -> int:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
     seen: list[str] = []
-    for block in _blocks(whole=options.refuse_long):
+    for block in _blocks(BLOCK if not options.refuse_long else sys.maxsize):
         for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
             print(tidy(line))  # a model may say a line feed, and one line in is one line out
         seen += block
@@ -159,21 +181,14 @@ def translate_lines(options: argparse.Namespace) -> int:
     return 0
 
 
-def _blocks(whole: bool) -> Iterator[list[str]]:
-    """Give the lines of standard input to translate together.
-
-    From a keyboard each by itself; else all is read and checked before the first is given.
-
-    Args:
-        whole: Give all in one block, so that a line can be refused before any is printed.
-    """
+def _blocks(size: int) -> Iterator[list[str]]:
+    """Give the lines of standard input to translate together; from a keyboard each by itself."""
     if sys.stdin.isatty():
         print("one sentence a line; end with Ctrl-D", file=sys.stderr)
         yield from (read_lines(line) for line in sys.stdin.buffer)
-        return
-    lines = read_lines(sys.stdin.buffer.read())
-    size = max(len(lines), 1) if whole else BLOCK
-    yield from (lines[start : start + size] for start in range(0, len(lines), size))
+    else:
+        lines = read_lines(sys.stdin.buffer.read())
+        yield from (lines[start : start + size] for start in range(0, len(lines), size))
 
 
 def read_lines(content: bytes) -> list[str]:
@@ -195,7 +210,10 @@ def read_lines(content: bytes) -> list[str]:
 
 
 def evaluate_model(options: argparse.Namespace) -> int:
-    """Print a model's figures on a test set as JSON, and record them if asked for."""
+    """Measure a model: BLEU, chrF, perplexity, as JSON.
+
+    On a split of a corpus.
+    """
     from transformer.evaluation.evaluate import evaluate_folder, origin_of
     from transformer.support.files import check_file, to_json, write_json
 
@@ -211,15 +229,13 @@ def evaluate_model(options: argparse.Namespace) -> int:
     return 0
 
 
-def diagnose_target(options: argparse.Namespace) -> int:
-    """Try the laws of an encoder-decoder on somebody's code, and print the report."""
-    from lessonkit.diagnose import diagnose_target
-
-    return diagnose_target(options)
-
-
 def export_folder(options: argparse.Namespace) -> int:
-    """Write a model for another engine, and print where it is and how to try it."""
+    """Write a model for another engine: CTranslate2 or ONNX.
+
+    The folder is served without the course: its weights, tokenizers that treat the text, a
+    translate.py to begin with, and a README. CTranslate2 searches with beams; the ONNX graphs
+    are one step of decoding, with a cache.
+    """
     from engines.folder import export_model
 
     out = options.out or Path("runs") / f"{Path(options.model).name}-{options.to}"
@@ -227,3 +243,96 @@ def export_folder(options: argparse.Namespace) -> int:
     print(out)
     print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
     return 0
+
+
+def diagnose_target(options: argparse.Namespace) -> int:
+    """Try the laws of an encoder-decoder on anybody's code.
+
+    No position sees the future, padding changes nothing, a cache is no cache, ... FACTORY is a
+    function without arguments, found from the current folder, that gives a torch module whose
+    forward(src, tgt_in) gives logits (--length-first, --pad, --bos and --eos say more of it); or
+    an Adapter or a Pipeline of attention_laws, which can be asked more. Exit status: 0 no law is
+    broken, 1 one is, 2 nothing could be tried.
+    """
+    from lessonkit.diagnose import diagnose_target
+
+    return diagnose_target(options)
+
+
+add_corpus = option("name", "NAME", "as `corpora list` shows it")
+ENGINES = ("ctranslate2", "onnx")
+MORE = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
+WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
+ATTENTION = (
+    "write the attention weights too: all as .json, or one sentence's cross-attention as .png"
+)
+COMMANDS = {
+    "corpora list": Command(list_corpora, ["> corpora.txt"], []),
+    "corpora fetch": Command(fetch_corpus, ["multi30k"], [add_corpus]),
+    "corpora verify": Command(verify_corpus, ["multi30k"], [add_corpus]),
+    "train": Command(
+        train_model,
+        [
+            "demo --out runs/demo",
+            "demo --set src_lang=de --set tgt_lang=en --out runs/german",
+            "demo --steps 1200 --out runs/demo --resume",
+        ],
+        [add_train_options],
+    ),
+    "translate": Command(
+        translate_lines,
+        [
+            "runs/demo --attention dog.png < sentence.txt",
+            "runs/demo --beam 1 < sentences.txt > translations.txt",
+        ],
+        [
+            add_model,
+            add_beam,
+            option("--weights", "FILE", WEIGHTS, type=Path),
+            option("--attention", "FILE", ATTENTION, type=Path),
+            option("--refuse-long", None, "stop at a sentence that would be cut short"),
+        ],
+    ),
+    "evaluate": Command(
+        evaluate_model,
+        [
+            "runs/demo --split test_long --beam 1",
+            "runs/demo --split validation --alpha 1",
+            "runs/demo --record figures.json",
+        ],
+        [
+            add_model,
+            add_beam,
+            option("--corpus", "NAME", "instead of the one it was trained on"),
+            option("--split", "NAME", "instead of the corpus's first test set"),
+            option("--alpha", "A", MORE, type=float, default=LENGTH_PENALTY),
+            option("--record", "FILE", "write the figures with the run's origin too", type=Path),
+        ],
+    ),
+    "export": Command(
+        export_folder,
+        ["runs/demo --to ctranslate2", "de-en --to onnx --out served"],
+        [
+            add_model,
+            option("--to", "ENGINE", " or ".join(ENGINES), required=True, choices=ENGINES),
+            option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
+        ],
+    ),
+    "diagnose": Command(
+        diagnose_target,
+        [
+            "my_model:make",
+            "code/my_model.py:make --length-first --pad 1",
+            "demo-en-fr --json > report.json",
+        ],
+        [
+            option("target", "MODULE:FACTORY", f"code; or {MODELS}"),
+            option("--minute", None, "try the laws that train too; they take a minute"),
+            option("--json", None, "print the report for a program"),
+            option("--length-first", None, "ids are (length, batch), not (batch, length)"),
+            option("--pad", "N", "id of padding", type=int),
+            option("--bos", "N", "id of what begins a target", type=int),
+            option("--eos", "N", "id of the end", type=int),
+        ],
+    ),
+}

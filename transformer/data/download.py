@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformer.support.errors import UserError
-from transformer.support.paths import cache_folder
+from transformer.support.files import cache_folder
 
 TIMEOUT = 30.0  # seconds without a byte
 RETRIES = 2  # of each mirror

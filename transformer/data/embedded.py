@@ -11,7 +11,7 @@ from functools import cache
 
 from transformer.data.parallel import ParallelText, split_lines
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 FILE = "sentences.tsv.gz"
 SUM = f"{FILE}.sha256"  # its check sum, as `sha256sum` writes it

@@ -23,8 +23,7 @@ from transformer.models.folder import RUN, RunFolder, read_recipe
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
-from transformer.support.paths import find_model
+from transformer.support.files import find_model, read_json
 from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
@@ -86,7 +85,7 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
     """
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
-    return validation_loss(translator.model, batches.epoch(0), device=translator.device, bf16=False)
+    return validation_loss(translator.model, batches.epoch(0), device=translator.device)
 
 
 def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:

@@ -84,10 +84,9 @@ def read_recipe(folder: Path) -> Recipe:
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     if not holds_run(folder):
         raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
-    values = read_json(folder / RECIPE)
     check_manifest(folder)
     try:
-        return Recipe.from_dict(values)
+        return Recipe.from_dict(read_json(folder / RECIPE))
     except UserError as error:
         raise UserError(f"{folder / RECIPE}: {error}") from error
 

@@ -13,7 +13,7 @@ from transformer.decoding import Hypothesis
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
 from transformer.support.errors import UserError, is_out_of_memory
-from transformer.support.paths import find_model
+from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 

@@ -1,30 +1,31 @@
 """What a user can get wrong, said in one line with the remedy (no torch in here)."""
 
-import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+import typing
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from enum import StrEnum
+from reprlib import repr as shown  # cut short
+from typing import Any
 
 MISTAKE = 2  # exit status after what the user gave was wrong
 FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
+MOST = 10**9  # of any number that counts something
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 class UserError(ValueError):
     """A mistake in what the user gave: input, name, file or setting.
 
-    The command line prints its message as one line and exits with status 2.
-    The message names the value, the limit and the remedy.
+    Its message names the value, the limit and the remedy; the command line prints it as one line.
     """
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """Build the error for a name that is not known, with the nearest one.
-
-    What was named is said in a word: "recipe", "corpus", "split", "key".
-    """
+    """Build the error for an unknown name of a kind ("recipe", "split"), with the nearest one."""
     options = sorted(known)
     near = get_close_matches(name, options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -32,10 +33,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether something was raised because it did not fit in memory.
-
-    The GPU has a class of error for it; PyTorch's on the CPU is known by its allocator's name.
-    """
+    """Tell whether memory did not suffice, by Python's error, the GPU's, or the CPU allocator's."""
     named = type(error).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in str(error)
     return named or isinstance(error, MemoryError)
 
@@ -65,8 +63,7 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
             traceback.print_exc()
         status, line = _explain(error)
         if line:
-            with contextlib.suppress(OSError):  # standard error may be full too
-                print(" ".join(line.split()), file=sys.stderr, flush=True)
+            print(" ".join(line.split()), file=sys.stderr, flush=True)
         return status
 
 
@@ -92,14 +89,56 @@ def _explain(error: BaseException) -> tuple[int, str]:
     )
 
 
-def warnings_in_one_line() -> Callable[..., None]:
-    """Give a printer of warnings: each text once, in one line, without the place in the code."""
-    shown = set()
+def require(condition: bool, message: str) -> None:
+    """Refuse with this message unless the condition holds."""
+    if not condition:
+        raise UserError(message)
 
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
-        if text not in shown:
-            print(f"warning: {text}", file=sys.stderr)
-        shown.add(text)
 
-    return show
+def check_fields(
+    config: Any, *, most: int = MOST, fractions: Sequence[str] = (), from_0: Sequence[str] = ()
+) -> None:
+    """Hold the fields of a frozen dataclass to their types, in place; text is read: "128", "none".
+
+    Args:
+        config: Its numbers are above 0, and None passes where the type has it.
+        most: The largest number.
+        fractions: Fields from 0 up to, not including, 1.
+        from_0: Fields that may be 0.
+
+    Raises:
+        UserError: a value is of another type, out of range, or no member of an enumeration.
+    """
+    for name, hint in typing.get_type_hints(type(config)).items():
+        kind, *others = typing.get_args(hint) or (hint,)
+        value = _read(getattr(config, name), kind)
+        if others and (value is None or str(value).lower() == "none"):
+            value = None
+        elif issubclass(kind, StrEnum):
+            if value not in list(kind):
+                raise unknown_name(name, str(value), [member.value for member in kind])
+            value = kind(value)
+        elif type(value) is not kind:
+            alternative = " or none" if others else ""
+            raise UserError(f"{name} is {shown(value)}: give {_KINDS[kind]}{alternative}")
+        elif name in fractions:
+            wanted = "a number from 0 up to, not including, 1"
+            require(0 <= value < 1, f"{name} is {value}: give {wanted}")
+        elif name in from_0:
+            require(0 <= value <= most, f"{name} is {shown(value)}: give 0 to {most:,}")
+        elif kind in (int, float):
+            wanted = f"1 to {most:,}" if kind is int else "a number above 0"
+            require(0 < value <= most, f"{name} is {shown(value)}: give {wanted}")
+        object.__setattr__(config, name, value)
+
+
+def _read(value: Any, kind: type) -> Any:
+    """Give a number or a truth of this kind, or the value itself where it is none."""
+    if isinstance(value, str) and kind is bool:
+        return {"true": True, "false": False}.get(value.lower(), value)
+    if isinstance(value, str) and kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            return value
+    return float(value) if kind is float and type(value) is int and abs(value) < MOST else value

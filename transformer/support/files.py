@@ -1,4 +1,4 @@
-"""Files written whole or not at all, read with clear errors, by one writer (no torch in here)."""
+"""Where the course's files lie; files written whole or not at all (no torch in here)."""
 
 import contextlib
 import errno
@@ -9,13 +9,83 @@ import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from transformer.support.errors import UserError
 
-TEMPORARY = ".tmp"  # ends the name of a file that is being written
-LOCK = ".lock"
+PACKAGE = Path(__file__).resolve().parents[1]
+CARD = "card.json"  # of every shipped model; `experiments.ship` makes its folder
 _held: set[tuple[int, Path]] = set()  # threads of this process, and the folders that they hold
+
+
+def checkout() -> Path | None:
+    """Give the root of the checkout that the package is part of; None once it is installed."""
+    root = PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def require_checkout() -> Path:
+    """Give the root of the checkout, where records, figures and shipped models are made.
+
+    Raises:
+        UserError: this is an installed package.
+    """
+    root = checkout()
+    if root is None:
+        raise UserError(
+            f"{PACKAGE} is an installed package, and what the course keeps is made in its "
+            "repository: clone the repository, and run this there"
+        )
+    return root
+
+
+def data_folder() -> Path:
+    """Give the checkout's data/, or what the wheel has in its place."""
+    root = checkout()
+    return root / "data" if root else PACKAGE / "_data"
+
+
+def corpus_folder() -> Path:
+    """Give the folder of the embedded corpus."""
+    return data_folder() / "corpus"
+
+
+def models_folder() -> Path:
+    """Give the folder of shipped models."""
+    return data_folder() / "models"
+
+
+def results_folder() -> Path:
+    """Give the folder of recorded runs."""
+    return data_folder() / "results"
+
+
+def cache_folder() -> Path:
+    """Give the folder of downloads: data/cache of a checkout, else the user's cache folder."""
+    import pooch
+
+    return data_folder() / "cache" if checkout() else Path(pooch.os_cache("attention-course"))
+
+
+def model_names() -> list[str]:
+    """Name every shipped model."""
+    return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD}"))
+
+
+def find_model(model: str | Path) -> Path:
+    """Give the folder of a model: of this path, or else the shipped one of this name.
+
+    Raises:
+        UserError: there is neither.
+    """
+    if Path(model).is_dir():
+        return Path(model)
+    if str(model) in model_names():
+        return models_folder() / str(model)
+    raise UserError(
+        f"no model folder {str(model)!r}: train one, give the right path, or name a model "
+        f"that comes with the course ({', '.join(model_names()) or 'none'})"
+    )
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -26,7 +96,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         UserError: no space, no permission ...; the file of before is unharmed.
     """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY}")  # this call's alone
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # this call's alone
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
@@ -34,10 +104,6 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        with contextlib.suppress(OSError):  # the name is to outlive a loss of power, if it can
-            descriptor = os.open(path.parent, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
     except OSError as error:
         before = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
@@ -50,17 +116,9 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Delete what `write_atomically` left in a folder when its process was killed.
-
-    Only where no other process writes: its unfinished files would go too.
-    """
-    for path in folder.glob(f".*{TEMPORARY}"):
+    """Delete what `write_atomically` left when it was killed; no other process may write there."""
+    for path in folder.glob(".*.tmp"):
         path.unlink()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON that people can read, atomically; errors as of `write_atomically`, `to_json`."""
-    write_atomically(path, to_json(value))
 
 
 def to_json(value: Any) -> bytes:
@@ -79,6 +137,11 @@ def to_json(value: Any) -> bytes:
     return (text + "\n").encode("utf-8", "backslashreplace")  # half letters, of a path, as escapes
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON atomically; errors as of `write_atomically` and `to_json`."""
+    write_atomically(path, to_json(value))
+
+
 def read_json(path: Path) -> Any:
     """Read JSON.
 
@@ -94,7 +157,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Read a file of UTF-8; nothing else that has its name: a pipe waits, a device has no end.
+    """Read a file of UTF-8, and nothing else of its name: a pipe waits, a device has no end.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
@@ -135,11 +198,7 @@ def check_folder(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse, before the work, a file that could not be written; make nothing.
-
-    Raises:
-        UserError: it is a folder, or its own folder could not be made.
-    """
+    """Refuse, before the work, a file that could not be written; errors as of `check_folder`."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give the name of a file")
     check_folder(path.parent)
@@ -149,67 +208,31 @@ def check_file(path: Path) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder, made where there is none, for this thread alone; it may ask again.
 
-    A killed process lets go by itself. Where the system or the file system has no locks (Windows,
-    some network drives), nothing is held.
+    A killed process lets go by itself. Where there are no locks of folders (Windows, some network
+    drives), nothing is held.
 
     Raises:
-        UserError: another process or thread holds it (it is named), or nothing can be
-            written there.
+        UserError: another process or thread holds it, or it cannot be made.
     """
     holder = threading.get_ident(), folder.absolute()
     if sys.platform == "win32" or holder in _held:
         yield
         return
-    file = _take(folder)
-    _held.add(holder)
-    try:
-        yield
-    finally:
-        _held.remove(holder)
-        (folder / LOCK).unlink(missing_ok=True)
-        file.close()
-
-
-def _take(folder: Path) -> IO[str]:
-    """Open a folder's lock and hold it; what a killed process left is taken over."""
-    path = folder / LOCK
-    while True:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("a+", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write in {folder}: {error.strerror}") from error
-        if not _is_free(file):
-            file.seek(0)
-            holder = file.read().strip() or "another process"
-            file.close()
-            raise UserError(
-                f"{folder} is in use by {holder}: wait for its end, or give another folder"
-            )
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                break
-        file.close()  # its holder ended, and removed it, in between
-    try:
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
-    except OSError as error:
-        path.unlink()
-        with contextlib.suppress(OSError):
-            file.close()  # which tries once more to write
-        raise UserError(f"cannot write in {folder}: {error.strerror}") from error
-    return file
-
-
-def _is_free(file: IO[str]) -> bool:
-    """Lock a file where no other has it; one that cannot be locked counts as free."""
     import fcntl
 
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
+    with contextlib.ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"{folder} is in use by another run: wait for its end, or give another folder"
+            ) from error
+        except OSError as error:
+            if not folder.is_dir():
+                raise UserError(f"cannot write in {folder}: {error.strerror}") from error
+        _held.add(holder)
+        held.callback(_held.remove, holder)
+        yield

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from transformer import __version__
-from transformer.support.paths import PACKAGE
+from transformer.support.files import PACKAGE
 
 
 def pick_device() -> torch.device:
@@ -42,30 +42,26 @@ def command() -> str:
 
 def commit(root: Path = PACKAGE.parent) -> str:
     """Give a checkout's commit, marked where its files differ from it; else the version."""
+    version = f"version {__version__}"
     if not (root / ".git").exists():  # another project's repository around us is not ours
-        return f"version {__version__}"
-    asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        return version
+    git = ["git", "-C", str(root)]
     try:
         head, changed = (
-            subprocess.run(
-                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for words in asked
+            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno"])
         )
     except (OSError, subprocess.CalledProcessError):
-        return f"version {__version__}"
-    return f"{head} with changes" if changed else head
+        return version
+    return f"{head.strip()} with changes" if changed else head.strip()
 
 
 def hardware(device: torch.device) -> str:
     """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        model = names[0] if names else model
-    threads = torch.get_num_threads()
+    cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = next(iter(names), platform.processor() or platform.machine())
     return f"{model}, {threads} thread{'s' * (threads > 1)}"

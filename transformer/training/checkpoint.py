@@ -1,26 +1,34 @@
-"""A run's whole state in one file, to go on from as if it had never stopped.
+"""A run's files: its whole state, to go on from as if it had never stopped, and its weights.
 
-Not in the paper. The file holds the weights, the optimizer's moments and the random numbers, and
-in its metadata how far the run is and what was asked for. What must agree is in one file, so a
-kill at any moment leaves a state to go on from.
+Not in the paper, but for the weights to average (§6.1). The state is the weights, the optimizer's
+moments and the random numbers; its metadata say how far the run is and what was asked for. What
+must agree is in one file, so a kill at any moment leaves a state to go on from.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.optim import Optimizer
 
-from transformer.models.checkpoint import STATE, load_tensors, load_weights, save_tensors, weights
+from transformer.models import checkpoint
+from transformer.models.checkpoint import STATE, load_tensors, load_weights, save_tensors
+from transformer.models.folder import MANIFEST, RunFolder
+from transformer.models.log import Report, append_log, truncate_log
 from transformer.support.errors import UserError
+from transformer.support.files import locked, remove_unfinished
+from transformer.training import processes
 
-CUDA = "random/cuda"
+DEVICE_STATE = "random/device"  # a GPU's random numbers
 PUT_BACK = "put the run's own file back, or begin in another folder"
 
-State = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is said about them
+Saved = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is said about them
 
 
 @dataclass(kw_only=True)
@@ -36,32 +44,167 @@ class Progress:
     window_nll: float = 0.0  # since the last report: the sum of the loss,
     window_tokens: int = 0  # the real target tokens,
     window_seconds: float = 0.0  # and the time spent in updates
+    overflows: int = 0  # steps that were left out, in fp16
+    overflows_in_a_row: int = 0  # of the last steps
 
 
-def save_state(
-    path: Path,
-    model: nn.Module,
-    optimizer: Optimizer,
-    progress: Progress,
-    settings: Mapping[str, Any],
-) -> None:
+@dataclass
+class State:
+    """All that a checkpoint holds of a run."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    scaler: GradScaler  # of the loss, in fp16 (see `devices.Precision`); else it does nothing
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+
+class RunFiles:
+    """A run's files. Every process calls these methods; the first alone touches files.
+
+    Args:
+        folder: Where they are.
+        state: Of the run.
+        settings: What was asked for, ready for JSON: `TrainingConfig`'s fields, and more.
+    """
+
+    def __init__(self, folder: RunFolder, state: State, settings: dict[str, Any]) -> None:
+        self.folder, self.state, self.settings = folder, state, settings
+
+    @contextmanager
+    def opened(self, resume: bool) -> Iterator[None]:
+        """Hold the folder, and bring the state to where the run in it stands, if there is one.
+
+        Raises:
+            UserError: the folder is in use, or holds a run that cannot be gone on with so.
+        """
+        with ExitStack() as held:
+            saved = processes.from_first(lambda: self._read(held, resume))
+            if saved is not None:
+                restore(saved, self.state, self.folder.last)
+            else:
+                torch.manual_seed(self.settings["seed"])
+            done, steps = self.state.progress.step, self.settings["steps"]
+            if done > steps:
+                raise UserError(
+                    f"{self.folder.out} has done {done} steps already and cannot end at {steps}: "
+                    f"give {done} steps or more"
+                )
+            if processes.rank() == 0:
+                self._tidy()
+                if saved is None:
+                    self.save()
+            yield
+
+    def _read(self, held: ExitStack, resume: bool) -> Saved | None:
+        """Take hold of the folder and read the last checkpoint in it, if there is one."""
+        held.enter_context(locked(self.folder.out))
+        self.folder.check(resume)
+        last = self.folder.last
+        return load_state(last, self.settings) if last.exists() else None
+
+    def _tidy(self) -> None:
+        """Undo what a killed run did after its last checkpoint: it comes again."""
+        folder, progress = self.folder, self.state.progress
+        best = load_tensors(folder.best)[1] if folder.best.is_file() else {}
+        if best.get("loss") != progress.best_loss and progress.best_step != progress.step:
+            raise UserError(
+                f"{folder.best} is missing or not this run's: put it back, or begin in another "
+                "folder"
+            )
+        self._save_best()  # where a kill came before that
+        for each in (folder.out, folder.last.parent):
+            remove_unfinished(each)
+        truncate_log(folder.log, progress.step, self._validated_step())
+        self._drop_step_files()
+
+    def _validated_step(self) -> int:
+        """Give the last step after which a run of any length has been validated."""
+        return self.state.progress.step - self.state.progress.step % self.settings["validate_every"]
+
+    def log(self, report: Report) -> Report:
+        """Add a report to the log, and give it back."""
+        if processes.rank() == 0:
+            append_log(self.folder.log, report)
+        return report
+
+    def validated(self, report: Report) -> Report:
+        """Take the loss of a validation: log it, and keep the weights to average.
+
+        It counts towards the best where a run of any length has it: not at an end between two.
+
+        Raises:
+            UserError: it is not finite.
+        """
+        progress, loss = self.state.progress, report.loss
+        if not math.isfinite(loss):
+            raise not_finite(f"step {progress.step}: the validation loss")
+        gain = progress.best_loss is None or loss < progress.best_loss
+        if self.settings["average_last"] > 1:
+            self.save_weights(self.folder.step_file(progress.step), step=progress.step, loss=loss)
+        if gain and progress.step == self._validated_step():
+            progress.best_loss, progress.best_step = loss, progress.step
+        return self.log(replace(report, note="best so far" if gain else ""))
+
+    def save(self) -> None:
+        """Write the state to resume from, then the weights that it says are the best."""
+        if processes.rank() == 0:
+            save_state(self.folder.last, self.state, self.settings)
+            self._save_best()
+            self._drop_step_files()
+
+    def _save_best(self) -> None:
+        progress = self.state.progress
+        if progress.best_step == progress.step:
+            self.save_weights(self.folder.best, step=progress.step, loss=progress.best_loss)
+
+    def save_weights(self, path: Path, **about: Any) -> None:
+        """Write the weights as they are, and what is to be known about them."""
+        if processes.rank() == 0:
+            save_tensors(path, checkpoint.weights(self.state.model), **about)
+
+    def _drop_step_files(self) -> None:
+        """Leave the weights of the newest validations that the state knows of."""
+        newest = self.settings["average_last"]
+        self.folder.drop_step_files(newest=newest, up_to=self._validated_step())
+
+    def averaged(self) -> dict[str, Tensor]:
+        """Give the mean of the last validations' weights (§6.1); {} of less than two."""
+        paths = self.folder.step_files()[-self.settings["average_last"] :]
+        return processes.from_first(lambda: checkpoint.average(paths) if len(paths) > 1 else {})
+
+    def best(self) -> dict[str, Tensor]:
+        """Give the weights of the lowest validation loss."""
+        return processes.from_first(lambda: load_tensors(self.folder.best)[0])
+
+    def finish(self, loss: float, kept: str) -> None:
+        """Write the final weights, and where they are from."""
+        if processes.rank() == 0:
+            (self.folder.out / MANIFEST).unlink(missing_ok=True)  # of a shorter run
+        self.save_weights(self.folder.model, step=self.state.progress.step, loss=loss, kept=kept)
+
+
+def save_state(path: Path, state: State, settings: Mapping[str, Any]) -> None:
     """Write all that a run needs to go on; the file of before is unharmed until it is whole.
 
     What was asked for, `settings`, is to be ready for JSON. Of a GPU's run, its random numbers
     are saved too.
     """
-    tensors = {f"model/{name}": tensor for name, tensor in weights(model).items()}
-    for index, moments in optimizer.state_dict()["state"].items():
+    tensors = {f"model/{name}": each for name, each in checkpoint.weights(state.model).items()}
+    for index, moments in state.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
     tensors[STATE] = torch.get_rng_state()
-    device = next(model.parameters()).device
-    if device.type == "cuda":
-        tensors[CUDA] = torch.cuda.get_rng_state(device)
-    about = {"progress": vars(progress), "settings": settings, "names": sorted(tensors)}
-    save_tensors(path, tensors, **about)
+    if state.device.type == "cuda":
+        tensors[DEVICE_STATE] = torch.cuda.get_rng_state(state.device)
+    about = {"progress": vars(state.progress), "scaler": state.scaler.state_dict()}
+    save_tensors(path, tensors, **about, settings=settings, names=sorted(tensors))
 
 
-def load_state(path: Path, settings: Mapping[str, Any]) -> State:
+def load_state(path: Path, settings: Mapping[str, Any]) -> Saved:
     """Read what `save_state` wrote, for `restore`; only `steps` may differ from the settings then.
 
     Raises:
@@ -77,47 +220,49 @@ def load_state(path: Path, settings: Mapping[str, Any]) -> State:
     return tensors, about
 
 
-def restore(state: State, model: nn.Module, optimizer: Optimizer, source: Path) -> Progress:
-    """Put model, optimizer and random numbers where `save_state` found them; say how far it was.
+def restore(saved: Saved, state: State, source: Path) -> None:
+    """Put a state where `save_state` found the one that it wrote.
 
     Args:
-        state: As `load_state` gave it.
-        model, optimizer: Made as those that were saved.
-        source: The file that the state is from, for the message.
+        saved: As `load_state` gave it.
+        state: Its parts made as those that were saved.
+        source: The file that it is from, for the message.
 
     Raises:
-        UserError: the state is another model's or optimizer's, or no run's at all.
+        UserError: what was saved is another model's or optimizer's.
     """
-    tensors, about = state
-    progress = Progress(**about["progress"])
-    own: dict[str, Tensor] = {}
+    tensors, about = saved
+    own = {name.removeprefix("model/"): t for name, t in tensors.items() if name[:6] == "model/"}
+    load_weights(state.model, own, source)
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        part, _, rest = name.partition("/")
-        if part == "model":
-            own[rest] = tensor
-        elif part == "optimizer":
-            index, _, key = rest.partition("/")
+        if name.startswith("optimizer/"):
+            _, index, key = name.split("/")
             moments.setdefault(int(index), {})[key] = tensor
-    load_weights(model, own, source)
-    # Adam trusts its moments to have the parameters' sizes, and writes past a shorter one's end.
+    _check_moments(moments, state.optimizer, about["progress"]["step"], source)
+    state.optimizer.load_state_dict(state.optimizer.state_dict() | {"state": moments})
+    state.scaler.load_state_dict(about["scaler"])
+    state.progress.__dict__.update(about["progress"])
+    try:
+        torch.set_rng_state(tensors[STATE])
+        if state.device.type == "cuda" and DEVICE_STATE in tensors:
+            torch.cuda.set_rng_state(tensors[DEVICE_STATE], state.device)
+    except RuntimeError as error:
+        raise UserError(f"{source} has random numbers that are not torch's: {PUT_BACK}") from error
+
+
+def _check_moments(
+    moments: Mapping[int, Mapping[str, Tensor]], optimizer: Optimizer, step: int, source: Path
+) -> None:
+    """Refuse others' moments: Adam trusts their sizes, and writes past a shorter one's end."""
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    sound = bool(moments) or progress.step == 0
-    for number, own_moments in moments.items():
+    sound = bool(moments) or step == 0
+    for number, own in moments.items():
         shape = parameters[number].shape if number < len(parameters) else None
-        kinds = {(moment.shape, moment.dtype) for moment in own_moments.values() if moment.dim()}
+        kinds = {(moment.shape, moment.dtype) for moment in own.values() if moment.dim()}
         sound = sound and kinds <= {(shape, torch.float32), (shape, torch.float64)}
     if not sound:
         raise UserError(f"{source} has not this model's moments of the optimizer: {PUT_BACK}")
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
-    device = next(model.parameters()).device
-    try:
-        torch.set_rng_state(tensors[STATE])
-        if device.type == "cuda" and CUDA in tensors:
-            torch.cuda.set_rng_state(tensors[CUDA], device)
-    except RuntimeError as error:
-        raise UserError(f"{source} has random numbers that are not torch's: {PUT_BACK}") from error
-    return progress
 
 
 def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -131,3 +276,12 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
                 f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
                 f"give {key}={before}, or begin in another folder"
             )
+
+
+def not_finite(what: str) -> UserError:
+    """Refuse to go on with a run that has gone astray."""
+    return UserError(
+        f"{what} is not finite; the last good checkpoint, checkpoints/last.safetensors, is "
+        "unharmed; begin another run with a smaller learning_rate_factor, more warmup_steps or "
+        "clip_norm=1"
+    )

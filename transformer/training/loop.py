@@ -1,35 +1,44 @@
-"""The training loop, for any model with `model(src, tgt_in) -> logits` (§5).
+"""The training loop, for any model with `model(src, tgt_in) -> logits` (§5), in reading order.
 
-Not in the paper: clipping, accumulation, validation, and exact resume.
+`train` draws batches, makes an `update` of each, and every so often reports, validates and saves.
+Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume.
 On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
 not. The processor, torch and the numbers of threads and processes must be the same, since they
-decide the order of the sums (`runner` says so where they are not), and so must be the batches.
+decide the order of the sums (`recipe` says so where they are not), and so must be the batches.
 From three processes on it holds to rounding only (docs/several_processes.md).
 """
 
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.amp import GradScaler
+from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
+from transformer.models.checkpoint import load_weights, weights
 from transformer.models.folder import RunFolder
-from transformer.models.log import Report
+from transformer.models.log import Report, duration
 from transformer.support.errors import UserError, is_out_of_memory
-from transformer.training.checkpoint import Progress
-from transformer.training.processes import ALONE, Processes
-from transformer.training.run import Run, TrainingResult
-from transformer.training.updates import MakeOptimizer, Rate, Updates
+from transformer.training import processes
+from transformer.training.checkpoint import Progress, RunFiles, State
+from transformer.training.devices import Precision
+from transformer.training.interrupt import noted_interrupt
+from transformer.training.loss import batch_loss, validation_loss
+from transformer.training.meter import Meter
+from transformer.training.micro_batches import cut
+from transformer.training.schedule import rate_of
 
-NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
+BETA1 = 0.9  # Adam's (§5.3)
+SAVE_EVERY = 300.0  # seconds between checkpoints, where validations are further apart
+FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
 
 class Batches(Protocol):
@@ -38,6 +47,33 @@ class Batches(Protocol):
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Give the batches of an epoch, from 0, without the first `start`."""
         ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How a run ended; `str` says it in a line. Losses are in nats per token."""
+
+    step: int  # updates done
+    epoch: int  # that the last was in, from 1
+    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
+    final_loss: float | None  # validation loss of model.safetensors; None if interrupted
+    final_from: str  # whose weights these are: "best" or "average"; "" if interrupted
+    seconds: float  # time spent, all resumed parts together
+    out: Path  # the run's folder
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run stopped before its end; resume to go on."""
+        return self.final_loss is None
+
+    def __str__(self) -> str:
+        if self.final_loss is None:
+            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
+        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        return (
+            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
+        )
 
 
 def train(
@@ -49,12 +85,14 @@ def train(
     *,
     d_model: int,
     device: torch.device | str = "cpu",
+    precision: Precision = Precision.FLOAT32,
+    micro_tokens: int | None = None,
+    compiled: bool = False,
     resume: bool = False,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
-    processes: Processes = ALONE,
-    optimizer: MakeOptimizer | None = None,
-    rate: Rate | None = None,
+    optimizer: Callable[[nn.Module], Optimizer] | None = None,
+    rate: Callable[[int], float] | None = None,
 ) -> TrainingResult:
     """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
 
@@ -66,18 +104,20 @@ def train(
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`. To repeat a run, begin with the same weights.
         config: How to train; its seed is dropout's.
-        batches: The training data.
+        batches: The training data, the same in every process.
         validation_batches: What to choose the best weights by.
         out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
         d_model: Width of the model, for the schedule.
-        device: Where to train.
+        device, precision: Where and in what numbers (see `devices.pick`).
+        micro_tokens: Most tokens to compute at once; a step's gradients are added up over parts
+            of its batch that are so small. None: the whole batch.
+        compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
             `steps` may differ from the configuration begun with; with more of them the run ends
             as one that was to be so long from the beginning.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
-        processes: Those that share the work; each calls this with the same arguments.
-        optimizer: Makes another optimizer than Adam (see `Updates`).
+        optimizer: Makes another optimizer than Adam.
         rate: The learning rate of a step, from 1, in place of the configuration's.
 
     Raises:
@@ -86,32 +126,172 @@ def train(
             (seen at the next report or validation, and never saved); the memory is too
             small; a file cannot be written; another process trains in `out`.
     """
-    with ExitStack() as held, _full_memory_in_one_line(device):
-        wrapped = processes.wrap(model.to(device).train())
-        updates = Updates(wrapped, config, d_model, processes, make_optimizer=optimizer, rate=rate)
-        run = Run(updates, validation_batches, RunFolder(out))
-        run.begin(processes.from_first(lambda: run.enter(held, resume)))
-        progress, stream = run.progress, _stream(batches, run.progress)
+    device = torch.device(device)
+    with _full_memory_in_one_line(device), ExitStack() as held:
+        model.to(device).train()
+        state = new_state(model, config, precision, optimizer)
+        progress = state.progress
+        rate = rate or partial(rate_of, d_model=d_model, config=config)
+        asked = {"d_model": d_model, "precision": precision}
+        asked["optimizer"] = type(state.optimizer).__name__
+        files = RunFiles(RunFolder(out), state, dataclasses.asdict(config) | asked)
+        held.enter_context(files.opened(resume))  # from here on, the state is the last checkpoint's
+        network = processes.wrap(model)
+        if compiled:
+            network.compile(dynamic=True)
+        measure = partial(
+            validation_loss, model, validation_batches, device=device, precision=precision
+        )
+        meter, stream = Meter(progress, config.steps, precision), _stream(batches, progress)
         last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-        with noted_interrupt(say=processes.size == 1) as pressed:
-            while progress.step < last_step and not processes.any(bool(pressed)):
-                run.update(stream)
-                if progress.step % config.report_every == 0:
-                    on_report(run.report())
-                if progress.step % config.validate_every == 0:
-                    on_report(run.validate())
-                    run.save()
-            if progress.step < config.steps:
-                run.save()
-                return run.result()
-            if progress.step % config.validate_every:  # an end between two validations
-                run.save()
-                on_report(run.validate())
-        return run.finish()
+        pressed, saved_at = held.enter_context(noted_interrupt(processes.size() == 1)), time.time()
+
+        while progress.step < last_step:
+            late = time.time() - saved_at > SAVE_EVERY
+            stop, due = processes.add_up([bool(pressed), late])  # in any of the processes
+            if due:
+                meter.read()
+                files.save()
+                saved_at = time.time()
+            if stop:
+                break
+
+            batch, step = next(stream), progress.step + 1
+            processes.seed(config.seed, step)
+            numbers = update(network, state, batch, config, rate(step), precision, micro_tokens)
+            meter.note(*numbers)
+
+            if step % config.report_every == 0:
+                meter.read()
+                on_report(files.log(meter.training_report(rate(step))))
+            if step % config.validate_every == 0:
+                meter.read()
+                loss = measure()
+                on_report(files.validated(meter.report("validation", loss, rate(step))))
+                files.save()
+                saved_at = time.time()
+                meter.go_on()
+
+        meter.read()
+        files.save()
+        if progress.step < config.steps:
+            return _result(progress, out)
+        end_loss = None
+        if progress.step % config.validate_every:  # an end between two validations
+            end_loss = measure()
+            on_report(files.validated(meter.report("validation", end_loss, rate(config.steps))))
+        return _finish(state, files, end_loss, measure)
+
+
+def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
+    """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
+    return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
+
+
+def new_state(
+    model: nn.Module,
+    config: TrainingConfig,
+    precision: Precision = Precision.FLOAT32,
+    optimizer: Callable[[nn.Module], Optimizer] | None = None,
+) -> State:
+    """Give what a run begins with; arguments as `train` has them, the model on its device."""
+    made = optimizer(model) if optimizer else adam(model.parameters(), config)
+    device = next(model.parameters()).device
+    scaler = GradScaler(device.type, enabled=precision == Precision.FP16)
+    return State(model, made, scaler)
+
+
+def update(
+    network: nn.Module,
+    state: State,
+    batch: Batch,
+    config: TrainingConfig,
+    rate: float,
+    precision: Precision = Precision.FLOAT32,
+    micro_tokens: int | None = None,
+) -> tuple[int, Tensor, Tensor]:
+    """Change the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
+
+    Args:
+        network: The state's model, or what `processes.wrap` and torch.compile made of it.
+        state: Model, optimizer and scaler.
+        batch: The same for every process, each of which takes its part.
+        config: The loss and the limit of the gradient.
+        rate: The learning rate.
+        precision, micro_tokens: As `train` has them.
+
+    Returns:
+        How many real target tokens the batch has; and, scalars on the device, the negative log
+        likelihood summed over this process's (nats, without smoothing) and the norm of the
+        gradient before clipping.
+    """
+    nll = torch.zeros((), device=state.device)
+    parts = cut(batch, processes.rank(), processes.size(), micro_tokens)
+    tokens = batch.num_tgt_tokens
+    state.optimizer.zero_grad()
+    for part in parts:
+        last = part is parts[-1]
+        with nullcontext() if last else processes.without_exchange(network):
+            sums = batch_loss(network, part.to(state.device), config, precision)
+            # The mean of the processes' gradients is to be that of the mean over all tokens.
+            state.scaler.scale(sums.loss / (tokens / processes.size())).backward()
+        nll += sums.nll
+
+    state.scaler.unscale_(state.optimizer)
+    gradients = [each.grad for each in state.model.parameters() if each.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
+    if config.clip_norm:
+        nn.utils.clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
+    for group in state.optimizer.param_groups:
+        group["lr"] = rate * group.get(FACTOR, 1.0)
+    state.scaler.step(state.optimizer)  # leaves a step out whose gradient is not finite
+    state.scaler.update()
+    return tokens, nll, norm
+
+
+def _finish(
+    state: State, files: RunFiles, end_loss: float | None, measure: Callable[[], float]
+) -> TrainingResult:
+    """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
+    best_loss, ends_best = state.progress.best_loss, False
+    if end_loss is not None and (best_loss is None or end_loss < best_loss):
+        best_loss, ends_best = end_loss, True
+    assert best_loss is not None, "a run ends with a validation"
+    best = (
+        files.best() if not ends_best else {k: v.clone() for k, v in weights(state.model).items()}
+    )
+    kept, loss = "best", best_loss
+    if averaged := files.averaged():
+        load_weights(state.model, averaged, files.folder.last)
+        if (average_loss := measure()) < best_loss:
+            kept, loss = "average", average_loss
+    if kept == "best":
+        load_weights(state.model, best, files.folder.best)
+    files.finish(loss, kept)
+    return _result(state.progress, files.folder.out, best_loss, loss, kept)
+
+
+def _result(
+    progress: Progress,
+    out: Path,
+    best_loss: float | None = None,
+    final_loss: float | None = None,
+    final_from: str = "",
+) -> TrainingResult:
+    """Sum up; without a final loss, of a run that was stopped."""
+    return TrainingResult(
+        step=progress.step,
+        epoch=progress.epoch + 1,
+        best_loss=progress.best_loss if best_loss is None else best_loss,
+        final_loss=final_loss,
+        final_from=final_from,
+        seconds=progress.seconds,
+        out=out,
+    )
 
 
 @contextmanager
-def _full_memory_in_one_line(device: torch.device | str) -> Iterator[None]:
+def _full_memory_in_one_line(device: torch.device) -> Iterator[None]:
     """Say in a line that a tensor found no room."""
     try:
         yield
@@ -119,8 +299,8 @@ def _full_memory_in_one_line(device: torch.device | str) -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise UserError(
-            f"out of memory on {device}; what was saved before is kept: begin another run with a "
-            "smaller model, or halve batch_tokens and double accumulate"
+            f"out of memory on {device}; what was saved before is kept: go on in smaller parts "
+            "(--resume --batch-tokens auto), or begin another run with a smaller model"
         ) from error
 
 
@@ -133,41 +313,3 @@ def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:
         if progress.batch == 0:
             raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
         progress.epoch, progress.batch = progress.epoch + 1, 0
-
-
-@contextmanager
-def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
-    """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
-
-    So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
-    interrupt, as the command line does. A signal that is ignored or handled by someone else is
-    left alone, as are all in another thread than the main one.
-
-    Yields:
-        A list that is empty until Ctrl-C is pressed.
-    """
-    pressed: list[int] = []
-    interrupt, main = signal.default_int_handler, threading.main_thread()
-    signals = [
-        each
-        for each in (signal.SIGINT, signal.SIGTERM)
-        if signal.getsignal(each) is interrupt and threading.current_thread() is main
-    ]
-
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-        for each in signals:
-            signal.signal(each, interrupt)
-        # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
-        # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
-        with suppress(RuntimeError, OSError):
-            if say:
-                print(NOTED, file=sys.stderr, flush=True)
-
-    for each in signals:
-        signal.signal(each, note)
-    try:
-        yield pressed
-    finally:
-        for each in signals:
-            signal.signal(each, interrupt)

@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Iterable
-from contextlib import ExitStack
 from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
 from transformer.support.errors import UserError
-from transformer.training.processes import ALONE, Processes
+from transformer.training import processes
+from transformer.training.devices import Precision
 
 
 class LossSums(NamedTuple):
@@ -195,30 +194,22 @@ def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
         )
 
 
-def _mixed_precision(device: torch.device, enabled: bool) -> ExitStack:
-    """Autocast matrix products to bfloat16.
-
-    On a CPU attention then takes PyTorch's plain kernel: in bfloat16 the backward pass of
-    its fused one is ten times slower than in float32 (2.13, AMD EPYC).
-    """
-    stack = ExitStack()
-    if enabled:
-        stack.enter_context(torch.autocast(device.type, dtype=torch.bfloat16))
-        if device.type == "cpu":
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-    return stack
-
-
-def batch_loss(model: nn.Module, batch: Batch, config: TrainingConfig) -> LossSums:
+def batch_loss(
+    model: nn.Module,
+    batch: Batch,
+    config: TrainingConfig,
+    precision: Precision = Precision.FLOAT32,
+) -> LossSums:
     """Run a model on a batch and sum the loss that the configuration asks for.
 
     Args:
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`.
         batch: On the model's device.
-        config: Which loss, and whether to autocast to bfloat16.
+        config: Which loss.
+        precision: Of the model's products; the loss itself is computed in float32.
     """
-    with _mixed_precision(batch.src.device, config.bf16):
+    with precision.products(batch.src.device):
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
     return fused_smoothing_loss(
         logits,
@@ -234,17 +225,15 @@ def validation_loss(
     batches: Iterable[Batch],
     *,
     device: torch.device | str = "cpu",
-    bf16: bool = False,
-    processes: Processes = ALONE,
+    precision: Precision = Precision.FLOAT32,
 ) -> float:
     """Measure the loss without smoothing or dropout; e to its power is the perplexity.
 
     Args:
         model: Left in the mode, training or evaluation, that it came in.
-        batches: The data.
+        batches: The data; several processes share them, and all get the mean over all of them.
         device: Where the model is.
-        bf16: Autocast matrix products to bfloat16.
-        processes: Those that share the batches; all get the mean over all of them.
+        precision: Of the model's products.
 
     Returns:
         The mean negative log likelihood, nats per real token.
@@ -252,14 +241,13 @@ def validation_loss(
     Raises:
         UserError: there are no tokens.
     """
-    config = TrainingConfig(label_smoothing=0.0, bf16=bf16)
+    config = TrainingConfig(label_smoothing=0.0)
     total, tokens = 0.0, 0.0
-    share = islice(batches, processes.rank, None, processes.size)
     with evaluating(model), torch.inference_mode():
-        for batch in share:
-            total += float(batch_loss(model, batch.to(device), config).nll)
+        for batch in islice(batches, processes.rank(), None, processes.size()):
+            total += float(batch_loss(model, batch.to(device), config, precision).nll)
             tokens += batch.num_tgt_tokens
-    total, tokens = processes.sum([total, tokens])
+    total, tokens = processes.add_up([total, tokens])
     if tokens == 0:
         raise UserError("no validation tokens: give at least one batch with text")
     return total / tokens

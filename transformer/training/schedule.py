@@ -1,6 +1,14 @@
 """The learning rate: it rises, then falls with the inverse square root of the step (§5.3)."""
 
+from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
+
+
+def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
+    """Give the learning rate of a step, from 1: the fixed one that is asked for, or the paper's."""
+    if config.learning_rate is not None:
+        return config.learning_rate
+    return learning_rate(step, d_model, config.warmup_steps, config.learning_rate_factor)
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:

@@ -20,19 +20,9 @@ FILE = Path("my_transformer.py")  # beside the lessons
 
 
 def keep(*classes: type[nn.Module], file: Path = FILE) -> str:
-    """Write classes into a file, with all that they use of the notebook.
+    """Write classes of cells into a file, with all that they use of the notebook; say so in a line.
 
-    What the file holds under other names stays in it.
-
-    Args:
-        classes: The learner's, as the cells have them.
-        file: Where to.
-
-    Returns:
-        What was done, in a line.
-
-    Raises:
-        UserError: a class was not written in a cell.
+    What the file holds under other names stays in it. A class from elsewhere is a UserError.
     """
     imports, pieces = _read(file)
     for each in classes:
@@ -43,15 +33,7 @@ def keep(*classes: type[nn.Module], file: Path = FILE) -> str:
 
 
 def kept(name: str, file: Path = FILE) -> type[nn.Module]:
-    """Give a class that was kept; the course's own where none was.
-
-    Args:
-        name: "MyTransformer", say.
-        file: Where it was kept.
-
-    Raises:
-        UserError: the file cannot be run.
-    """
+    """Give a class that was kept, "MyTransformer", say; the course's own where none was."""
     own: Any = None
     if file.is_file():
         spec = importlib.util.spec_from_file_location("my_transformer", file)

@@ -27,7 +27,7 @@ class Part(Exercise):
         lesson: Where it is written, "02".
         sizes: How many of a case's arguments go to the constructor; the others are inputs.
         cases: Arguments, many of them small, so that the smallest one fails.
-        wrong: Mistakes by name: an edit of the reference, as in `Exercise`, or a class.
+        wrong: Classes that make those mistakes that no edit of the reference makes.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Part(Exercise):
         lesson: str,
         sizes: int,
         cases: Sequence[Args],
-        wrong: Mapping[str, type[nn.Module] | tuple[str, ...]],
+        wrong: Mapping[str, type[nn.Module]] | None = None,
     ) -> None:
         self.written, self.lesson, self._sizes = reference, lesson, sizes
         run = self._runner(reference)

@@ -111,11 +111,7 @@ class MyDecoderLayer(nn.Module):
         self.feed_forward_residual = MyResidual(d_model)
 
     def forward(
-        self,
-        x: torch.Tensor,
-        memory: torch.Tensor,
-        tgt_mask: torch.Tensor,
-        src_mask: torch.Tensor,
+        self, x: torch.Tensor, memory: torch.Tensor, tgt_mask: torch.Tensor, src_mask: torch.Tensor
     ) -> torch.Tensor:
         """(batch, tgt_len, d_model) -> the same."""
         x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, tgt_mask)[0])

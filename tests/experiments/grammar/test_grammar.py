@@ -24,7 +24,7 @@ from transformer.data.embedded import (
 from transformer.data.embedded import sentences as split_of
 from transformer.data.parallel import aligned_tokens
 from transformer.support.errors import UserError
-from transformer.support.paths import corpus_folder
+from transformer.support.files import corpus_folder
 
 VERBS, NOUNS = lexicon().verbs, {each.en: each for each in lexicon().nouns}
 

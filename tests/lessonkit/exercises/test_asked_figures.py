@@ -6,8 +6,7 @@ from typing import Any
 from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
 from transformer.evaluation.compare import difference_interval, margin, verdict
-from transformer.support.files import read_json
-from transformer.support.paths import results_folder
+from transformer.support.files import read_json, results_folder
 
 
 def record(name: str) -> Any:

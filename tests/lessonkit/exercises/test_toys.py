@@ -4,19 +4,17 @@ import pytest
 import torch
 
 import lessonkit.exercises.toys as ex
+from lessonkit.exercises.before import BLIND_SPOTS, Decoder
+from lessonkit.exercises.both_ways import FAULTS, Trainer
 from lessonkit.exercises.outcome import BrokenRuleError
 from lessonkit.exercises.toys import (
-    BLIND_SPOTS,
-    FAULTS,
     MAX_CALLS,
     MAX_PLACES,
     MAX_SEARCHED,
     Blocks,
-    Decoder,
     Parrot,
     Script,
     Table,
-    Trainer,
     Writer,
 )
 from tests.helpers.exercise_walk import ALL
@@ -60,10 +58,10 @@ def test_networks_are_written_as_a_lesson_would_make_them() -> None:
         "ex.Layer(2, 1, None, False)",
         "ex.Parrot(7, 5, 3)",
         "ex.Writer(11, 3)",
-        "ex.Trainer('uphill', 1)",
-        "ex.Decoder('sees padding', 5)",
     ):
         assert repr(eval(text, {"ex": ex})) == text
+    assert repr(Trainer("uphill", 1)) == "ex.Trainer('uphill', 1)"
+    assert repr(Decoder("sees padding", 5)) == "ex.Decoder('sees padding', 5)"
 
 
 def test_a_parrot_drops_in_training_alone() -> None:

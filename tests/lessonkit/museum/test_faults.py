@@ -15,8 +15,8 @@ from transformer.models.folder import read_description
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.paths import find_model
-from transformer.training.runner import train_recipe
+from transformer.support.files import find_model
+from transformer.training.recipe import train_recipe
 
 OWN, LOST, SHARED, UNMASKED = FAULTS
 SRC = torch.tensor([[5, 7, 11, 3], [13, 3, 0, 0]])  # the second is padded

@@ -4,34 +4,33 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from experiments.heads import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.config import ModelConfig, Recipe, RecurrentConfig
+from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.batches import Example
-from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
-from transformer.model import count_parameters
+from transformer.model import Transformer, count_parameters
 from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import Description, read_model
+from transformer.models.folder import read_model
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.recipes.named import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
-from transformer.training import resources, runner
-from transformer.training.resources import check_resources, memory
-from transformer.training.run import TrainingResult
-from transformer.training.runner import digest_of, train_recipe
+from transformer.training import devices, processes
+from transformer.training import recipe as recipe_run
+from transformer.training.devices import Precision
+from transformer.training.loop import TrainingResult
+from transformer.training.recipe import digest_of, train_recipe
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")
@@ -185,9 +184,9 @@ def test_a_record_tells_of_how_the_run_began(
         monkeypatch.setattr(provenance, "commit", lambda: "later")
         return train(*arguments, **options)
 
-    train = runner.train
+    train = recipe_run.train
     monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
-    monkeypatch.setattr(runner, "train", someone_commits)
+    monkeypatch.setattr(recipe_run, "train", someone_commits)
     carry_out(RECIPE, tmp_path)
     assert json.loads((tmp_path / "run.json").read_text())["commit"] == "at the beginning"
 
@@ -261,29 +260,42 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("later", [True, False])
-@pytest.mark.parametrize("faster", [True, False])
-def test_bfloat16_is_taken_where_it_is_faster_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faster: bool, later: bool
+@pytest.mark.parametrize("now", [Precision.BF16, Precision.FLOAT32])
+def test_a_run_keeps_the_precision_that_it_was_begun_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: Precision
 ) -> None:
-    answers = iter((faster, later))
-    monkeypatch.setattr(runner, "bfloat16_is_faster", lambda device: next(answers))
-    recipe, lines = RECIPE.override({"bf16": "true", "steps": "2"}), []
-    for stop_after in (1, None):
-        train_recipe(
-            recipe,
-            tmp_path,
-            device=CPU,
-            resume=stop_after is None,
-            stop_after=stop_after,
-            on_begin=lines.append,
-            on_report=lambda _: None,
-        )
-    said = [line for line in lines if "float32" in line]
-    told = ["bfloat16 is slower than float32", "the run was begun in float32"]
-    assert len(said) == (0 if faster else 2)
-    assert all(line.startswith(begin) for line, begin in zip(said, told, strict=False))
-    assert read_model(tmp_path)[0].recipe.training.bf16 == faster
+    monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.BF16, "as measured"))
+    begun: list[str] = []
+    options: dict[str, Any] = {"device": CPU, "on_begin": begun.append, "on_report": lambda _: 0}
+    train_recipe(RECIPE, tmp_path, stop_after=1, **options)
+    assert begun[0].endswith("bf16 (as measured)")
+    with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
+        carry_out(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
+    monkeypatch.setattr(devices, "_fastest", lambda device: (now, "as measured"))
+    carry_out(RECIPE, tmp_path, resume=True)
+    assert json.loads((tmp_path / "run.json").read_text())["precision"] == "bf16"
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_memory_decides_how_much_is_computed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    forward = Transformer.forward
+
+    def small_memory(self: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
+        if self.training and tgt_in.numel() > 100:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        seen.extend([tgt_in.numel()] if self.training else [])
+        return forward(self, src, tgt_in)
+
+    recipe = RECIPE.override({"batch_tokens": "200"})
+    with monkeypatch.context() as patch:
+        patch.setattr(Transformer, "forward", small_memory)
+        with pytest.raises(UserError, match=r"out of memory on cpu.*--resume --batch-tokens auto"):
+            carry_out(recipe, tmp_path / "1")
+        carry_out(recipe, tmp_path / "1", resume=True, fit_memory=True, stop_after=2)
+    assert max(seen) > 50
 
 
 @pytest.mark.usefixtures("quick")
@@ -298,7 +310,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
 
     carry_out(RECIPE, tmp_path / "one", start=start)
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "train", die)
+        patch.setattr(recipe_run, "train", die)
         with pytest.raises(KeyboardInterrupt):
             carry_out(RECIPE, tmp_path / "two", start=start)
     carry_out(RECIPE, tmp_path / "two", resume=True, start=start)
@@ -310,11 +322,11 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
 
 @pytest.mark.usefixtures("quick")
 def test_a_run_that_torchrun_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "launcher", lambda: "torchrun --nproc-per-node 3")
-    monkeypatch.setattr(runner, "provenance", lambda _: {"command": "python -m transformer train"})
+    monkeypatch.setattr(processes, "launcher", lambda: "torchrun --nproc-per-node 3")
+    monkeypatch.setattr(recipe_run, "provenance", lambda _: {"command": "python -m transformer"})
     carry_out(RECIPE, tmp_path)
     record = json.loads((tmp_path / "run.json").read_text())
-    assert record["command"] == "torchrun --nproc-per-node 3 -m transformer train"
+    assert record["command"] == "torchrun --nproc-per-node 3 -m transformer"
 
 
 def test_examples_are_known_again_by_their_digest() -> None:
@@ -331,58 +343,11 @@ def test_examples_are_known_again_by_their_digest() -> None:
     assert digest_of(examples).startswith("6bae888d71fe85b7")  # on every machine
 
 
-# --- a model too large for the machine ------------------------------------------------------
-
-
-def of_width(model: ModelConfig | RecurrentConfig) -> Description:
-    recipe = dataclasses.replace(find_recipe("demo"), model=model)
-    return Description(recipe, BPETokenizer([]), BPETokenizer([]))
-
-
-SMALL = of_width(ModelConfig(d_model=6, d_ff=7, num_heads=3, num_layers=1, max_len=103))
-GIANTS = [
-    ModelConfig(d_model=2**16, d_ff=2**16, num_layers=1000),
-    RecurrentConfig(hidden_size=2**16, embedding_size=2**16),
-]
-
-
-@pytest.mark.parametrize("model", GIANTS)
-def test_a_giant_is_refused_without_being_made(
-    model: ModelConfig | RecurrentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert memory(CPU) > 100e6
-    monkeypatch.setattr(resources, "memory", lambda device: 64 * 10**9)
-    with pytest.raises(UserError, match=r"needs [\d,.]+ GB of memory .* cpu has 64\.0 GB: give"):
-        check_resources(of_width(model), tmp_path, CPU)
-
-
-@pytest.mark.parametrize(
-    ("device", "processes", "copies"), [("cpu", 1, 4), ("cpu", 3, 3 * 5), ("cuda", 3, 5)]
-)
-def test_the_bounds_of_memory_and_disk_by_hand(
-    device: str, processes: int, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weights = sum(parameter.nbytes for parameter in SMALL.build().parameters())
-    room = {"memory": copies * weights, "disk": (3 + 1 + 1 + 3) * weights}
-    monkeypatch.setattr(resources, "memory", lambda device: room["memory"])
-    usage = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=room["disk"]))
-    monkeypatch.setattr(resources, "shutil", usage)
-    given = SMALL, tmp_path / "not" / "yet", torch.device(device), processes
-    check_resources(*given)
-    room["disk"] -= 1
-    with pytest.raises(UserError, match=f"of checkpoints, and {tmp_path} has"):
-        check_resources(*given)
-    check_resources(SMALL, None, *given[2:])
-    room["memory"] -= 1
-    with pytest.raises(UserError, match="of memory at the least"):
-        check_resources(*given)
-
-
 @pytest.mark.usefixtures("quick")
 def test_a_run_is_refused_before_its_first_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resources, "memory", lambda device: 1000)
+    monkeypatch.setattr(devices, "memory", lambda device: 1000)
     with pytest.raises(UserError, match="of memory at the least"):
         carry_out(RECIPE, tmp_path / "run")
     assert not (tmp_path / "run").exists()

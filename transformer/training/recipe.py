@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
+from transformer.data.batches import Example, TokenBudgetBatches, collate, encode_pairs
 from transformer.model import count_parameters
 from transformer.models.folder import (
     DATA,
@@ -29,16 +30,15 @@ from transformer.models.folder import (
 from transformer.models.log import Report
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
-from transformer.support.provenance import hardware, pick_device, provenance
+from transformer.support.provenance import hardware, provenance
+from transformer.training import processes
 from transformer.training.checkpoint import require_same
-from transformer.training.loop import train
-from transformer.training.processes import ALONE, Processes, launcher
-from transformer.training.resources import bfloat16_is_faster, check_resources
-from transformer.training.run import TrainingResult
-from transformer.training.updates import MakeOptimizer, Rate
+from transformer.training.devices import Devices, Precision, check_resources, pick
+from transformer.training.loop import TrainingResult, train
+from transformer.training.loss import batch_loss
+from transformer.training.micro_batches import cut, tokens_that_fit
 
 Say = Callable[[str], None]
-Start = Callable[[nn.Module, Sequence[Example]], None]
 
 
 class Work(NamedTuple):
@@ -55,29 +55,36 @@ def train_recipe(
     *,
     resume: bool = False,
     device: torch.device | None = None,
+    precision: Precision | None = None,
+    micro_tokens: int | None = None,
+    fit_memory: bool = False,
+    compiled: bool = False,
     on_begin: Say = print,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
     build: Callable[[Description], Network] = Description.build,
-    processes: Processes = ALONE,
-    optimizer: MakeOptimizer | None = None,
-    rate: Rate | None = None,
-    start: Start | None = None,
+    optimizer: Callable[[nn.Module], Optimizer] | None = None,
+    rate: Callable[[int], float] | None = None,
+    start: Callable[[nn.Module, Sequence[Example]], None] | None = None,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
+    Several processes call it with the same arguments (see `processes.joined`).
+
     Args:
-        recipe: What to do. Where it asks for bfloat16 and the processor is slower with it, it is
-            done, and kept, in float32. A resumed run keeps its precision.
+        recipe: What to do.
         out: The folder to make; nothing is written before all is ready to train. What its
             run.json says of command, commit and date is of when the run was begun or resumed.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
-        device: Where to train; None picks the GPU if there is one.
+        device, precision: Where and in what numbers to train; None as `devices.pick` chooses,
+            and, for a resumed run, its own precision.
+        micro_tokens: As `loop.train` has it.
+        fit_memory: Find the largest micro-batches that the memory holds, in its place.
+        compiled: As `loop.train` has it.
         on_begin: Called with lines that say what is about to be done, in the first process.
         on_report: Called with each report, in each process; `print` shows one line.
         stop_after: Interrupt the run once this many steps are done.
         build: Makes the network, where the recipe alone does not (see `faults`).
-        processes: Those that share the work; each calls this with the same arguments.
         optimizer, rate: In place of Adam and its schedule (see `loop.train`).
         start: Called with the new network and the training examples: changes the weights that
             it begins with.
@@ -88,25 +95,23 @@ def train_recipe(
             cannot be had; a file cannot be written; the memory is too small; a loss is not
             finite; another process trains in `out`.
     """
-    device = device or pick_device()
-    first, origin = processes.is_first, provenance(device)  # later the code may be another
-    work = processes.from_first(
-        lambda: _prepare(recipe, out, resume, device, processes.size_here, on_begin)
-    )
-    recipe = work.description.recipe
+    if precision is None and resume and (out / DATA).is_file():
+        precision = _precision_of(out)
+    where = pick(device, precision)
+    first, origin = processes.rank() == 0, provenance(where.device)  # later the code may be another
+    work = processes.from_first(lambda: _prepare(recipe, out, resume, where.device))
     torch.manual_seed(recipe.training.seed)
     model = build(work.description)
     if start is not None:  # a resumed run has its weights from the checkpoint
         start(model, work.batches.examples)
+    if fit_memory:
+        micro_tokens = _fitting_tokens(model, work, where)
     with ExitStack() as held:
         if first:
             held.enter_context(locked(out))
-        # What the order of the run's sums depends on, so its last bits.
-        machine: dict[str, Any] = {"hardware": hardware(device), "torch": torch.__version__}
-        machine["processes"] = processes.size
-        ended = processes.from_first(lambda: _begin(work, out, resume, machine, on_begin))
+        ended = processes.from_first(lambda: _begin(work, out, resume, where, on_begin))
         if first:
-            on_begin(_summary(work, model, device))
+            on_begin(_summary(work, model, where, micro_tokens))
         result = train(
             model,
             recipe.training,
@@ -114,34 +119,48 @@ def train_recipe(
             list(work.held_out.epoch(0)),
             out,
             d_model=recipe.model.d_model,
-            device=device,
+            device=where.device,
+            precision=where.precision,
+            micro_tokens=micro_tokens,
+            compiled=compiled,
             resume=resume,
             on_report=on_report,
             stop_after=stop_after,
-            processes=processes,
             optimizer=optimizer,
             rate=rate,
         )
         if first and not result.interrupted:
             if not ended:  # some step was made
-                write_json(out / RUN, _record(origin, result, recipe, processes))
+                write_json(out / RUN, _record(origin, result, recipe, where.precision))
             write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
             write_manifest(out)
     return result
 
 
-def _prepare(
-    recipe: Recipe, out: Path, resume: bool, device: torch.device, processes_here: int, say: Say
-) -> Work:
+def _precision_of(out: Path) -> Precision:
+    """Read in what numbers a run was begun.
+
+    Raises:
+        UserError: its data.json is damaged.
+    """
+    try:
+        return Precision(read_json(out / DATA)["precision"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise UserError(
+            f"{out / DATA} is damaged: put it back, or begin in another folder"
+        ) from error
+
+
+def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
     """Read all that the run needs, and refuse, before the work, what cannot be done."""
     _check_folder(out, resume)
-    begun = read_recipe(out) if resume else None
-    if recipe.training.bf16:
-        recipe = _in_fast_precision(recipe, begun, device, say)
-    if begun is not None:
-        require_same(begun.settings(), recipe.settings())
+    if resume:
+        require_same(read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
-    check_resources(work.description, None if resume else out, device, processes_here)
+    with torch.device("meta"):
+        model = work.description.build()
+    average_last, here = recipe.training.average_last, processes.size_here()
+    check_resources(model, average_last, None if resume else out, device, here)
     return work
 
 
@@ -153,15 +172,21 @@ def _check_folder(out: Path, resume: bool) -> None:
     check_folder(out)
 
 
-def _in_fast_precision(
-    recipe: Recipe, begun: Recipe | None, device: torch.device, say: Say
-) -> Recipe:
-    """Take float32 in the place of bfloat16 where that is faster, or was when the run was begun."""
-    if bfloat16_is_faster(device) if begun is None else begun.training.bf16:
-        return recipe
-    slower = "bfloat16 is slower than float32 on this processor: float32 is taken (bf16=false)"
-    say("the run was begun in float32, and goes on in it (bf16=false)" if begun else slower)
-    return recipe.override({"bf16": False})
+def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
+    """Try a step on the longest sentences."""
+    training = work.description.recipe.training
+    longest = sorted(work.batches.examples, key=lambda pair: max(map(len, pair)))[::-1]
+    widest = 1 + max(map(len, longest[0]))
+    batch = collate(longest[: max(1, training.batch_tokens // widest)])
+
+    def attempt(tokens: int) -> None:
+        part = cut(batch, most_tokens=tokens)[0].to(where.device)
+        batch_loss(model, part, training, where.precision).loss.backward()
+
+    model.to(where.device).train()
+    tokens = tokens_that_fit(training.batch_tokens, attempt)
+    model.zero_grad()
+    return processes.smallest(tokens)
 
 
 def _load(recipe: Recipe, begun: Path | None) -> Work:
@@ -185,18 +210,21 @@ def _load(recipe: Recipe, begun: Path | None) -> Work:
     return Work(description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens))
 
 
-def _begin(work: Work, out: Path, resume: bool, machine: dict[str, Any], say: Say) -> bool:
+def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
     batches = {"training": work.batches, "validation": work.held_out}
     digests = {name: digest_of(each.examples) for name, each in batches.items()}
+    # What the order of the run's sums depends on, so its last bits.
+    machine: dict[str, Any] = {"hardware": hardware(where.device), "torch": torch.__version__}
+    machine |= {"processes": processes.size()}
     if not resume:
-        write_json(out / DATA, digests | machine)
+        write_json(out / DATA, digests | machine | {"precision": where.precision})
         write_description(out, work.description)
         return False
     begun = read_json(out / DATA)
     for split, digest in digests.items():
-        if not isinstance(begun, dict) or begun.get(split) != digest:
+        if begun.get(split) != digest:
             raise UserError(
                 f"the {split} examples are not those that the run was begun with ({out / DATA}): "
                 "put the corpus and the tokenizers back as they were, or begin in another folder"
@@ -220,30 +248,33 @@ def digest_of(examples: Sequence[Example]) -> str:
     return digest.hexdigest()
 
 
-def _summary(work: Work, model: nn.Module, device: torch.device) -> str:
-    """Say in two lines what is about to be done, and what differs from the original."""
+def _summary(work: Work, model: nn.Module, where: Devices, micro_tokens: int | None) -> str:
+    """Say in a few lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = work.description
-    data = recipe.data
+    data, training = recipe.data, recipe.training
     types = f"{src.vocab_size:,}" + ("" if data.joint_vocabulary else f" and {tgt.vocab_size:,}")
+    at_once = "" if micro_tokens is None else f", {micro_tokens:,} at a time"
     differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
         f"{len(work.batches.examples):,} sentence pairs to learn from, "
         f"{len(work.held_out.examples):,} to validate with\n"
-        f"{types} types, {count_parameters(model):,} parameters, "
-        f"{recipe.training.steps:,} steps on {hardware(device)}{differs}"
+        f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
+        f"most {training.batch_tokens:,} tokens{at_once}\non {where}{differs}"
     )
 
 
 def _record(
-    origin: dict[str, Any], result: TrainingResult, recipe: Recipe, processes: Processes
+    origin: dict[str, Any], result: TrainingResult, recipe: Recipe, precision: Precision
 ) -> dict[str, Any]:
     """Say how a run was started (torchrun included) and how it went."""
-    origin = origin | {"command": origin["command"].replace("python", launcher(), 1)}
-    several = {"processes": processes.size} if processes.size > 1 else {}
+    command = origin["command"].replace("python", processes.launcher(), 1)
+    several = {"processes": processes.size()} if processes.size() > 1 else {}
     return {
         **origin,
+        "command": command,
         **several,
+        "precision": precision,
         "seed": recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,

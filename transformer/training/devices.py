@@ -1,0 +1,198 @@
+"""Where to train and in what numbers: what the machine can do, and how much it holds.
+
+Not in the paper, which trained in 32 bits on eight GPUs (§5.2).
+"""
+
+import ctypes
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from transformer.support.errors import UserError
+from transformer.support.provenance import hardware, pick_device
+
+TENSOR_CORES = (8, 0)  # compute capability from which a GPU multiplies in bfloat16 and TF32 (A100)
+IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments
+CHECKPOINTS = 5  # copies on disk: in the last one with two moments, the best and the final ones
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
+
+
+class Precision(StrEnum):
+    """In what numbers matrices are multiplied; the weights are held in float32 in each."""
+
+    FLOAT32 = "float32"
+    TF32 = "tf32"  # 10 bits of fraction, float32's range; NVIDIA GPUs from the A100 on
+    BF16 = "bf16"  # 7 bits of fraction, float32's range
+    FP16 = "fp16"  # 10 bits of fraction, up to 65,504: small gradients need a `GradScaler`
+
+    @contextmanager
+    def products(self, device: torch.device) -> Iterator[None]:
+        """Multiply matrices in these numbers, by PyTorch's autocast.
+
+        On a CPU attention then takes PyTorch's plain kernel: in bfloat16 the backward pass of
+        its fused one is ten times slower than in float32 (2.13, AMD EPYC).
+        """
+        half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
+        before = torch.get_float32_matmul_precision()
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("highest" if self == Precision.FLOAT32 else "high")
+        try:
+            if half is None:
+                yield
+            elif device.type == "cpu":
+                with torch.autocast("cpu", dtype=half), sdpa_kernel(SDPBackend.MATH):
+                    yield
+            else:
+                with torch.autocast(device.type, dtype=half):
+                    yield
+        finally:
+            if device.type == "cuda":
+                torch.set_float32_matmul_precision(before)
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What each process of a run computes on; `str` says it in a line."""
+
+    device: torch.device
+    precision: Precision
+    why: str  # this precision
+
+    def __str__(self) -> str:
+        gigabytes = f", {memory(self.device) / 1e9:,.0f} GB" if memory(self.device) < 2**60 else ""
+        return f"{hardware(self.device)}{gigabytes}, {self.precision} ({self.why})"
+
+
+def pick(device: torch.device | None = None, precision: Precision | None = None) -> Devices:
+    """Choose what to train on, and in what numbers, by what the hardware says it can.
+
+    Args:
+        device: None takes the GPU if there is one.
+        precision: None takes the fastest that learns as float32 does.
+
+    Raises:
+        UserError: the device has not the precision that is asked for.
+    """
+    device = device or pick_device()
+    if precision is None:
+        return Devices(device, *_fastest(device))
+    if precision == Precision.TF32 and not _has_tensor_cores(device):
+        raise UserError(
+            f"{hardware(device)} has no tf32: NVIDIA GPUs of compute capability 8.0 and more have "
+            "it; leave --precision out, or give float32"
+        )
+    return Devices(device, precision, "as asked for")
+
+
+def _fastest(device: torch.device) -> tuple[Precision, str]:
+    """Give the precision for a device, and why it is the one."""
+    if device.type == "cuda":
+        can = "compute capability {}.{}".format(*torch.cuda.get_device_capability(device))
+        return (Precision.BF16 if _has_tensor_cores(device) else Precision.FP16), can
+    if device.type != "cpu":
+        return Precision.FLOAT32, f"nothing else was tried on {device.type}"
+    if not _has_bfloat16_instructions():
+        return Precision.FLOAT32, "the processor has no instructions for bfloat16"
+    if not _is_faster_in_bfloat16():
+        return Precision.FLOAT32, "the processor is slower with its instructions for bfloat16"
+    return Precision.BF16, "the processor has instructions for it"
+
+
+def _has_tensor_cores(device: torch.device) -> bool:
+    """Tell whether this is a GPU that multiplies in bfloat16 and TF32; others only imitate it."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= TENSOR_CORES
+
+
+def _has_bfloat16_instructions() -> bool:
+    """Tell of a CPU; processors without them take 20 to 60 times as long in bfloat16."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+@cache
+def _is_faster_in_bfloat16() -> bool:
+    """Time a product of each kind on the CPU: some are slower with their instructions."""
+    matrix = torch.rand(256, 256)
+    return _seconds(matrix.bfloat16()) < _seconds(matrix)
+
+
+def _seconds(matrix: Tensor) -> float:
+    """Give the fewest seconds that the processor worked for a product, of some rounds."""
+    rounds = []
+    for _ in range(4):  # the first is slow
+        started = time.process_time()
+        matrix @ matrix
+        rounds.append(time.process_time() - started)
+    return min(rounds)
+
+
+def memory(device: torch.device) -> int:
+    """Give a device's memory in bytes, in use or not."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1]
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows: let the run find out
+        return 2**63
+
+
+def check_resources(
+    model: nn.Module, average_last: int, out: Path | None, device: torch.device, here: int = 1
+) -> None:
+    """Refuse a model that this machine cannot train or the disk not hold.
+
+    A lower bound: the weights and what Adam keeps of each. The batches' activations come on top.
+
+    Args:
+        model: On whatever device; "meta" will do.
+        average_last: How many checkpoints are kept to be averaged.
+        out: Folder of the run, which need not exist; None: its files are there already.
+        device: Where it is to be trained.
+        here: How many processes of this machine train it together; each has all of it, and where
+            there are several one copy more, of what they exchange.
+
+    Raises:
+        UserError: the memory or the disk is too small.
+    """
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    needed = (IN_MEMORY + (here > 1)) * weights
+    if device.type == "cpu":  # each GPU has memory of its own
+        needed *= here
+    if needed > (there := memory(device)):
+        raise UserError(
+            f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
+            f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
+        )
+    if out is None:
+        return
+    needed = (CHECKPOINTS + average_last) * weights
+    nearest = next(each for each in (out, *out.absolute().parents) if each.is_dir())
+    if needed > (free := shutil.disk_usage(nearest).free):
+        raise UserError(
+            f"this run writes {needed / 1e9:,.1f} GB of checkpoints, and {nearest} has "
+            f"{free / 1e9:,.1f} GB free: make room, choose another folder, or give a smaller "
+            "model or average_last"
+        )
+
+
+def keep_freed_memory() -> None:
+    """Ask the C library, if it is glibc, to keep what is freed, for the rest of this process.
+
+    A training step takes and frees the same large tensors again and again. By default glibc gives
+    each back to the system, which must fill its pages with zeros when it is asked for them anew:
+    5 to 10% of a step of the demo. Kept, they cost nothing; the process stays as large as it was.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_M_MMAP_MAX, 0)
+        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
