@@ -43,19 +43,14 @@ def test_equation_1_by_hand() -> None:
     torch.testing.assert_close(output, torch.tensor([[[[7.0]]]]))
 
 
-def test_both_paths_agree(parts: tuple[Tensor, Tensor, Tensor], mask: Tensor) -> None:
+def test_both_paths_agree_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
+    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
+) -> None:
     for allowed in (None, mask):
         output, weights = scaled_dot_product_attention(*parts, allowed)
         assert output.shape == (BATCH, HEADS, Q_LEN, D_V)
-        assert weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, Q_LEN))
         torch.testing.assert_close(output, F.scaled_dot_product_attention(*parts, allowed))
-
-
-def test_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
-    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
-) -> None:
-    _, weights = scaled_dot_product_attention(*parts, mask)
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, Q_LEN))
     assert (weights.masked_select(~mask) == 0).all()
     assert (weights.masked_select(mask) > 0).all()
 
@@ -112,11 +107,7 @@ def test_shapes_with_widths_that_do_not_divide() -> None:
     assert output.shape == query.shape
     assert weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
     assert make()(query, memory)[1] is None
-
-
-def test_without_memory_it_attends_to_itself() -> None:
-    attention, query = make(), torch.randn(BATCH, Q_LEN, D_MODEL)
-    torch.testing.assert_close(attention(query)[0], attention(query, query)[0])
+    torch.testing.assert_close(make()(query)[0], make()(query, query)[0])  # itself, if no memory
 
 
 @pytest.mark.parametrize("return_weights", [False, True])
