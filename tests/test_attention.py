@@ -65,7 +65,6 @@ def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
     torch.testing.assert_close(output, F.scaled_dot_product_attention(*parts, mask))
     query = parts[0].clone().requires_grad_()
     scaled_dot_product_attention(query, *parts[1:], mask)[0].sum().backward()
-    assert query.grad is not None
     assert query.grad.isfinite().all()
 
 
@@ -127,7 +126,6 @@ def test_a_growing_cache_equals_the_whole_sequence() -> None:
     cache = KeyValueCache()
     steps = [attention(query[:, [t]], cache=cache)[0] for t in range(Q_LEN)]
     torch.testing.assert_close(torch.cat(steps, dim=1), whole)
-    assert cache.kept is not None
     assert [part.shape[2:] for part in cache.kept] == [(Q_LEN, D_K), (Q_LEN, D_V)]
 
 

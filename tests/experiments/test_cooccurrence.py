@@ -98,7 +98,6 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
     memory = torch.randn(1, 7, 64)
     alike = memory + 0.1 * torch.randn(1, 7, 64)
     output, weights = attention(alike, memory, return_weights=True)
-    assert weights is not None
     assert weights.mean(dim=1).argmax(dim=-1).tolist() == [list(range(7))]
     # Each place finds itself, and hands it on in the direction it had.
     cosines = torch.nn.functional.cosine_similarity(output[:, :, None], memory[:, None], dim=-1)
@@ -130,7 +129,6 @@ def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     model = description.build()
     text = small_corpus("embedded", "train", "en", "fr")
     sides = description.src_tokenizer, description.tgt_tokenizer
-    assert isinstance(model, Transformer)
     begin_with_cooccurrence(model, encode_pairs(*sides, text, recipe.data.max_train_tokens))
     torch.testing.assert_close(trained.state_dict(), model.state_dict(), atol=1e-6, rtol=0)
 

@@ -43,7 +43,6 @@ def edges(draw: Callable[..., Axes], words: list[str]) -> Edges:
     found: Edges = {}
     for each in ax.texts:
         if isinstance(each, Annotation):
-            assert each.arrow_patch is not None
             bright = to_hex(each.arrow_patch.get_edgecolor()) != PAPER
             found[tuple(each.xyann), tuple(each.xy)] = bright
     return found

@@ -164,7 +164,6 @@ def test_a_mistake_may_be_an_edit_and_two_edits_go_together() -> None:
     exercise = make({"more": (plus, "1."), "first": (first, "2."), "3": (("2 *", "3 *"), "3.")})
     assert exercise.mistakes["more"]([3, 5]) == [7, 11]
     both = exercise.with_both("more", "first")
-    assert both is not None
     assert both([3, 5]) == [7]
     assert exercise.with_both("3", "more") is None, "they change the same place"
     with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
