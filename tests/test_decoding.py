@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.scripted import VOCAB, Scripted, Sparse
-from tests.helpers.sources import padded_sources
+from tests.helpers.scripted import VOCAB, Scripted, Sparse, padded_sources
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
 from transformer.model import Transformer

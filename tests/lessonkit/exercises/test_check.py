@@ -16,7 +16,7 @@ from lessonkit.exercises.compare import difference, same, show
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, SmallTensors, without
 from lessonkit.exercises.toys import Script
-from tests.helpers.odd import Odd
+from tests.helpers.exercise_walk import Odd
 from transformer import masks
 
 
