@@ -139,7 +139,11 @@ _PRECISION = Experiment(
     name="precision",
     recipe="demo",
     budget={"steps": "300", "warmup_steps": "75", "decay": "linear"},
-    variants={"float32": {}, "bfloat16 products": {"precision": "bf16"}},
+    variants={
+        "float32": {},
+        "bfloat16 products": {"precision": "bf16"},
+        "float16 products": {"precision": "fp16"},
+    },
 )
 
 EXPERIMENTS: dict[str, Experiment] = {

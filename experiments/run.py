@@ -60,8 +60,8 @@ def run_experiment(
         for seed in seeds
         for variant in only or order
     ]
-    precisions = {experiment.precision(variant) for variant, _, _ in runs}
-    if Precision.BF16 in precisions and pick().precision != Precision.BF16:
+    slow = pick().precision != Precision.BF16
+    if slow and any(experiment.precision(run[0]) == Precision.BF16 for run in runs):
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
@@ -71,29 +71,35 @@ def run_experiment(
         check_run(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
-        build = build_with(*experiment.switched_on(variant))
-        if not (folder / RUN).exists():
-            begun = holds_run(folder)
-            if not begun:
-                write_json(folder / SWITCHED_ON, experiment.switched_on(variant))
-            recipe, parts = experiment.changed(variant, seed)
-            precision = Precision(experiment.precision(variant))
-            result = train_recipe(
-                recipe,
-                folder,
-                resume=begun,
-                on_begin=on_line,
-                on_report=lambda report: on_line(str(report)),
-                build=build,
-                precision=precision,
-                **parts.options(recipe, precision),
-            )
-            if result.interrupted:
-                return False
+        if not (folder / RUN).exists() and not _train(experiment, variant, seed, folder, on_line):
+            return False
         if not (folder / FIGURES).exists():
+            build = build_with(*experiment.switched_on(variant))
             write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, variant, folder))
     return True
+
+
+def _train(
+    experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
+) -> bool:
+    """Begin a run or go on with it; tell whether it came to its end."""
+    faults = experiment.switched_on(variant)
+    if not (begun := holds_run(folder)):
+        write_json(folder / SWITCHED_ON, faults)
+    recipe, parts = experiment.changed(variant, seed)
+    precision = Precision(experiment.precision(variant))
+    result = train_recipe(
+        recipe,
+        folder,
+        resume=begun,
+        on_begin=on_line,
+        on_report=lambda report: on_line(str(report)),
+        build=build_with(*faults),
+        precision=precision,
+        **parts.options(recipe, precision),
+    )
+    return not result.interrupted
 
 
 def check_record(record: Path, experiment: Experiment) -> None:
