@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run, refused
-from transformer.data import download
 
 Patch = pytest.MonkeyPatch
 
@@ -62,22 +61,21 @@ def test_corpora_refuse(run: Run, monkeypatch: Patch) -> None:
 def test_a_missing_and_a_corrupted_file(
     run: Run, shared_data: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(download, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    own = tmp_path / "tatoeba" / "data.zip"
     status, out, err = run("corpora", "verify", "tatoeba")
-    assert (status, out) == (2, f"missing  {tmp_path / 'cache' / 'tatoeba' / 'data.zip'}\n")
-    assert err.startswith("error: missing: tatoeba/data.zip (1 of 1 files); get them with python")
+    assert (status, out) == (2, f"missing or corrupted: {own}\n")
+    assert err.startswith("error: 1 of 1 files are missing or corrupted: get them with python")
 
     shutil.copytree(shared_data / "tatoeba", tmp_path / "tatoeba")
-    own = tmp_path / "tatoeba" / "data.zip"
-    assert run("corpora", "verify", "tatoeba") == (0, f"ok       {own}\n", "")
+    assert run("corpora", "verify", "tatoeba") == (0, f"right: {own}\n", "")
     assert run("corpora", "fetch", "tatoeba") == (0, f"{own}\n", "")
     damaged = own.read_bytes()[:-1]
     own.write_bytes(damaged)
-    refused(run("corpora", "verify", "tatoeba"), f"corrupted: {own}; delete")
-    refused(run("corpora", "fetch", "tatoeba"), f"{own} is corrupted")
+    assert run("corpora", "verify", "tatoeba")[:2] == (2, f"missing or corrupted: {own}\n")
+    refused(run("corpora", "fetch", "tatoeba"), f"cannot get {own} from https://", "sha256")
     command = ("train", "demo", "--set", "corpus=tatoeba", "--out", tmp_path / "run")
-    refused(run(*command), f"{own} is corrupted")
+    refused(run(*command), f"cannot get {own} from")
     assert own.read_bytes() == damaged  # the user's own file is left as it is
     assert not (tmp_path / "run").exists()
 

@@ -5,7 +5,7 @@ import torch
 
 from experiments import heads
 from experiments.attributions import attribution_scores, error_difference
-from experiments.heads import NamedHead, Role, name_heads, role_scores
+from experiments.heads import Role, name_heads, role_scores
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.attribution import METHODS
@@ -60,16 +60,18 @@ def role(name: str, even: float, *scores: float, cases: int = 90) -> Role:
 def test_heads_are_named_on_some_sentences_and_scored_on_others() -> None:
     chosen_on = [role("a", 0.1, 0.3, 0.9), role("b", 0.5, 0.6, 0.95)]
     scored_on = [role("a", 0.2, 0.4, 0.7), role("b", 0.5, 0.9, 0.1, cases=70)]
-    first, second = name_heads(chosen_on, scored_on)
-    assert first == NamedHead(Head("cross", 1, 1), "a", pytest.approx(0.4), 0.2, 90)  # type: ignore[arg-type]
-    assert second[:2] == (Head("cross", 1, 2), "a")
+    found = name_heads(chosen_on, scored_on)
+    assert list(found) == ["cross 1.1", "cross 1.2"]
+    first = {"role": "a", "score": 0.4, "even": 0.2, "cases": 90, "named": False}
+    assert found["cross 1.1"] == first
+    assert (found["cross 1.2"]["role"], found["cross 1.2"]["named"]) == ("a", True)
 
 
 def test_a_role_with_too_few_cases_elsewhere_is_not_given() -> None:
-    (named, _) = name_heads(
+    found = name_heads(
         [role("a", 0.1, 0.3, 0.3), role("b", 0.1, 0.9, 0.9)], [role("a", 0.1, 0.2, 0.2)]
     )
-    assert named.role == "a"
+    assert found["cross 1.1"]["role"] == "a"
 
 
 def test_relations_by_hand() -> None:

@@ -47,7 +47,7 @@ def list_corpora(options: argparse.Namespace) -> int:
 def fetch_corpus(options: argparse.Namespace) -> int:
     """Download what is missing of a corpus and check its sums.
 
-    Files in the folder that TRANSFORMER_DATA names are used first.
+    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
 
     Example:
       python -m transformer corpora fetch multi30k
@@ -62,22 +62,22 @@ def fetch_corpus(options: argparse.Namespace) -> int:
 def verify_corpus(options: argparse.Namespace) -> int:
     """Check the sums of a corpus's files again.
 
-    Files in the folder that TRANSFORMER_DATA names are used first.
+    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
 
     Example:
       python -m transformer corpora verify multi30k
     """
-    from transformer.data.corpora import State, verify
+    from transformer.data.corpora import verify
 
-    reports = verify(options.name)
-    for report in reports:
-        print(f"{report.state:8} {report.path}")
-    if not reports:
+    found = verify(options.name)
+    for path, right in found.items():
+        print(f"{'right' if right else 'missing or corrupted'}: {path}")
+    if not found:
         print(f"{options.name} has no downloaded files to check")
-    if missing := [report.name for report in reports if report.state == State.MISSING]:
+    if not all(found.values()):
         raise UserError(
-            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
-            f"with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
+            f"{list(found.values()).count(False)} of {len(found)} files are missing or corrupted: "
+            f"get them with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
             "to a folder that holds them"
         )
     return 0

@@ -9,7 +9,7 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.words import TREE
+from transformer.data.tokenizers import TREE
 from transformer.evaluation.scores import (
     bleu,
     bleu_tokenised_lowercased,

@@ -10,7 +10,7 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words
 from transformer.support.errors import UserError
 
 RESAMPLES = 1000
