@@ -98,8 +98,6 @@ def test_translate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         refused(run("translate", *arguments, stdin="A dog.\n"), *said)
     stdin = "a dog\nun café\n".encode("latin-1")
     refused(run("translate", tiny_folder, stdin=stdin), "line 2 of the input is not UTF-8", "0xe9")
-    stdin = "cat\n" * 600 + "dog " * 1000
-    refused(run("translate", tiny_folder, "--refuse-long", stdin=stdin), "this model takes 255")
 
 
 def test_a_damaged_model_folder(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
@@ -122,8 +120,6 @@ def test_evaluate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         ([tiny_folder, "--split", "test_long", "--alpha=-1"], "alpha is -1.0: give a number"),
         ([tiny_folder, "--split", "test_long", "--alpha=nan"], "alpha is nan: give a number"),
         ([tiny_folder, "--split", "tset"], "unknown split of embedded 'tset'", "'test'"),
-        ([tiny_folder, "--corpus", "tatoba"], "unknown corpus 'tatoba'", "'tatoeba'"),
-        ([tiny_folder, "--corpus", "parses"], "parses has no en-fr: give one of en-tree"),
         ([tiny_folder, "--record", here], f"{here} is a folder"),
         ([untraced, "--record", "a.json"], "run.json"),
     ):

@@ -33,8 +33,8 @@ def test_help_names_what_there_is_with_an_example(run: Run) -> None:
         ("corpora fetch", "NAME TRANSFORMER_DATA"),
         ("corpora verify", "NAME TRANSFORMER_DATA"),
         ("train", "--set --steps --out --resume demo multi30k-de-en"),
-        ("translate", "--beam --weights --attention --refuse-long"),
-        ("evaluate", "--corpus --split --beam --alpha --record"),
+        ("translate", "--beam --weights --attention"),
+        ("evaluate", "--split --beam --alpha --record"),
         ("export", "--to --out ctranslate2 ONNX"),
         ("diagnose", "MODULE:FACTORY --minute --json --length-first --pad --bos --eos"),
     ):

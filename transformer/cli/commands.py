@@ -184,8 +184,8 @@ def translate_lines(options: argparse.Namespace) -> int:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
     seen: list[str] = []
-    for block in _blocks(BLOCK if not options.refuse_long else sys.maxsize):
-        for line in translator.translate(block, options.beam, refuse_long=options.refuse_long):
+    for block in _blocks():
+        for line in translator.translate(block, options.beam):
             print(tidy(line))  # a model may say a line feed, and one line in is one line out
         seen += block
     if options.attention is not None:
@@ -193,14 +193,14 @@ def translate_lines(options: argparse.Namespace) -> int:
     return 0
 
 
-def _blocks(size: int) -> Iterator[list[str]]:
+def _blocks() -> Iterator[list[str]]:
     """Give the lines of standard input to translate together; from a keyboard each by itself."""
     if sys.stdin.isatty():
         print("one sentence a line; end with Ctrl-D", file=sys.stderr)
         yield from (read_lines(line) for line in sys.stdin.buffer)
     else:
         lines = read_lines(sys.stdin.buffer.read())
-        yield from (lines[start : start + size] for start in range(0, len(lines), size))
+        yield from (lines[start : start + BLOCK] for start in range(0, len(lines), BLOCK))
 
 
 def read_lines(content: bytes) -> list[str]:
@@ -237,9 +237,7 @@ def evaluate_model(options: argparse.Namespace) -> int:
     if options.record is not None:
         check_file(options.record)
         origin = origin_of(options.model)  # fails before the work, if at all
-    figures = evaluate_folder(
-        options.model, options.corpus, options.split, options.beam, options.alpha
-    )
+    figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
     print(to_json(figures).decode(), end="")
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})
@@ -302,7 +300,6 @@ COMMANDS: dict[str, Command] = {
             add_beam,
             option("--weights", "FILE", WEIGHTS, type=Path),
             option("--attention", "FILE", ATTENTION, type=Path),
-            option("--refuse-long", None, "stop at a sentence that would be cut short"),
         ],
     ),
     "evaluate": (
@@ -310,7 +307,6 @@ COMMANDS: dict[str, Command] = {
         [
             add_model,
             add_beam,
-            option("--corpus", "NAME", "instead of the one it was trained on"),
             option("--split", "NAME", "instead of the corpus's first test set"),
             option("--alpha", "A", ALPHA, type=float, default=LENGTH_PENALTY),
             option("--record", "FILE", "write the figures with the run's origin too", type=Path),

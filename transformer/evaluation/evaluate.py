@@ -87,15 +87,14 @@ def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
 
 def evaluate_folder(
     folder: str | Path,
-    corpus: str | None = None,
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
-    """Measure a model folder, or a shipped model by its name, on a split of a corpus.
+    """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
-    The corpus is the one that it was trained on unless another is named, the split the corpus's
-    first test set. Beam and alpha are to be chosen on another split than the one reported (§6.1).
+    The first test set, unless another split is named. Beam and alpha are to be chosen on another
+    split than the one reported (§6.1).
 
     Returns:
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
@@ -106,10 +105,10 @@ def evaluate_folder(
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
-    corpus = corpus or data.corpus
-    split = split or corpora.default_split(corpus)
-    text = corpora.load(corpus, split, data.src_lang, data.tgt_lang)
-    where = {"corpus": corpus, "split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    split = split or corpora.default_split(data.corpus)
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    where = {"corpus": data.corpus, "split": split}
+    where |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     return where | evaluate_translator(translator, text, beam_size, alpha)
 
 
