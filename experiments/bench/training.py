@@ -160,10 +160,7 @@ def where_time_goes(
 
 
 def kind_of(name: str, tensors: Sequence[torch.Tensor], wide: bool) -> str:
-    """Tell what an operator ("mm") works for, by the tensors that it was given and gave.
-
-    It is wide where one of them has a side as long as the vocabulary.
-    """
+    """Tell what an operator ("mm") works for, by its tensors: as wide as the vocabulary or not."""
     kind = next((kind for kind, names in KINDS.items() if name in names), REST)
     if kind == "optimizer":
         return kind
