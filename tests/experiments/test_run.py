@@ -22,6 +22,7 @@ from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
+from transformer.training.devices import Precision
 from transformer.training.recipe import train_recipe
 
 SMALL = Experiment(
@@ -126,7 +127,8 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
-    train_recipe(SMALL.changed("as it is", 1)[0], tmp_path / "0-1", stop_after=2)
+    recipe = SMALL.changed("as it is", 1)[0]
+    train_recipe(recipe, tmp_path / "0-1", stop_after=2, precision=Precision.FLOAT32)
     record = tmp_path / "record.json"
     run_experiment(SMALL, tmp_path, record, only=["as it is"], on_line=lambda _: None)
     steps = [row["step"] for row in read_log(tmp_path / "0-1" / "log.jsonl")]
