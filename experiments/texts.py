@@ -20,8 +20,7 @@ from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText, split_pairs
-from transformer.data.tokenizers import train
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words, train
 from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN

@@ -81,8 +81,8 @@ def load(name: str, count: int) -> Workload:
     figures of the two are not for comparison.
     """
     recipe = find_recipe(name)
-    needed = [each for each in corpora.verify(recipe.data.corpus) if "train" in each.name]
-    if any(report.state != corpora.State.OK for report in needed):
+    found = corpora.verify(recipe.data.corpus)
+    if not all(right for file, right in found.items() if "train" in file.name):
         data = dataclasses.replace(recipe.data, corpus="embedded")
         recipe = dataclasses.replace(recipe, data=data)
     data, training = recipe.data, recipe.training

@@ -127,7 +127,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
-    recipe = SMALL.changed("as it is", 1)[0]
+    recipe, _ = SMALL.changed("as it is", 1)
     train_recipe(recipe, tmp_path / "0-1", stop_after=2, precision=Precision.FLOAT32)
     record = tmp_path / "record.json"
     run_experiment(SMALL, tmp_path, record, only=["as it is"], on_line=lambda _: None)
