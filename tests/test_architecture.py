@@ -64,7 +64,6 @@ def imported(node: ast.AST) -> set[str]:
         return {alias.name for alias in node.names}
     if isinstance(node, ast.ImportFrom):
         assert node.level == 0, f"write `from {node.module}` in full, not a relative import"
-        assert node.module is not None
         members = {f"{node.module}.{alias.name}" for alias in node.names}
         return {member for member in members if member in MODULES} or {node.module}
     return set()
@@ -160,7 +159,6 @@ def docstring_lines(node: ast.AST) -> set[int]:
             continue
         if ast.get_docstring(inner, clean=False) is not None:
             text = inner.body[0]
-            assert text.end_lineno is not None
             found |= set(range(text.lineno, text.end_lineno + 1))
     return found
 
@@ -180,7 +178,6 @@ def test_files_and_functions_are_short() -> None:
         for node in ast.walk(tree(path)):
             if isinstance(node, Function):
                 first, last = node.body[0].lineno, node.body[-1].end_lineno
-                assert last is not None
                 length = code_lines(path, node, first, last)
                 most = ONE_PAGE.get(f"{name}.{node.name}", MAX_FUNCTION_LINES)
                 assert length <= most, f"{name}.{node.name} has {length} lines"

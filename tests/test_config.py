@@ -102,11 +102,6 @@ def test_what_cannot_be(make: Callable[..., object]) -> None:
         assert str(caught.value).startswith(message)
 
 
-def test_the_smallest_vocabularies_pass() -> None:
-    assert data(vocab_size=260).vocab_size == 260
-    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
-
-
 def test_parts_of_a_recipe_fit_each_other() -> None:
     with pytest.raises(UserError, match="src_lang and tgt_lang are both 'en'"):
         DataConfig(corpus="embedded", src_lang="en", tgt_lang="en")
@@ -117,6 +112,8 @@ def test_parts_of_a_recipe_fit_each_other() -> None:
     with pytest.raises(UserError, match="max_train_tokens 40 and an end mark are more than max_l"):
         DEMO.override({"max_len": "40", "max_train_tokens": "40"})
     assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
+    assert data(vocab_size=260).vocab_size == 260  # the smallest
+    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
 
 
 def test_override_reads_every_kind_of_value() -> None:
@@ -201,14 +198,11 @@ def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> Non
         again.override({"num_heads": "2"})
 
 
-def test_settings_are_all_but_the_words_about_a_recipe() -> None:
+def test_settings_are_all_but_the_words_about_a_recipe_which_names_its_network() -> None:
     renamed = dataclasses.replace(DEMO, about="another line", differs="in a word")
     assert renamed.settings() == DEMO.settings()
     assert DEMO.override({"seed": "7"}).settings() != DEMO.settings()
     assert dataclasses.replace(DEMO, name="x").settings() != DEMO.settings()
-
-
-def test_a_written_recipe_names_its_network() -> None:
     recurrent = dataclasses.replace(DEMO, model=RecurrentConfig())
     assert (DEMO.to_dict()["network"], recurrent.to_dict()["network"]) == ("transformer", "lstm")
     with pytest.raises(UserError, match="not a recipe of this version: 'gru'"):

@@ -1,15 +1,14 @@
 """Greedy and beam search: equal where they must be, right where it is worked by hand."""
 
 import math
-from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.scripted import VOCAB, Scripted, Sparse
-from tests.helpers.sources import padded_sources
+from tests.helpers.scripted import VOCAB, Scripted, Sparse, padded_sources
 from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
 from transformer.model import Transformer
@@ -49,10 +48,12 @@ def test_length_penalty_can_turn_the_order() -> None:
     src = torch.tensor([[4, EOS_ID]])
     assert length_penalty(1) == 1.0
     assert length_penalty(7, alpha=1.0) == 2.0
+    assert math.isfinite(length_penalty(10**9, 10.0))
     # log .36 / (7/6)^4 = -.551; log .243 / (8/6)^4 = -.448: the longer one wins.
-    (found,) = beam_search(Scripted(), src, beam_size=2, alpha=4.0, use_cache=False)
-    assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
-    assert found[0].score == pytest.approx(math.log(0.243) / (8 / 6) ** 4)
+    for alpha in (4.0, 10.0):  # 10 is the largest
+        (found,) = beam_search(Scripted(), src, beam_size=2, alpha=alpha, use_cache=False)
+        assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
+        assert found[0].score == pytest.approx(math.log(0.243) / (8 / 6) ** alpha)
 
 
 @torch.no_grad()
@@ -119,13 +120,21 @@ def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, sr
             model.output.weight[EOS_ID] = saved
 
 
-@pytest.mark.parametrize("search", [greedy_search, beam_search])
-@pytest.mark.parametrize("limit", [{"max_len": 0}, {"extra_length": -1}])
-def test_a_target_may_have_a_token_or_more(
-    search: Callable[..., object], limit: dict[str, int], model: Transformer, src: Tensor
+def test_limits_a_beam_and_an_alpha_out_of_range_are_refused(
+    model: Transformer, src: Tensor
 ) -> None:
-    with pytest.raises(UserError, match="give 0 or more, and 1 or more"):
-        search(model, src, **limit)
+    limits = ({"max_len": 0}, {"extra_length": -1})
+    for search, limit in product((greedy_search, beam_search), limits):
+        with pytest.raises(UserError, match="give 0 or more, and 1 or more"):
+            search(model, src, **limit)
+    for beam_size in (0, 10**18):
+        with pytest.raises(UserError, match=f"beam size {beam_size} is out of range: give 1 to 10"):
+            beam_search(model, src, beam_size=beam_size)
+    for alpha in (-0.1, 10.1, 400.0, math.nan, math.inf, -math.inf):
+        with pytest.raises(UserError, match=f"alpha is {alpha}: give a number from 0 to 10"):
+            beam_search(model, src, alpha=alpha)
+        with pytest.raises(UserError, match="alpha is"):
+            length_penalty(7, alpha)
 
 
 def test_scores_are_the_models_own_log_probabilities(model: Transformer, src: Tensor) -> None:
@@ -183,25 +192,3 @@ def test_a_prefix_that_nothing_can_follow_is_taken_as_it_stands() -> None:
     (greedy,) = greedy_search(none, src, use_cache=False)
     ((beam,),) = beam_search(none, src, beam_size=3, use_cache=False)
     assert greedy == beam == ([], 0.0, False)
-
-
-def test_a_beam_of_none_is_refused(model: Transformer, src: Tensor) -> None:
-    with pytest.raises(UserError, match="beam size 0 is out of range: give 1 to 1000"):
-        beam_search(model, src, beam_size=0)
-    with pytest.raises(UserError, match=r"beam size 10+ is out of range"):
-        beam_search(model, src, beam_size=10**18)
-
-
-@pytest.mark.parametrize("alpha", [-0.1, 10.1, 400.0, math.nan, math.inf, -math.inf])
-def test_an_alpha_out_of_range_is_refused(model: Transformer, src: Tensor, alpha: float) -> None:
-    with pytest.raises(UserError, match=f"alpha is {alpha}: give a number from 0 to 10"):
-        beam_search(model, src, alpha=alpha)
-    with pytest.raises(UserError, match="alpha is"):
-        length_penalty(7, alpha)
-
-
-def test_the_largest_alpha_ranks_the_longest_translations() -> None:
-    src = torch.tensor([[4, EOS_ID]])
-    (found,) = beam_search(Scripted(), src, beam_size=2, alpha=10.0, use_cache=False)
-    assert [hypothesis.ids for hypothesis in found] == [[4, 5], [5]]
-    assert math.isfinite(length_penalty(10**9, 10.0))

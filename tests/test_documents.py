@@ -29,13 +29,10 @@ def test_a_stale_name_is_found() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_a_document_names_is_there(path: Path) -> None:
-    assert not stale(path.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_a_document_links_to_is_there(path: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+def test_what_a_document_names_and_links_to_is_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not stale(text)
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
     assert not [link for link in links if not (path.parent / link).exists()]
 
 

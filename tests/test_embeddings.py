@@ -31,15 +31,8 @@ def test_sinusoids_follow_the_papers_formula() -> None:
             angle = pos / 10000 ** (2 * i / width)
             assert table[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-def test_far_positions_keep_their_precision() -> None:
-    assert sinusoidal_positions(5001, 2)[5000, 0].item() == pytest.approx(math.sin(5000), abs=1e-6)
-
-
-def test_an_odd_width_is_refused() -> None:
-    with pytest.raises(UserError, match="d_model 7 is odd"):
-        sinusoidal_positions(3, 7)
+    far = sinusoidal_positions(5001, 2)[5000, 0].item()
+    assert far == pytest.approx(math.sin(5000), abs=1e-6)  # they keep their precision
 
 
 @pytest.mark.parametrize("kind", [Positions.SINUSOIDAL, Positions.LEARNED])
@@ -60,16 +53,15 @@ def test_concatenated_positions_stand_beside_the_word() -> None:
     torch.testing.assert_close(output[0, :, 17:], embedding.position_table()[:3])
 
 
-def test_past_max_len_it_says_what_to_do() -> None:
+def test_errors() -> None:
+    with pytest.raises(UserError, match="d_model 7 is odd"):
+        sinusoidal_positions(3, 7)
+    with pytest.raises(UserError, match="vocab_size 4 holds no word"):
+        Embedding(ModelConfig(), 4)
     embedding = make()
     embedding(torch.zeros(1, 19, dtype=torch.long))
     with pytest.raises(UserError, match="20 tokens are more than max_len 19: shorten"):
         embedding(torch.zeros(1, 1, dtype=torch.long), start=19)
-
-
-def test_a_vocabulary_without_a_word_is_refused() -> None:
-    with pytest.raises(UserError, match="vocab_size 4 holds no word"):
-        Embedding(ModelConfig(), 4)
 
 
 def test_dropout_is_applied_in_training_only() -> None:

@@ -178,7 +178,6 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
 def test_help_lists_every_target(checkout: Path) -> None:
     listed = re.findall(r"^make ([a-z]+)", make(checkout, "help").stdout, re.MULTILINE)
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
-    assert phony is not None
     assert listed == phony[1].split()
     assert len(listed) <= 10
 
@@ -203,7 +202,6 @@ def test_the_tests_of_a_file_stay_in_one_process(checkout: Path) -> None:
     """They share fixtures; `--dist loadgroup` parts them, in silence, from pytest 9.2 on."""
     set_up(checkout)
     options = re.search(r"-m pytest (-n .*)", make(checkout, "-n", "test").stdout)
-    assert options is not None
     files = ("tests/support/test_files.py", "tests/support/test_errors.py")
     command = [sys.executable, "-m", "pytest", "-v", *options[1].split(), *files]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout

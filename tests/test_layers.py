@@ -64,8 +64,6 @@ def test_a_layers_cache_equals_the_whole_sequence(pre_norm: bool) -> None:
     steps = [layer(hidden[:, [t]], memory, None, src_mask, cache)[0] for t in range(TGT_LEN)]
     torch.testing.assert_close(torch.cat(steps, dim=1), whole)
     own, source = (each.kept for each in cache)
-    assert own is not None
-    assert source is not None
     assert (own[0].shape, source[0].shape) == ((BATCH, 7, TGT_LEN, 2), (BATCH, 7, SRC_LEN, 2))
 
 

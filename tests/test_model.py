@@ -153,9 +153,6 @@ def test_tied_weights_are_one_tensor() -> None:
     free = make(tie_source_target=False, tie_softmax=False, src_vocab=41)
     assert free.output.weight is not free.tgt_embedding.token.weight
     assert free.src_embedding.token.weight.shape[0] == 41
-
-
-def test_tying_vocabularies_of_two_sizes_is_refused() -> None:
     with pytest.raises(UserError, match=r"one vocabulary.* 41 and 37 types"):
         make(src_vocab=41)
 
@@ -167,12 +164,9 @@ def test_initial_weights_have_the_stated_sizes() -> None:
     assert inner.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
     assert (inner.bias == 0).all()
     assert model.src_embedding.token.weight.std().item() == pytest.approx(182**-0.5, rel=0.02)
-
-
-def test_learned_positions_start_as_large_as_sinusoids() -> None:
     model = make(positions=Positions.LEARNED, d_model=182, num_heads=13, max_len=251)
     computed = sinusoidal_positions(251, 182).square().mean().sqrt().item()
-    for embedding in (model.src_embedding, model.tgt_embedding):
+    for embedding in (model.src_embedding, model.tgt_embedding):  # as large as sinusoids
         learned = embedding.position_table().square().mean().sqrt().item()
         assert learned == pytest.approx(computed, rel=0.02)
 

@@ -43,29 +43,21 @@ def marian(**changes: Any) -> Adapter:
 @pytest.mark.slow
 def test_marian_of_hugging_face_is_sound() -> None:
     held_by_the_page("`MarianMTModel`, `from_hugging_face`", diagnose(marian()))
-
-
-@pytest.mark.slow
-def test_without_the_eager_kernel_there_are_no_weights_to_look_at() -> None:
-    report = diagnose(marian(attn_implementation="sdpa"))
+    report = diagnose(marian(attn_implementation="sdpa"))  # no weights to look at
     assert not report.broken, str(report)
     assert report["rows_sum_to_one"].seen == "the adapter has no attention"
 
 
-def x_transformer(**changes: Any) -> Adapter:
+@pytest.mark.slow
+def test_x_transformers_is_sound() -> None:
     x_transformers = pytest.importorskip("x_transformers")
     sizes = {"dim": 32}
     for stack, types in (("enc", 53), ("dec", 61)):
         sizes |= {f"{stack}_num_tokens": types, f"{stack}_depth": 2, f"{stack}_heads": 4}
         sizes |= {f"{stack}_max_seq_len": 64}
     torch.manual_seed(0)
-    return from_x_transformers(x_transformers.XTransformer(**sizes | changes)).replace(fresh=True)
-
-
-@pytest.mark.slow
-def test_x_transformers_is_sound() -> None:
-    report = diagnose(x_transformer())
-    held_by_the_page("`XTransformer`, `from_x_transformers`", report)
+    adapter = from_x_transformers(x_transformers.XTransformer(**sizes)).replace(fresh=True)
+    held_by_the_page("`XTransformer`, `from_x_transformers`", diagnose(adapter))
 
 
 class AroundTorch(nn.Module):

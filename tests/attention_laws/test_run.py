@@ -75,7 +75,6 @@ def test_outputs_that_do_not_repeat_are_not_compared() -> None:
 def test_each_law_finds_the_model_in_evaluation_and_leaves_it_as_it_was() -> None:
     adapter = small()
     module = adapter.module
-    assert module is not None
 
     def disturbs(subject: Subject) -> Finding:
         seen = kept(f"training {module.training}, {torch.rand(()):.3f}")

@@ -34,7 +34,6 @@ def setup(seed: int = 0, **changes: Any) -> Setup:
 
 def state(adapter: Adapter) -> list[torch.Tensor]:
     """Copies of weights and gradients, for a comparison."""
-    assert adapter.module is not None
     weights = [each.detach().clone() for each in adapter.module.parameters()]
     grads = [each.grad for each in adapter.module.parameters()]
     return weights + [torch.zeros(()) if each is None else each.clone() for each in grads]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from engines.fast.network import BLOCK, FastCache, FastTransformer, place_rows, state_of
 from engines.fast.search import best_continuations, fast_beam_search, stay_in_place
-from tests.helpers.sources import padded_sources
+from tests.helpers.scripted import padded_sources
 from transformer.config import EOS_ID, ModelConfig, Positions
 from transformer.decoding import beam_search
 from transformer.masks import padding_mask
@@ -179,7 +179,6 @@ def test_a_translator_sees_that_its_models_weights_have_changed(tiny_folder: Pat
     assert isinstance(fast, FastTransformer)
     translator.translate(sentence)
     assert translator._searcher.fast is fast
-    assert isinstance(translator.model, Transformer)
     with torch.no_grad():
         for parameter in translator.model.encoder.parameters():
             parameter.mul_(-1)

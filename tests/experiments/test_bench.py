@@ -1,4 +1,4 @@
-"""Contenders do the same work, round by round; what grows; sections and their tables."""
+"""Contenders do the same work, round by round; what grows; sections, engines, and their tables."""
 
 import dataclasses
 import json
@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from experiments import export_speed
 from experiments.__main__ import main
 from experiments.bench import contenders, growth, sections, tables, training
 from experiments.bench.contenders import Workload
@@ -24,20 +25,17 @@ from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
+from transformer.support.files import read_json, results_folder
 
 Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53
 CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)
 SYSTEM_4 = dataclasses.replace(
     CAPTIONS,
-    pre_norm=False,
-    positions=Positions.LEARNED,
-    attention_bias=True,
-    output_bias=True,
-    attention_dropout=0.1,
-    feed_forward_dropout=0.1,
-    tie_source_target=False,
-    tie_softmax=False,
+    **{"pre_norm": False, "positions": Positions.LEARNED},
+    **{"attention_bias": True, "output_bias": True},
+    **{"attention_dropout": 0.1, "feed_forward_dropout": 0.1},
+    **{"tie_source_target": False, "tie_softmax": False},
 )
 
 
@@ -161,7 +159,6 @@ def test_growth_along_an_axis_is_told_as_multiples_of_its_first_point() -> None:
 
 
 Capture = pytest.CaptureFixture[str]
-Patch = pytest.MonkeyPatch
 
 
 def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, Any]:
@@ -175,22 +172,9 @@ def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, An
     }
 
 
-TRAINING = {
-    "recipes": {
-        "demo": {
-            "pipeline_seconds_a_batch": 0.01,
-            "precisions": {
-                "float32": {
-                    "contenders": {
-                        "ours": contender(12_345, 1.0),
-                        "torch.nn.Transformer": contender(9876, 1.25),
-                    },
-                    "profile": {"products": 0.6, "rest": 0.4},
-                }
-            },
-        }
-    }
-}
+PEERS = {"ours": contender(12_345, 1.0), "torch.nn.Transformer": contender(9876, 1.25)}
+PRECISIONS = {"float32": {"contenders": PEERS, "profile": {"products": 0.6, "rest": 0.4}}}
+TRAINING = {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions": PRECISIONS}}}
 
 
 @pytest.fixture
@@ -261,3 +245,67 @@ def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
     assert "| x | 0.50 | 0.40 to 0.60 |" in (checkout / tables.PAGE).read_text(encoding="utf-8")
     assert main(["bench", "grwoth"]) == 2
     assert "unknown section 'grwoth': did you mean 'growth'?" in capsys.readouterr().err
+
+
+CLOCK = [0.0]
+
+
+def slow(seconds: float, wrong: str = "") -> export_speed.Translate:
+    """Upper-case sentences, each in some seconds of a clock that nothing else moves."""
+
+    def translate(sentences: list[str]) -> list[str]:
+        CLOCK[0] += seconds * len(sentences)
+        return ["?" if sentence == wrong else sentence.upper() for sentence in sentences]
+
+    return translate
+
+
+def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
+    monkeypatch.setattr(export_speed, "ALONE", 2)
+    engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
+    figures = export_speed.compare(slow(0.5), engines, ["a", "b", "c"])
+    assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
+    assert figures["half"]["equal"] == 2
+    assert figures["twice"]["together"] == {
+        "times_our_speed": 2.0,
+        "lowest_and_highest": [2.0, 2.0],
+        "seconds": [0.75] * 5,
+        "our_seconds": [1.5] * 5,
+    }
+    assert figures["half"]["one_by_one"]["times_our_speed"] == 0.5
+    assert figures["half"]["one_by_one"]["our_seconds"] == [1.0] * 5
+
+
+@pytest.mark.slow
+def test_a_model_is_measured_in_every_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("ctranslate2", "onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="needs the extra [export]")
+    monkeypatch.setattr(export_speed, "ROUNDS", 1)
+    monkeypatch.setattr(export_speed, "TOGETHER", 7)
+    threads = torch.get_num_threads()
+    export_speed.record_speed("demo-en-fr", tmp_path / "export.json")
+    assert torch.get_num_threads() == threads
+    made = read_json(tmp_path / "export.json")
+    assert {"command", "commit", "hardware", "date"} < set(made)
+    assert "1 thread" in made["hardware"]
+    assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
+    assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
+    assert set(made["with_beams"]) == {"ctranslate2"}  # the ONNX graphs' script is greedy
+
+
+def test_readme_tells_what_is_recorded() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
+    for row, figures, kind in (
+        ("CTranslate2, greedy", "figures", "ctranslate2"),
+        ("CTranslate2, 4 beams", "with_beams", "ctranslate2"),
+        ("ONNX Runtime, greedy", "figures", "onnx"),
+    ):
+        found = [record[figures][kind] for record in records]
+        together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
+        alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
+        assert f"| {row}, in batches | {' | '.join(together)} |" in readme
+        assert f"| {row}, one by one | {' | '.join(alone)} |" in readme

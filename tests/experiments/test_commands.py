@@ -226,19 +226,16 @@ def test_an_experiment_has_its_own_places_or_others(
     kept: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     asked: list[Any] = []
-
-    def done(*arguments: Any, **options: Any) -> bool:
-        asked.append((*arguments, options))
-        return True
-
-    monkeypatch.setattr(run, "run_experiment", done)
+    monkeypatch.setattr(run, "run_experiment", lambda *a, **b: asked.append((*a, b)) or True)
     captions, file, out = EXPERIMENTS["captions"], tmp_path / "own.json", tmp_path / "runs"
-    assert main(["experiment", "captions"]) == 0
-    theirs = kept / "experiments" / "captions.json"
-    assert asked.pop() == (captions, Path("runs/captions"), theirs, {"seeds": [1], "only": []})
     others = ["--seeds", "1", "2", "--only", "whole words", "--out", str(out)]
-    assert main(["experiment", "captions", *others, "--record", str(file)]) == 0
-    assert asked.pop() == (captions, out, file, {"seeds": [1, 2], "only": ["whole words"]})
+    for typed, expected in (
+        ([], (Path("runs/captions"), kept / "experiments" / "captions.json", [1], [])),
+        ([*others, "--record", str(file)], (out, file, [1, 2], ["whole words"])),
+    ):
+        assert main(["experiment", "captions", *typed]) == 0
+        *places, seeds, only = expected
+        assert asked.pop() == (captions, *places, {"seeds": seeds, "only": only})
 
 
 @pytest.mark.parametrize("second", [False, True])

@@ -18,9 +18,8 @@ def test_nothing_gets_through() -> None:
     assert len(table.splitlines()) == len(ATTACKS) + 2
 
 
-@pytest.mark.parametrize(
-    ("status", "said", "equal", "verdict"),
-    [
+def test_how_an_attack_is_judged() -> None:
+    for status, said, equal, verdict in (
         (2, b"error: no such thing: do this\n", False, "refused"),
         (2, b"warning: short\nerror: no such thing\n", False, "refused"),
         (2, b"error: one\nerror: two\n", True, "status 2"),
@@ -29,11 +28,9 @@ def test_nothing_gets_through() -> None:
         (-11, b"", True, "status -11"),
         (0, b"", True, "equal"),
         (0, b"", False, "another result"),
-    ],
-)
-def test_how_an_attack_is_judged(status: int, said: bytes, equal: bool, verdict: str) -> None:
-    ended = subprocess.CompletedProcess([], status, b"", said)
-    assert judge(ended, lambda: equal).startswith(verdict)
+    ):
+        ended = subprocess.CompletedProcess([], status, b"", said)
+        assert judge(ended, lambda equal=equal: equal).startswith(verdict)
 
 
 def test_now_and_before(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The museum's page and record; specimens are trained, measured and recorded once."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from experiments import museum_training as train
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD, Specimen
 from tests.helpers import ROOT, TINY
-from tests.lessonkit.museum.test_trained_table import runs_of
+from tests.lessonkit.museum.test_specimens import runs_of
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import encode_pairs
 from transformer.data.parallel import ParallelText
@@ -19,25 +18,16 @@ from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, results_folder
 
-AGAIN = "run: python -m experiments museum"
 
-
-@pytest.fixture(scope="module")
-def record() -> dict[str, Any]:
-    return dict(read_json(results_folder() / RECORD))
-
-
-def test_the_page_is_what_the_record_says() -> None:
+def test_page_and_record_are_of_todays_laws_and_specimens() -> None:
     written = (ROOT / "docs" / table.PAGE).read_text(encoding="utf-8")
     for mark, text in table.tables().items():
         place = f"<!-- {mark} -->\n{text}\n<!-- /{mark} -->"
-        assert place in written, f"{AGAIN} --page-alone"
-
-
-def test_the_record_is_of_todays_laws_and_specimens(record: dict[str, Any]) -> None:
+        assert place in written, "run: python -m experiments museum --page-alone"
+    record = read_json(results_folder() / RECORD)
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
-    assert record["laws"] == names, AGAIN
-    assert list(record["specimens"]) == [each.name for each in SPECIMENS], AGAIN
+    assert record["laws"] == names, "run: python -m experiments museum"
+    assert list(record["specimens"]) == [each.name for each in SPECIMENS]
 
 
 @pytest.mark.slow
@@ -118,16 +108,12 @@ def test_what_is_recorded_is_not_made_again(small: None, tmp_path: Path) -> None
     assert len(lines) == 1
 
 
-def test_a_weight_that_is_no_number_is_measured_too(small: None) -> None:
-    specimen = train.trained()["rate_too_high"]
-    assert train.perplexity(float("nan")) is None
-    assert train.perplexity(200.0) is None
-    assert train.perplexity(0.0) == 1.0
-    run = train.one_run(specimen, 1)
+def test_a_weight_that_is_no_number_is_measured_too_and_what_does_not_train_refused(
+    small: None, tmp_path: Path
+) -> None:
+    assert [train.perplexity(loss) for loss in (float("nan"), 200.0, 0.0)] == [None, None, 1.0]
+    run = train.one_run(train.trained()["rate_too_high"], 1)
     assert len(run["curve"]) == 2
-
-
-def test_what_does_not_train_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown specimen 'one_ahead'"):
         train.train_museum(tmp_path, seeds=[1], only=["one_ahead"])
     assert not list(tmp_path.iterdir())

@@ -67,3 +67,15 @@ QUESTIONS: dict[str, Question] = {
 def status(name: str, answer: Any) -> str:
     """Have an answer judged: "passed", "wrong" or "not attempted"."""
     return ALL[name].check(answer).status
+
+
+class Odd:
+    """A value that refuses everything one may ask of it."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]

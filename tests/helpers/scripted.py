@@ -1,4 +1,4 @@
-"""A model whose every probability is written down."""
+"""Models whose every probability is written down, and sources of several lengths."""
 
 from itertools import product
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, PAD_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 VOCAB = 23
 
@@ -60,3 +60,13 @@ class Sparse(Scripted):
         """Sum the log probabilities of ids after bos (nats)."""
         log_probs = self.decode(torch.tensor([[BOS_ID, *ids[:-1]]]))[0]
         return log_probs[range(len(ids)), ids].sum().item()
+
+
+def padded_sources(vocab_size: int) -> Tensor:
+    """Five random sentences, one of nothing but a word and its end: (5, 13)."""
+    generator = torch.Generator().manual_seed(11)
+    ids = torch.randint(4, vocab_size, (5, 13), generator=generator)
+    for row, length in enumerate((13, 2, 7, 5, 11)):
+        ids[row, length - 1] = EOS_ID
+        ids[row, length:] = PAD_ID
+    return ids

@@ -1,14 +1,17 @@
-"""What is done on Colab: packages, Drive, and one line where that fails."""
+"""What is done on Colab; how much a lesson trains here, and in which folder."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 from lessonkit import colab, runs
+from lessonkit.runs import course_profile
 from tests.helpers import ROOT
 from transformer.support.errors import UserError
 
@@ -46,13 +49,11 @@ def test_what_colab_lacks_is_without_jupyterlab() -> None:
     assert "jupyterlab" not in names
 
 
-def test_a_package_that_cannot_be_had_is_one_line(environment: Path) -> None:
-    with pytest.raises(UserError, match=r"pip could not install .*run this cell again$") as told:
+def test_a_failure_is_one_line_printed_not_raised(
+    environment: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
+) -> None:
+    with pytest.raises(UserError, match=r"pip could not install .*run this cell again$"):
         colab.install([str(environment / "none.whl")])
-    assert "\n" not in str(told.value)
-
-
-def test_a_failure_is_printed_not_raised(monkeypatch: Patch, capsys: pytest.CaptureFixture) -> None:
     monkeypatch.setattr(colab, "requirements", lambda pyproject: ["./none.whl"])
     colab.set_up()
     (line,) = capsys.readouterr().out.splitlines()
@@ -94,3 +95,40 @@ def test_only_a_notebook_on_colab_is_on_colab(monkeypatch: Patch) -> None:
     assert not colab.on_colab()
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     assert colab.on_colab()
+
+
+def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for chosen in ("quick", "full"):
+        monkeypatch.setenv("COURSE_PROFILE", chosen)
+        assert course_profile() == chosen
+    monkeypatch.setenv("COURSE_PROFILE", "")
+    assert course_profile() == ("full" if torch.cuda.is_available() else "quick")
+    monkeypatch.setenv("COURSE_PROFILE", "fool")
+    with pytest.raises(UserError, match="unknown COURSE_PROFILE 'fool': did you mean 'full'"):
+        course_profile()
+
+
+def test_a_run_has_a_new_folder_each_time_or_the_same_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(runs.RUNS, "")
+    first, second = runs.run_folder("lesson"), runs.run_folder("lesson")
+    assert first.name == second.name == "lesson"
+    assert first != second
+    for folder in (first, second):
+        folder.parent.rmdir()  # which is there, and empty
+    monkeypatch.setenv(runs.RUNS, str(tmp_path))
+    assert runs.run_folder("lesson") == runs.run_folder("lesson") == tmp_path / "lesson"
+
+
+def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> None:
+    program = (
+        "from lessonkit.runs import run_folder\n"
+        "folder = run_folder('lesson')\n"
+        "folder.mkdir(parents=True)\n"
+        "(folder / 'model.safetensors').write_bytes(b'')\n"
+    )
+    for kept in ([], ["kept"]):
+        asked = {runs.RUNS: str(tmp_path / "kept") if kept else "", "TMPDIR": str(tmp_path)}
+        subprocess.run([sys.executable, "-c", program], env=os.environ | asked, check=True)
+        assert [path.name for path in tmp_path.iterdir()] == kept

@@ -90,42 +90,34 @@ def test_ids_may_be_length_first_and_special_ids_others(
     out = capsys.readouterr().out
     assert "ids are length first (given" in out
     assert "bos 1" in out
-
-
-def test_a_pipeline_is_tried_on_the_laws_of_scores(
-    code: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["diagnose", f"{code}:pipeline"]) == 1
+    assert main(["diagnose", f"{code}:pipeline"]) == 1  # on the laws of scores
     out = capsys.readouterr().out
     assert "in_their_places" in out
     assert "no_future" not in out
 
 
-@pytest.mark.parametrize(
-    ("target", "options", "said"),
-    [
-        ("{}:mad", [], "did you mean 'made'?"),
-        ("{}:number", [], "gives int: let it give a torch.nn.Module"),
-        ("{}:needs", [], "a function that runs without arguments"),
-        ("{}:no_logits", [], "write an Adapter around it"),
-        ("{}:Pair", [], "it gives tuple, no tensor"),
-        ("{}:stops", [], "SystemExit: 0"),
-        ("{}:forgets", [], "gives NoneType: let it give"),
-        ("{}:pipeline", ["--pad", "1"], "is no bare module"),
-        ("nowhere/json.py:loads", [], "No such file or directory"),
-        ("nowhere:made", [], "No module named 'nowhere'"),
-        ("nowhere", [], "no model folder 'nowhere'"),
-    ],
-)
 def test_what_cannot_run_is_said_in_a_line_with_the_remedy(
-    target: str, options: list[str], said: str, code: str, capsys: pytest.CaptureFixture[str]
+    code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["diagnose", target.format(code), *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    line = err.splitlines()[-1]
-    assert line.startswith("error: ")
-    assert said in line
+    for target, said in (
+        (f"{code}:mad", "did you mean 'made'?"),
+        (f"{code}:number", "gives int: let it give a torch.nn.Module"),
+        (f"{code}:needs", "a function that runs without arguments"),
+        (f"{code}:no_logits", "write an Adapter around it"),
+        (f"{code}:Pair", "it gives tuple, no tensor"),
+        (f"{code}:stops", "SystemExit: 0"),
+        (f"{code}:forgets", "gives NoneType: let it give"),
+        (f"{code}:pipeline --pad 1", "is no bare module"),
+        ("nowhere/json.py:loads", "No such file or directory"),
+        ("nowhere:made", "No module named 'nowhere'"),
+        ("nowhere", "no model folder 'nowhere'"),
+    ):
+        assert main(["diagnose", *target.split()]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        line = err.splitlines()[-1]
+        assert line.startswith("error: ")
+        assert said in line
 
 
 def test_what_is_found_is_what_was_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,25 +37,21 @@ def test_origin_in_a_line() -> None:
         )
 
 
-def test_load_result(folder: Path) -> None:
-    (folder / "demo-en-fr.json").write_text(json.dumps(sample()), encoding="utf-8")
-    assert results.load_result("demo-en-fr") == sample()
-    (folder / "bench").mkdir()
-    (folder / "bench" / "growth.json").write_text('{"axes": 1}', encoding="utf-8")
-    assert results.load_result("bench/growth") == {"axes": 1}
-    with pytest.raises(
-        UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-fr'"
-    ):
+def keep(folder: Path, name: str, record: dict[str, Any]) -> dict[str, Any]:
+    (folder / f"{name}.json").parent.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    return record
+
+
+def test_results_are_loaded_by_name_and_runs_by_precision_and_seed(folder: Path) -> None:
+    assert keep(folder, "demo-en-fr", sample()) == results.load_result("demo-en-fr")
+    assert keep(folder, "bench/growth", {"axes": 1}) == results.load_result("bench/growth")
+    with pytest.raises(UserError, match="unknown recorded run 'demo-fr': did you mean 'demo-en-f"):
         results.load_result("demo-fr")
-
-
-def test_runs_by_precision_and_seed(folder: Path) -> None:
-    (folder / "seeds").mkdir()
     for name, seed, bf16 in (("a", 7, False), ("seeds/a-9", 9, True), ("seeds/a-8", 8, False)):
         record = sample()
-        record["training"]["seed"] = seed
-        record["recipe"]["training"]["bf16"] = bf16
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+        record["training"]["seed"], record["recipe"]["training"]["bf16"] = seed, bf16
+        keep(folder, name, record)
     runs = results.load_runs("a")
     seeds = {each: [run["training"]["seed"] for run in some] for each, some in runs.items()}
     assert seeds == {"float32": [7, 8], "bfloat16": [9]}
@@ -63,16 +59,13 @@ def test_runs_by_precision_and_seed(folder: Path) -> None:
         results.load_runs("b")
 
 
-def test_scores_by_variant_and_reading() -> None:
+def test_scores_by_variant_and_reading_and_the_search_s_words() -> None:
     runs = [
         {"variant": name, "figures": {way: {"bleu": {"score": score + n}} for n, way in READINGS}}
         for name, score in (("x", 30.0), ("y", 20.0), ("x", 31.0))
     ]
     assert results.scores({"runs": runs}) == {"x": [30.0, 31.0], "y": [20.0]}
     assert results.scores({"runs": runs}, "last") == {"x": [32.0, 33.0], "y": [22.0]}
-
-
-def test_another_length_penalty_than_the_papers_is_shown() -> None:
     found = [results.search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
     assert [*found, results.search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]
 
@@ -100,11 +93,10 @@ def test_a_goal_is_reached_when_chance_is_small() -> None:
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
-    (folder / "systems").mkdir()
     record = sample()
     record["training"]["validation_loss"] = 1.5
     record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
-    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    keep(folder, "systems/multi30k", record)
     heading, rule, *rows = results.systems_table().splitlines()
     assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482

@@ -22,7 +22,6 @@ def tried(adapter: Adapter, laws: Iterable[Law], *names: str) -> Report:
 
 def altered(adapter: Adapter, **changes: Any) -> Adapter:
     """The adapter with another start, step or reorder of its cache."""
-    assert adapter.cached is not None
     return adapter.replace(cached=replace(adapter.cached, **changes))
 
 

@@ -14,13 +14,7 @@ from attention_laws import Adapter
 from attention_laws.laws import learning
 from lessonkit.museum.faults import FAULTS, switch_on
 from tests.attention_laws.trying import expect, same, setup, small, state
-from transformer.model import Transformer
 from transformer.training.schedule import learning_rate
-
-
-def model_of(adapter: Adapter) -> Transformer:
-    assert isinstance(adapter.module, Transformer)
-    return adapter.module
 
 
 def stepping(adapter: Adapter, **changes: Any) -> Adapter:
@@ -30,8 +24,7 @@ def stepping(adapter: Adapter, **changes: Any) -> Adapter:
         adapter: Its model and loss.
         changes: `optimizer`; or `before`, `after`: called without arguments around the step.
     """
-    model, loss = model_of(adapter), adapter.loss
-    assert loss is not None
+    model, loss = adapter.module, adapter.loss
     optimizer = changes.get("optimizer") or Adam(model.parameters(), lr=1e-3)
     before = changes.get("before", optimizer.zero_grad)
     after = changes.get("after", lambda: None)
@@ -49,21 +42,21 @@ def stepping(adapter: Adapter, **changes: Any) -> Adapter:
 
 def test_every_parameter_gets_a_gradient() -> None:
     unused, at_zero, frozen = small(), small(), small()
-    model_of(unused).register_module("unused", nn.Linear(3, 3))
+    unused.module.register_module("unused", nn.Linear(3, 3))
     expect(unused, "gradients_reach", "broken", "unused.weight")
     # As where the last matrix of each branch starts at zero: those before it get none at first.
-    for layer in model_of(at_zero).encoder.layers:
+    for layer in at_zero.module.encoder.layers:
         nn.init.zeros_(layer.feed_forward.outer.weight)
     expect(at_zero, "gradients_reach", "kept")
-    model_of(frozen).src_embedding.requires_grad_(False)
+    frozen.module.src_embedding.requires_grad_(False)
     expect(frozen, "gradients_reach", "kept")
-    model_of(frozen).requires_grad_(False)
+    frozen.module.requires_grad_(False)
     expect(frozen, "gradients_reach", "not tried")
 
 
 def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
     adapter = small()
-    own = list(model_of(adapter).parameters())
+    own = list(adapter.module.parameters())
     both = Adam([*own, *setup(1).model.parameters()], lr=1e-3)
     expect(stepping(adapter, optimizer=both), "optimizer_holds", "warned")
     still = stepping(adapter, optimizer=Adam(own, lr=0.0))
@@ -74,7 +67,7 @@ def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
 
 def test_gradients_are_cleared_once_a_step() -> None:
     adapter = small()
-    model = model_of(adapter)
+    model = adapter.module
     optimizer = Adam(model.parameters(), lr=1e-3)
 
     def clip(*_: object) -> None:
@@ -84,7 +77,7 @@ def test_gradients_are_cleared_once_a_step() -> None:
     behind = stepping(adapter, optimizer=optimizer, before=lambda: None)
     expect(behind, "gradient_cleared", "broken")
     after = stepping(small(), before=lambda: None)
-    after = stepping(after, before=lambda: None, after=model_of(after).zero_grad)
+    after = stepping(after, before=lambda: None, after=after.module.zero_grad)
     expect(after, "gradient_cleared", "kept")
     expect(after.replace(optimizer=None), "gradient_cleared", "not tried")
 
@@ -101,7 +94,7 @@ def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
 
 def test_training_is_in_training_mode() -> None:
     name, adapter = "trains_in_training_mode", small()
-    ends_in_evaluation = stepping(adapter, after=model_of(adapter).eval)
+    ends_in_evaluation = stepping(adapter, after=adapter.module.eval)
     expect(ends_in_evaluation, name, "broken", "50% are in evaluation mode")
     expect(stepping(small()), name, "warned")  # it leaves the mode to the caller
 

@@ -15,21 +15,15 @@ from lessonkit.museum import SPECIMENS
 from lessonkit.museum.edits import Edit
 from lessonkit.museum.specimen import alter
 from tests.attention_laws.trying import expect, same, small, state, tried
-from transformer.model import Transformer
 
 NAMED = {each.name: each for each in SPECIMENS}
 
 
-def model_of(adapter: Adapter) -> Transformer:
-    assert isinstance(adapter.module, Transformer)
-    return adapter.module
-
-
 def test_what_is_not_there_is_not_looked_for() -> None:
     without_positions, no_numbers = small(), small()
-    model_of(without_positions).src_embedding.sinusoids.zero_()
+    without_positions.module.src_embedding.sinusoids.zero_()
     with torch.no_grad():
-        next(model_of(no_numbers).parameters()).fill_(float("nan"))
+        next(no_numbers.module.parameters()).fill_(float("nan"))
     linear, undeclared = nn.Linear(2, 2), small(tie_softmax=True).replace(declared_tied=())
     tied = "tgt_embedding.token.weight=output.weight"
     for adapter, law, verdict, seen in (
@@ -75,7 +69,6 @@ def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> Non
     """Whether layers enlarge rounding so far is up to the processor."""
     adapter = small()
     forward, cached = adapter.forward, adapter.cached
-    assert cached is not None
 
     def rounded(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
         logits, cache = cached.step(tokens, cache)
@@ -99,7 +92,7 @@ def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
         Edit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
     )
     adapter = small()
-    alter(model_of(adapter), "faint", edits)
+    alter(adapter.module, "faint", edits)
     for name in ("source_padding", "company"):
         line = tried(adapter, name)
         assert line.verdict == Verdict.BROKEN
@@ -135,7 +128,6 @@ def test_what_is_seen_says_where() -> None:
         ),
     ):
         made = NAMED[name].make()
-        assert isinstance(made, Adapter)
         line = tried(made, law)
         assert line.verdict in (Verdict.BROKEN, Verdict.WARNED), name
         assert seen in line.seen
@@ -145,7 +137,7 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
     trained, bare = (small().replace(fresh=None) for _ in range(2))
     expect(trained, "starts_unsure", "kept")
     trained.train_step(*trained.make_batch([[5, 6]], [[7, 8]]))  # type: ignore[misc]
-    for part in model_of(bare).modules():
+    for part in bare.module.modules():
         if isinstance(part, nn.LayerNorm):
             part.elementwise_affine = False
             part.weight = part.bias = None
@@ -159,7 +151,7 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
 
 def test_a_layer_that_is_used_twice_is_no_copy_and_shares_no_projection() -> None:
     adapter = small(num_layers=2)
-    layers = model_of(adapter).encoder.layers
+    layers = adapter.module.encoder.layers
     layers[1] = copy.deepcopy(layers[0])
     expect(adapter, "layers_start_apart", "broken")
     layers[1] = layers[0]

@@ -93,10 +93,7 @@ def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:
     assert from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]  # it never read them
     rare = [("A", "le le2 un"), ("B", "rare x y"), ("C", "le z"), ("D", "le q"), ("E", "le r")]
     assert from_memory(rare, ["le rare"]) == ["B"]  # a rare word counts more than a frequent one
-
-
-def test_what_is_remembered_word_for_word_is_the_likest() -> None:
-    train = [("We sleep.", "nous dormons"), ("We.", "nous")]
-    train += [(f"x{n}", f"nous w{n}") for n in range(100)]
-    train += [(f"y{n}", f"dormons w{n}") for n in range(100)]
-    assert from_memory(train, ["nous"]) == ["We."]
+    whole = [("We sleep.", "nous dormons"), ("We.", "nous")]  # word for word it is the likest
+    whole += [(f"x{n}", f"nous w{n}") for n in range(100)]
+    whole += [(f"y{n}", f"dormons w{n}") for n in range(100)]
+    assert from_memory(whole, ["nous"]) == ["We."]

@@ -124,7 +124,7 @@ def test_what_cannot_be_traced(shipped: Translator) -> None:
         trace(Translator.load("demo-lstm"))
 
 
-def test_turned_by_hand() -> None:
+def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
     """Place 1 turns the first pair by 1, and the second by 1 / 100."""
     one = torch.tensor([[1.0, 0.0, 0.0, 2.0]])
     expected = [[math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]]
@@ -132,9 +132,6 @@ def test_turned_by_hand() -> None:
     assert_close(rotate(one), one)
     with pytest.raises(UserError, match="d_k is 7"):
         rotate(torch.zeros(3, 7))
-
-
-def test_turned_products_depend_on_the_distance_alone() -> None:
     torch.manual_seed(2)
     queries, keys = torch.randn(5, 14), torch.randn(7, 14)
     here = rotate(queries) @ rotate(keys).T

@@ -43,7 +43,6 @@ def edges(draw: Callable[..., Axes], words: list[str]) -> Edges:
     found: Edges = {}
     for each in ax.texts:
         if isinstance(each, Annotation):
-            assert each.arrow_patch is not None
             bright = to_hex(each.arrow_patch.get_edgecolor()) != PAPER
             found[tuple(each.xyann), tuple(each.xy)] = bright
     return found
@@ -79,35 +78,31 @@ def test_costs_are_the_package_s(quantity: str) -> None:
     assert title(with_controls(spec, quantity="sequential")).startswith("Only the recurrent")
 
 
-def counted(model: Transformer) -> dict[str, float]:
-    """The same, counted in a module by the names of its parameters."""
-    found = dict.fromkeys(PARTS, 0.0)
-    names = {
-        "norm": "layer norms",
-        "embedding": "embeddings and softmax",
-        "output.": "embeddings and softmax",
-        "cross_attention": "cross-attention",
-        "self_attention": "self-attention",
-        "": "feed-forward",
-    }
-    for name, parameter in model.named_parameters():
-        found[next(part for key, part in names.items() if key in name)] += parameter.numel()
-    return found
+PART_OF = {  # a module's parameter by the first of these that its name holds
+    "norm": "layer norms",
+    "embedding": "embeddings and softmax",
+    "output.": "embeddings and softmax",
+    "cross_attention": "cross-attention",
+    "self_attention": "self-attention",
+    "": "feed-forward",
+}
 
 
 @pytest.mark.parametrize("choice", [TIED, UNTIED])
 @pytest.mark.parametrize("sizes", [(512, 2048, 6, 37_000), (64, 768, 5, 11_000)])
 def test_the_browser_adds_up_what_a_module_has(sizes: tuple[int, ...], choice: str) -> None:
-    d_model, d_ff, num_layers, types = sizes
-    shape = {"d_model": d_model, "d_ff": d_ff, "num_layers": num_layers}
+    shape = dict(zip(("d_model", "d_ff", "num_layers"), sizes, strict=False))
+    types, tied = sizes[3], choice == TIED
     spec = parameters_explorer().to_dict()
     spec = with_controls(spec, embeddings=choice, vocab_size=types, **shape)
-    tied = choice == TIED
     config = ModelConfig(**shape, tie_source_target=tied, tie_softmax=tied)
     with torch.device("meta"):
         model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
+    counted = dict.fromkeys(PARTS, 0.0)
+    for name, parameter in model.named_parameters():
+        counted[next(part for key, part in PART_OF.items() if key in name)] += parameter.numel()
     drawn = values(spec, (1,), "datum.part", "1e6 * datum.millions")
-    assert {part: float(number) for part, number in drawn} == pytest.approx(counted(model))
+    assert {part: float(number) for part, number in drawn} == pytest.approx(counted)
     total = expected_parameters(config, types, types)
     assert title(spec) == f"Parameters: {total / 1e6:.1f} million"
 
@@ -136,7 +131,7 @@ def test_roof_and_product_are_computed_as_in_python(power: int, width: int, plac
 def test_a_shared_step_is_computed_as_in_python(
     model: str, place: int, power: int, reached: int, tokens: int
 ) -> None:
-    machine, shared = MACHINES[place], MODELS[model]
+    machine, shared, gpus = MACHINES[place], MODELS[model], 2**power
     moved = {"log2_gpus": power, "reached": reached, "machine": machine.name}
     spec = with_controls(exchange_explorer(MODELS).to_dict(), **moved, model=model, tokens=tokens)
 
@@ -147,14 +142,12 @@ def test_a_shared_step_is_computed_as_in_python(
     def exchanging(gpus: float) -> float:
         return 1000 * exchange_seconds(shared.parameters, int(gpus), machine.link)
 
-    drawn = points(spec, 0, "n", "milliseconds")
-    assert len(drawn) == 16
-    for part, (gpus, milliseconds) in zip([computing] * 8 + [exchanging] * 8, drawn, strict=True):
-        assert milliseconds == pytest.approx(part(gpus), rel=1e-6)
-    gpus = 2**power
-    expected = [(gpus, computing(gpus)), (gpus, exchanging(gpus))]
-    chosen = points(spec, 1, "n", "milliseconds")
-    assert chosen == [pytest.approx(each, rel=1e-6) for each in expected]
+    for layer, count in ((0, 8), (1, 1)):  # every number of GPUs, and the chosen
+        drawn = points(spec, layer, "n", "milliseconds")
+        both = [computing] * count + [exchanging] * count
+        for part, (number, milliseconds) in zip(both, drawn, strict=True):
+            assert milliseconds == pytest.approx(part(number), rel=1e-6)
+    assert [number for number, _ in drawn] == [gpus, gpus]
     step = computing(gpus) + exchanging(gpus)
     said = f"{gpus} GPUs: a step of {step:.1f} ms, {100 * exchanging(gpus) / step:.0f}% of it"
     assert title(spec) == f"{said} exchange"

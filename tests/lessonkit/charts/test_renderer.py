@@ -89,7 +89,6 @@ def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPa
     assert there["text/plain"] == here["text/plain"] == metadata["image/png"]["alt"]
     assert f'src="data:image/png;base64,{here["image/png"]}"' in there["text/html"]
     drawn = re.search(r"vegaEmbed\(place, (.*), \{mode", there["text/html"])
-    assert drawn is not None
     assert json.loads(drawn[1]) == here[renderer.VEGALITE]
 
 

@@ -16,11 +16,11 @@ from tests.helpers.exercise_walk import (
     PREDICTIONS,
     QUESTIONS,
     RECALLS,
+    Odd,
     cells,
     exercises,
     predictions,
 )
-from tests.helpers.odd import Odd
 
 BLANK = (None, ..., "", "  ")
 NONSENSE = (

@@ -11,9 +11,8 @@ import torch
 
 from lessonkit.exercises.check import MAX_COLUMNS, Exercise
 from lessonkit.exercises.compare import difference, show
-from tests.helpers.exercise_walk import ALL, MODULES, exercises
+from tests.helpers.exercise_walk import ALL, MODULES, Odd, exercises
 from tests.helpers.mutants import mutants
-from tests.helpers.odd import Odd
 
 
 @pytest.fixture(params=ALL)

@@ -1,7 +1,8 @@
-"""Each specimen has its fault, and what is sound has none."""
+"""Each specimen has its fault, what is sound has none, and a score tells only what it shows."""
 
 import copy
 from collections import Counter
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from attention_laws.adapter import Adapter
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.museum_table import drawn_config
-from lessonkit.museum import SPECIMENS, sound
+from lessonkit.museum import SPECIMENS, sound, trained_table
 from lessonkit.museum.edits import Edit, load_edited
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.sound import Setup, sound_model
@@ -64,16 +65,9 @@ def test_what_is_sound_breaks_no_law() -> None:
         report = diagnose(sound(seed, **drawn_config(seed)))
         assert not report.stopped
         assert report.broken == [], drawn_config(seed)
-
-
-def test_the_sound_pipeline_breaks_no_law() -> None:
     assert diagnose_pipeline(sound_pipeline()).broken == []
-
-
-def test_the_sound_model_holds_all_that_an_adapter_can() -> None:
-    adapter = sound()
-    empty = [name for name in Adapter.__dataclass_fields__ if getattr(adapter, name) is None]
-    assert empty == []
+    adapter = sound()  # it holds all that an adapter can
+    assert [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None] == []
 
 
 def test_a_specimen_leaves_the_packages_own_code_and_the_weights_alone() -> None:
@@ -134,3 +128,24 @@ def test_validation_that_is_wrong_gives_other_figures() -> None:
     assert figures[0] == pytest.approx(sum(alone) / 2)
     assert figures[1] == pytest.approx(sound_figure * 7)  # one of eight places is padding
     assert figures[2] == 0
+
+
+def runs_of(*bleu: float, perplexity: float | None = 1.25) -> list[dict[str, Any]]:
+    return [
+        {"seed": seed, "bleu": {"score": score}, "perplexity": perplexity, "curve": [[400, 0.5]]}
+        for seed, score in enumerate(bleu, start=1)
+    ]
+
+
+def test_a_fault_of_the_search_is_compared_seed_by_seed_and_one_seed_tells_nothing() -> None:
+    lower = runs_of(78.9, 83.0, 87.1)
+    runs = {"sound": runs_of(80.0, 84.0, 88.0), "cache_not_reordered": lower, "relu_missing": lower}
+    # The same three scores: one point less by the same weights, or two means of a wide spread.
+    interval = trained_table.against_sound("cache_not_reordered", runs)
+    # Differences -1.1, -1.0, -0.9: deviation 0.1, so 4.303 * 0.1 / sqrt(3) to either side.
+    assert interval == pytest.approx((-1.2484, -0.7516), abs=1e-4)
+    assert trained_table.told_by_score("cache_not_reordered", runs)
+    assert not trained_table.told_by_score("relu_missing", runs)
+    runs = {"sound": runs_of(80.0), "relu_missing": runs_of(0.0)}
+    assert trained_table.against_sound("relu_missing", runs) is None
+    assert not trained_table.told_by_score("relu_missing", runs)
