@@ -6,7 +6,7 @@ record that lesson 09 reads.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,18 +26,13 @@ from transformer.support.files import write_json
 from transformer.support.provenance import pick_device, provenance
 
 
-class Difference(NamedTuple):
-    """How far apart two alignment error rates are, with the middle 95% of resampled sentences."""
-
-    difference: float
-    low: float
-    high: float
-
-
 def error_difference(
     first: Sequence[Links], second: Sequence[Links], gold: Sequence[Links]
-) -> Difference:
-    """Subtract the first's error rate from the second's; a paired bootstrap with a fixed seed."""
+) -> tuple[float, float, float]:
+    """Subtract the first's error rate from the second's: the difference, its low and its high.
+
+    They hold the middle 95% of a paired bootstrap over sentences, which has a fixed seed.
+    """
     whole = alignment_error_rate(second, gold) - alignment_error_rate(first, gold)
     counts = [
         np.array([(len(a & b), len(a) + len(b)) for a, b in zip(found, gold, strict=True)])
@@ -48,7 +43,7 @@ def error_difference(
     # a draw of sentences without any link: nothing is right on either side
     rates = [1 - 2 * each[..., 0] / np.maximum(each[..., 1], 1) for each in sums]
     low, high = np.percentile(rates[1] - rates[0], (2.5, 97.5))
-    return Difference(whole, float(low), float(high))
+    return whole, float(low), float(high)
 
 
 def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
@@ -77,8 +72,9 @@ def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, 
     scores: dict[str, Any] = {}
     for name in METHODS:
         same = sum(a == b for a, b in zip(strongest[name], told, strict=True)) / len(told)
-        compared = error_difference(links[first], links[name], gold)
-        figures = {"error": alignment_error_rate(links[name], gold)} | compared._asdict()
+        difference, low, high = error_difference(links[first], links[name], gold)
+        figures = {"error": alignment_error_rate(links[name], gold), "difference": difference}
+        figures |= {"low": low, "high": high}
         scores[name] = {key: round(value, 4) for key, value in figures.items()}
         scores[name]["agrees"] = round(same, 4)
     for name, bound in _bounds(text, gold).items():

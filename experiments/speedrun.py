@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from experiments.bench.tables import put_table
 from experiments.training_parts import FAST, changed, find
 from lessonkit.records import load_speed_runs, machine_of, standing
 from transformer.data import corpora
@@ -130,8 +129,3 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
         )
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
-
-
-def write_table(page: Path) -> None:
-    """Put the table of today's records in its place on the page."""
-    put_table(page, MARK, records_table(load_speed_runs()))

@@ -94,9 +94,7 @@ def _padding_table() -> list[dict[str, Any]]:
     return rows
 
 
-def random_split(
-    pairs: Sequence[Pair], test_pairs: int = TEST_PAIRS
-) -> tuple[list[Pair], list[Pair]]:
+def random_split(pairs: Sequence[Pair], test_pairs: int) -> tuple[list[Pair], list[Pair]]:
     """Shuffle pairs and cut off the last for the test: the split that leaks."""
     shuffled = list(pairs)
     random.Random(SEED).shuffle(shuffled)
@@ -113,7 +111,7 @@ def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
     """
     grouped = split_pairs(pairs)
     return {
-        "random": measure_pairs(*random_split(pairs)),
+        "random": measure_pairs(*random_split(pairs, TEST_PAIRS)),
         "grouped": measure_pairs(grouped["train"], grouped["test"]),
     }
 

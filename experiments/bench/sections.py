@@ -52,7 +52,7 @@ def record_section(name: str, folder: Path) -> None:
 
         figures = section(advance)
     write_json(file, origin | figures)
-    print(tables.section_table(name, figures))
+    print(tables.TABLES[name](figures))
 
 
 def _decode(file: Path) -> str:

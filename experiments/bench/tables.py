@@ -26,7 +26,7 @@ def readme_table() -> str:
 
 def page_tables() -> dict[str, str]:
     """Give the table of each section that stands in docs/benchmarks.md, by the section's name."""
-    return {name: _recorded(name, table) for name, table in _TABLES.items()}
+    return {name: _recorded(name, table) for name, table in TABLES.items()}
 
 
 def write_tables(root: Path) -> None:
@@ -63,11 +63,6 @@ def _short(figures: dict[str, Any]) -> str:
     ]
     heading = ["recipe", "precision", "tokens/s", f"times `{TORCH}`", f"times `{MARIAN}`"]
     return markdown([*heading, "of the largest product's rate"], rows, words=2)
-
-
-def section_table(name: str, figures: dict[str, Any]) -> str:
-    """Give the figures of a section's record; it is "training", "growth" or "startup"."""
-    return _TABLES[name](figures)
 
 
 def _training(figures: dict[str, Any]) -> str:
@@ -150,7 +145,8 @@ def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) 
     return "\n".join(f"| {' | '.join(line)} |" for line in (heading, rule, *rows))
 
 
-_TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+# Of a section's record.
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": _training,
     "growth": _growth,
     "startup": _startup,

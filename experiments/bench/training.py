@@ -63,18 +63,16 @@ def measure(advance: Callable[[str], object]) -> dict[str, Any]:
     return figures
 
 
-def ceilings(
-    advance: Callable[[str], object], side: int = LARGEST, rounds: int = 5
-) -> dict[str, float]:
+def ceilings(advance: Callable[[str], object]) -> dict[str, float]:
     """Measure the rate of the largest product, in each precision: what no step can exceed.
 
     It is the best of some rounds, billions of multiplications (each with its addition) a second.
     """
     best = {}
     for name, dtype in PRECISIONS.items():
-        left, right = torch.randn(2, side, side).to(dtype).unbind()
-        seconds = [seconds_of(partial(torch.mm, left, right)) for _ in range(1 + rounds)]
-        best[name] = round(side**3 / min(seconds) / 1e9, 1)
+        left, right = torch.randn(2, LARGEST, LARGEST).to(dtype).unbind()
+        seconds = [seconds_of(partial(torch.mm, left, right)) for _ in range(ROUNDS)]
+        best[name] = round(LARGEST**3 / min(seconds) / 1e9, 1)
         advance(f"{name}: the largest product")
     return best
 
@@ -160,10 +158,7 @@ def where_time_goes(
 
 
 def kind_of(name: str, tensors: Sequence[torch.Tensor], wide: bool) -> str:
-    """Tell what an operator ("mm") works for, by the tensors that it was given and gave.
-
-    It is wide where one of them has a side as long as the vocabulary.
-    """
+    """Tell what an operator ("mm") works for, by its tensors: as wide as the vocabulary or not."""
     kind = next((kind for kind, names in KINDS.items() if name in names), REST)
     if kind == "optimizer":
         return kind

@@ -1,7 +1,5 @@
 """A batch as a drawing: its tokens, and the masks of one of its sentences (§3.1, §3.2.3)."""
 
-from typing import NamedTuple
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -20,15 +18,8 @@ PAIRS = (344, 183, 348)  # of the embedded corpus: training, English to French
 SHOWN = 2  # the sentence of the batch whose masks are drawn
 
 
-class Example(NamedTuple):
-    """What the drawing shows: three grids of tokens, and masks (tgt_len, tgt_len) by name."""
-
-    grids: tuple[TokenGrid, ...]
-    masks: dict[str, Tensor]
-
-
-def example() -> Example:
-    """Make the batch of the drawing from three pairs of the embedded corpus.
+def example() -> tuple[list[TokenGrid], dict[str, Tensor]]:
+    """Make what is drawn, of three sentence pairs: grids of tokens, and masks (tgt_len, tgt_len).
 
     Not in the paper: its batches hold about 25,000 tokens of each side (§5.1).
     """
@@ -50,10 +41,10 @@ def example() -> Example:
         ("tgt_in: what the decoder reads", french, batch.tgt_in, TARGET),
         ("tgt_out: the next token, at every place", french, batch.tgt_out, TARGET),
     )
-    grids = tuple(
+    grids = [
         TokenGrid(title, [tokenizer.pieces(row.tolist()) for row in ids], colour)
         for title, tokenizer, ids, colour in sides
-    )
+    ]
     shown = batch.tgt_in[SHOWN : SHOWN + 1]
     length = shown.shape[1]
     masks = {
@@ -61,7 +52,7 @@ def example() -> Example:
         "causal_mask": causal_mask(length)[0, 0],
         "decoder_mask: both": decoder_mask(shown)[0, 0],
     }
-    return Example(grids, masks)
+    return grids, masks
 
 
 def draw_batch_figure(figure: Figure) -> None:
