@@ -82,18 +82,15 @@ def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
     if peer == MARIAN:
         pytest.importorskip("transformers", reason="needs the extra [foreign]")
     contender = contenders.make_contenders(workload(CAPTIONS), bf16)[peer]
-    batch = workload(CAPTIONS).batches[0]
-
-    def loss() -> float:
+    batch, losses = workload(CAPTIONS).batches[0], []
+    for start in (3001, 3013):
         logits = contender.model.eval()(batch.src, batch.tgt_in)
-        contender.model.train()
         real = batch.tgt_out != 0
-        return nn.functional.cross_entropy(logits[real], batch.tgt_out[real]).item()
-
-    before = loss()
-    for number in range(1, 13):
-        contender.step(3000 + number, batch)
-    assert loss() < before - 0.1
+        losses.append(nn.functional.cross_entropy(logits[real], batch.tgt_out[real]).item())
+        contender.model.train()
+        for number in range(start, start + 12):
+            contender.step(number, batch)
+    assert losses[1] < losses[0] - 0.1
 
 
 @pytest.mark.slow
@@ -134,8 +131,7 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
 
 def test_bytes_that_are_kept_by_hand() -> None:
     first, second = nn.Linear(7, 5, bias=False), nn.Linear(5, 3, bias=False)
-    model = nn.Sequential(first, nn.Sigmoid(), second)
-    given = torch.randn(11, 7)
+    model, given = nn.Sequential(first, nn.Sigmoid(), second), torch.randn(11, 7)
     # the first product keeps what it is given, the sigmoid what it gives, and so does the second
     # product, of which it is the same tensor; the weights are there anyway
     assert growth.bytes_kept(model, lambda: model(given)) == 4 * 11 * (7 + 5)
