@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def run(*words: object, largest: int = 1 << 30) -> Ended:
     )
 
 
-def _typed(words: tuple[object, ...]) -> list[str]:
+def _typed(words: Iterable[object]) -> list[str]:
     return [sys.executable, "-m", "transformer", *map(str, words)]
 
 
@@ -99,7 +99,7 @@ def killed(scene: Scene, chance: Chance, out: Path) -> str:
     """Kill a training three times at random moments, and resume it each time."""
     for _ in range(3):
         training = subprocess.Popen(
-            _typed(tuple(_go_on(out))), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            _typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(chance.uniform(0, scene.seconds))
         training.kill()

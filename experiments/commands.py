@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments import training_parts
-from experiments.bench.tables import FOLDER, SECTIONS
+from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
 from transformer.cli.commands import parse_settings, train_as_typed
@@ -239,7 +239,8 @@ def museum(options: argparse.Namespace) -> None:
         file = record_file(museum_table.RECORD)
         write_json(file, museum_table.make_record())
     page = docs / museum_table.PAGE
-    page.write_text(museum_table.page(), encoding="utf-8")
+    for mark, table in museum_table.tables().items():
+        put_table(page, mark, table)
     print(page)
 
 
@@ -288,13 +289,13 @@ def speedrun(options: argparse.Namespace) -> None:
     print(page)
 
 
-@command("--at HEAD~20", option("--at", metavar="COMMIT", help="count there too"))
+@command("--at HEAD~20", option("--at", default="HEAD", metavar="COMMIT", help="before (HEAD)"))
 def lines(options: argparse.Namespace) -> None:
-    """Count lines and files of each room, now or beside an earlier commit."""
+    """Count lines and files of each room, now and at an earlier commit."""
     from experiments.lines import sizes, sizes_at, table
 
     root = require_checkout()
-    print(table(sizes(root), sizes_at(root, options.at) if options.at else None))
+    print(table(sizes(root), sizes_at(root, options.at)))
 
 
 @command(

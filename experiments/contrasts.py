@@ -31,16 +31,13 @@ Cue = frozenset[str]  # words of which any will do
 
 
 class Side(NamedTuple):
-    """One of two sentences, in one language.
+    """One of two sentences, in one language: every way to put it, with what each must hold.
 
-    Attributes:
-        accepted: Every way to put it; the first is the one given to a model to read.
-        cues: For each of them what an output must hold, in this order; none at all where
-            the sentence is the one that lacks something (a negation).
+    A model reads the first way. A sentence that lacks something (a negation) has no cues.
     """
 
     accepted: tuple[str, ...]
-    cues: tuple[tuple[Cue, ...], ...]
+    cues: tuple[tuple[Cue, ...], ...]  # in this order
 
 
 class Contrast(NamedTuple):
@@ -60,10 +57,10 @@ def load_contrasts() -> list[Contrast]:
     }
     found = []
     for row in corpus_table("contrasts.tsv"):
-        sides = {
-            lang: (read_side(lang, row[lang], 0, alike), read_side(lang, row[lang], 1, alike))
-            for lang in LANGUAGES
-        }
+        sides = {}
+        for lang in LANGUAGES:
+            first, second = (read_side(lang, row[lang], option, alike) for option in (0, 1))
+            sides[lang] = first, second
         found.append(Contrast(row["corpus"], row["phenomenon"], sides))
     return found
 
@@ -89,7 +86,6 @@ def split_words(lang: str, text: str) -> list[str]:
 
 
 WAYS = ("says", "prefers", "prefers_per_token")
-BATCH_SENTENCES = 64
 
 
 def keeps(lang: str, said: str, own: Side, other: Side) -> bool:
@@ -120,25 +116,16 @@ def log_probabilities(
 ) -> list[tuple[float, int]]:
     """Give for each source and target the target's log probability (nats) and tokens, with eos."""
     source, target = translator.src_tokenizer, translator.tgt_tokenizer
-    found = []
-    for start in range(0, len(pairs), BATCH_SENTENCES):
-        some = pairs[start : start + BATCH_SENTENCES]
-        examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in some]
-        batch = collate(examples).to(translator.device)
-        log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
-        of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
-        totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
-        tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
-        found += list(zip(totals.tolist(), tokens.tolist(), strict=True))
-    return found
+    examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in pairs]
+    batch = collate(examples).to(translator.device)
+    log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
+    of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
+    totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
+    tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
+    return list(zip(totals.tolist(), tokens.tolist(), strict=True))
 
 
-def measure_contrasts(
-    translator: Translator,
-    contrasts: Sequence[Contrast],
-    beam_size: int = BEAM_SIZE,
-    alpha: float = LENGTH_PENALTY,
-) -> dict[str, Any]:
+def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> dict[str, Any]:
     """Ask a model about both sentences of each pair; no pairs are a UserError.
 
     Returns:
@@ -158,7 +145,7 @@ def measure_contrasts(
         for sides in [contrast.sides[tgt_lang]]
         for source, own, other in zip(contrast.sides[src_lang], sides, sides[::-1], strict=True)
     ]
-    said = translator.translate([source for _, source, _, _ in asked], beam_size, alpha)
+    said = translator.translate([source for _, source, _, _ in asked])
     sentences = [
         {"phenomenon": contrast.phenomenon, "source": source, "said": text}
         | {"kept": keeps(tgt_lang, text, own, other)}
@@ -189,7 +176,12 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if not some:
             continue
         figures[name] = {"pairs": len(some) // 2}
-        for way, right in zip(WAYS, zip(*map(_right, some), strict=True), strict=True):
+        verdicts = (
+            [each["kept"] for each in some],
+            [each["margin"] > 0 for each in some],
+            [each["margin_per_token"] > 0 for each in some],
+        )
+        for way, right in zip(WAYS, verdicts, strict=True):
             first, second = right[::2], right[1::2]
             both = sum(a and b for a, b in zip(first, second, strict=True))
             interval = share_interval(both, len(first))
@@ -201,11 +193,6 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "interval": [round(end, 3) for end in interval],
             }
     return figures
-
-
-def _right(sentence: dict[str, Any]) -> tuple[bool, bool, bool]:
-    """Give the verdict of each of `WAYS`."""
-    return sentence["kept"], sentence["margin"] > 0, sentence["margin_per_token"] > 0
 
 
 def record_contrasts(model: str, file: Path) -> dict[str, Any]:

@@ -57,23 +57,17 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
         weight[seen[own]] = vectors[own][seen[own]].to(weight)
-    if separate_tables(model):
-        model.output.weight.copy_(tgt)
+    output = model.output.weight
+    if src is not tgt and output is not tgt and output.shape == tgt.shape:  # a table each
+        output.copy_(tgt)
         follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
         read = follows.any(dim=1)
-        tgt[read] = normalize(follows @ model.output.weight, dim=1)[read]
+        tgt[read] = normalize(follows @ output, dim=1)[read]
     if model.output.bias is not None:
         model.output.bias.copy_(frequencies([each.tgt for each in examples], len(tgt)).log())
     for module in model.modules():
         if isinstance(module, DecoderLayer):
             look_for_likeness(module.cross_attention)
-
-
-def separate_tables(model: Transformer) -> bool:
-    """Say whether source, target and softmax have a table each, all of one width."""
-    src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
-    output = model.output.weight
-    return src is not tgt and output is not tgt and output.shape == tgt.shape
 
 
 @torch.no_grad()
@@ -124,9 +118,8 @@ def _lengths(example: Example) -> tuple[int, int]:
 def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     """Count which type follows which in sentences given without marks.
 
-    Returns:
-        (types, types): in a type's row, for each type, the probability that it comes next times
-        the logarithm of how many times as often that is as elsewhere; 0 where not more often.
+    In a type's row of (types, types) has each type the probability that it comes next, times the
+    logarithm of how many times as often that is as elsewhere; 0 where not more often.
     """
     counts = np.zeros((types, types), dtype=np.float32)
     for ids in sentences:
@@ -138,22 +131,19 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
 
 
 def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
-    """Count how often each type is said, end marks (which are not given) included.
+    """Give each type's share of all that is said, end marks included, (types,).
 
-    Returns:
-        (types,): the share of all that is said, which sums to 1; every type is counted once
-        more than it occurs, so that none has 0.
+    Every type is counted once more than it occurs, so that none has 0.
     """
     counts = np.bincount(np.concatenate([[*ids, EOS_ID] for ids in sentences]), minlength=types)
     return torch.from_numpy((counts + 1) / (counts + 1).sum())
 
 
 def strongest_directions(table: Tensor, width: int) -> Tensor:
-    """Give rows whose inner products are nearest to a symmetric (types, types) table, of length 1.
+    """Give rows of length 1, (types, width), whose inner products are nearest to a symmetric table.
 
-    Returns:
-        (types, width): the eigenvectors of the largest eigenvalues times their roots, turned
-        at random, so that no component is larger than another on average.
+    They are the eigenvectors of the largest eigenvalues times their roots, turned at random, so
+    that no component is larger than another on average.
     """
     generator = torch.Generator().manual_seed(0)
     basis = torch.randn(len(table), min(width + EXTRA, len(table)), generator=generator)

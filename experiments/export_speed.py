@@ -56,10 +56,9 @@ def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> 
     """Translate a text in every engine, round by round.
 
     Returns:
-        For each engine, how many translations are equal to ours and of how many; for the
-        sentences given together and for some of them given one by one, how many times our
-        speed it has (the median of the rounds, and the smallest and the largest), and its
-        seconds of computing and ours in each round.
+        For each engine, how many translations are equal to ours; for the sentences given together,
+        and for some of them given one by one, how many times our speed it has (the median of the
+        rounds, and the ends), and its seconds of computing and ours in each round.
     """
     expected = ours(text)  # and what is slow the first time is over
     equal = {

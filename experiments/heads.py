@@ -6,8 +6,7 @@ positional and syntactic heads and one for rare words: the name is found on some
 tested on others. A head plays a role in a case if the place that the role names gets more of its
 weight than any other. A role that is not itself a number of places has the lower of two shares: of
 the cases that the most frequent number of places away gets right, and of the others. A head that
-always looks equally far away fails in one of the two. Attention is a question: beside the score
-belongs what the head's removal costs.
+always looks equally far away fails in one of the two.
 """
 
 from collections import Counter
@@ -118,21 +117,13 @@ def record_removals(model: str, file: Path) -> None:
 
 
 class Role(NamedTuple):
-    """How often every head of a stack plays a role: who looks where.
-
-    Attributes:
-        cases: How many times it could be played, where the most frequent number of places away
-            would not do.
-        even: The share of these that looking evenly would get right, 0 to 1.
-        scores: The share of cases in which each head's greatest weight lies there, the lower of
-            these and the others, (num_layers, num_heads).
-    """
+    """How often every head of a stack plays a role: who looks where."""
 
     stack: str
     role: str
-    cases: int
-    even: float
-    scores: Tensor
+    cases: int  # those in which the most frequent number of places away would not do
+    even: float  # the share of these that looking evenly would get right, 0 to 1
+    scores: Tensor  # the lower share of these and the others, (num_layers, num_heads)
 
 
 class _Case(NamedTuple):
@@ -246,19 +237,13 @@ def relations(sentence: Sentence) -> Iterator[WordPair]:
         yield from (WordPair(question, word, keys) for question, keys in pairs if keys)
 
 
-class NamedHead(NamedTuple):
-    """A head and the role in which it is furthest above an even spread, on other sentences."""
+def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> dict[str, Any]:
+    """Give each head the role in which it is furthest above an even spread on some sentences.
 
-    head: Head
-    role: str
-    score: float
-    even: float
-    cases: int
-
-
-def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[NamedHead]:
-    """Give each head a role by its scores on some sentences, with its figures on others."""
-    named = []
+    Returns:
+        For each head its role, its figures in that on other sentences, and whether it is named.
+    """
+    named = {}
     told = {(role.stack, role.role): role for role in scored_on}
     for stack in dict.fromkeys(role.stack for role in chosen_on):
         roles = [r for r in chosen_on if r.stack == stack and (r.stack, r.role) in told]
@@ -267,21 +252,16 @@ def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> list[Nam
             for head, best in enumerate(heads):
                 role = told[stack, roles[best].role]
                 score = float(role.scores[layer, head])
-                place = Head(stack, layer + 1, head + 1)
-                named.append(NamedHead(place, role.role, score, role.even, role.cases))
+                figures = {"role": role.role, "score": round(score, 3), "even": round(role.even, 3)}
+                figures |= {"cases": role.cases, "named": score >= NAMED}
+                named[str(Head(stack, layer + 1, head + 1))] = figures
     return named
 
 
 def named_roles(translator: Translator) -> dict[str, Any]:
     """Name every head of a model on the validation sentences, and score it on the test's."""
-    chosen, scored = (
-        role_scores(translator, embedded.sentences(split)) for split in (CHOSEN_ON, SCORED_ON)
-    )
-    return {
-        str(each.head): {"role": each.role, "score": round(each.score, 3)}
-        | {"even": round(each.even, 3), "cases": each.cases, "named": each.score >= NAMED}
-        for each in name_heads(chosen, scored)
-    }
+    splits = (embedded.sentences(split) for split in (CHOSEN_ON, SCORED_ON))
+    return name_heads(*(role_scores(translator, sentences) for sentences in splits))
 
 
 def record_roles(model: str, file: Path) -> None:

@@ -44,11 +44,8 @@ class Muon(Optimizer):
     """Nesterov momentum, made orthogonal, of the size of Adam's updates.
 
     PyTorch has one from 2.9 on, which always computes in bfloat16: on a processor without
-    instructions for that it takes 20 times as long.
-
-    Args:
-        matrices: The parameters, two dimensions each.
-        precision: Of the iteration; the momentum has the parameters' own.
+    instructions for that it takes 20 times as long. The precision here is the iteration's; the
+    momentum has the parameters' own.
     """
 
     def __init__(
@@ -108,14 +105,7 @@ def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
 class MuonAndAdam(Optimizer):
     """Muon for the matrices between hidden layers; Adam for embeddings, softmax, norms and biases.
 
-    Args:
-        model: On its device.
-        config: Of Adam.
-        rate_factor: Muon's learning rate as a multiple of Adam's.
-        precision: Of Muon's own products.
-
-    Raises:
-        UserError: the model has no matrix for Muon.
+    The precision is that of Muon's own products; its learning rate is a multiple of Adam's.
     """
 
     def __init__(

@@ -33,16 +33,6 @@ from transformer.support.provenance import provenance
 SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
 PAGE = "museum.md"  # in docs/
-TITLES = {
-    "masks": "Masks: who may look at whom",
-    "attention": "Attention",
-    "positions": "Positions",
-    "embeddings": "Embeddings and softmax",
-    "layers": "Layers: norms, residual sums, dropout",
-    "training": "Batches, loss, optimizer, schedule",
-    "decoding": "Search and cache",
-    "text": "Text, data, scores",
-}
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
@@ -97,46 +87,37 @@ def make_record(
     return {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
 
 
-def page() -> str:
-    """Write the record as a page."""
+def tables() -> dict[str, str]:
+    """Give what of the records stands on the page, each by its mark there."""
     record = read_json(results_folder() / RECORD)
-    caught = [name for name, seen in record["specimens"].items() if seen["broken"]]
-    alarms = sum(bool(seen["broken"]) for seen in record["clean"])
-    lines = [
-        "# The museum of faults",
-        "",
-        "Each specimen is the course's own code with one thing changed, in "
-        "`lessonkit/museum/`. The laws of `attention_laws` that need no "
-        "training were tried on each of them, fresh from its random weights. This page is written "
-        "by `python -m experiments museum`.",
-        "",
-        f"- **Caught**: {len(caught)} of {len(record['specimens'])} specimens break a law.",
-        f"- **False alarms**: {alarms} of {len(record['clean'])} sound ones break one "
+    seen, clean = record["specimens"], record["clean"]
+    missed = [name for name, found in seen.items() if not found["broken"]]
+    alarms = sum(bool(found["broken"]) for found in clean)
+    counts = [
+        f"- **Caught**: {len(seen) - len(missed)} of {len(seen)} specimens break a law.",
+        f"- **False alarms**: {alarms} of {len(clean)} sound ones break one "
         f"({CLEAN} configurations drawn at random, and the sound pipeline).",
         f"- **Laws tried**: {len(record['laws'])}.",
-        "",
-        "A warning is a rule of thumb that is not met; right code may do that. *Reported* links "
-        "what somebody found in public code, or names one of the five systems that the course "
-        "rebuilds (lesson 10); the rest are classics.",
     ]
-    for group, title in TITLES.items():
-        lines += ["", f"## {title}", "", *_table(group, record["specimens"])]
-    missed = [name for name in record["specimens"] if name not in caught]
-    lines += ["", "## What no law sees", "", *_missed(missed, record["specimens"])]
-    lines += ["", "## What each law catches", "", *_by_law(record)]
-    broken = {name: seen["broken"] for name, seen in record["specimens"].items()}
-    lines += ["", *trained_section(read_runs(), broken)]
-    return "\n".join(lines) + "\n"
+    groups = dict.fromkeys(each.group for each in SPECIMENS)
+    broken = {name: found["broken"] for name, found in seen.items()}
+    return {
+        "counts": "\n".join(counts),
+        **{group: _group(group, seen) for group in groups},
+        "missed": _missed(missed, seen),
+        "laws": _by_law(record),
+        "trained": trained_table(read_runs(), broken),
+    }
 
 
-def _table(group: str, seen: Mapping[str, Any]) -> list[str]:
-    """Write the specimens of a file."""
+def _group(group: str, seen: Mapping[str, Any]) -> str:
+    """Write the specimens of one group."""
     rows = [
         [f"`{each.name}`", each.about, _laws(seen[each.name]), _linked(each.source)]
         for each in SPECIMENS
         if each.group == group and each.name in seen
     ]
-    return [markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=4)]
+    return markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=4)
 
 
 def _linked(source: str) -> str:
@@ -154,17 +135,17 @@ def _laws(seen: Mapping[str, list[str]]) -> str:
     return text + (f"; warned: {warned}" if warned else "")
 
 
-def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> list[str]:
+def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> str:
     """List the specimens that break no law, those with a warning first."""
     known = {each.name: each for each in SPECIMENS}
     lines = []
     for name in sorted(names, key=lambda name: not seen[name]["warned"]):
         warned = ", ".join(f"`{law}`" for law in seen[name]["warned"])
         lines.append(f"- `{name}`: {known[name].about}" + f"; a warning: {warned}" * bool(warned))
-    return lines
+    return "\n".join(lines)
 
 
-def _by_law(record: Mapping[str, Any]) -> list[str]:
+def _by_law(record: Mapping[str, Any]) -> str:
     """Count for each law how many specimens break it, and how many no other law sees."""
     rows = []
     for law in record["laws"]:
@@ -172,19 +153,11 @@ def _by_law(record: Mapping[str, Any]) -> list[str]:
         warned = sum(law in each["warned"] for each in record["specimens"].values())
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
-    return [markdown(["law", "specimens", "alone"], rows, words=3)]
+    return markdown(["law", "specimens", "alone"], rows, words=3)
 
 
-def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> list[str]:
-    """Write what was trained as a section of the page, the highest BLEU first.
-
-    Args:
-        runs: Of `read_runs`, the sound model's among them.
-        broken: The laws that each specimen breaks.
-
-    Returns:
-        Lines of Markdown.
-    """
+def trained_table(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> str:
+    """Write what was trained, and the laws that it breaks: counted, then the highest BLEU first."""
     names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
     hidden = [name for name in names if not told_by_score(name, runs)]
     caught = sum(bool(broken[name]) for name in hidden)
@@ -194,21 +167,15 @@ def trained_section(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -
         law = f"`{broken[name][0]}`" if broken[name] else "none"
         return _row(f"`{name}`", runs[name], against_sound(name, runs), [told, law])
 
-    return [
-        "## Trained: which of them a score tells of",
-        "",
-        f"{len(names)} were trained on the embedded corpus beside the sound model, "
-        f"{len(runs[SOUND])} seeds each (`python -m experiments specimens`): BLEU of the "
-        "validation text by a beam of 4, perplexity per token there, and the training loss at "
-        "the end, means over seeds. In brackets is the 95% interval of the difference from the "
-        "sound model's BLEU. A score tells of a fault where that interval lies below 0; for "
-        f"{len(hidden)} of them it does not, and a law is broken by {caught} of these.",
+    lines = [
+        f"{len(names)} were trained beside the sound model, {len(runs[SOUND])} seeds each. Of "
+        f"{len(hidden)} of them no score tells, and a law is broken by {caught} of these.",
         "",
         "| specimen | BLEU | perplexity | loss | told by its score | first law broken |",
         "| --- | ---: | ---: | ---: | --- | --- |",
         _row("the sound model", runs[SOUND], None, ["", ""]),
-        *map(row, names),
     ]
+    return "\n".join([*lines, *map(row, names)])
 
 
 def _row(title: str, runs: Runs, interval: Interval | None, last: list[str]) -> str:

@@ -39,15 +39,8 @@ def run_experiment(
     """Train and measure each variant with each seed, and add each to the record.
 
     Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
-    done a UserError tells before any training.
-
-    Args:
-        experiment: What to do.
-        out: Folder of the runs.
-        record: A JSON file of every run that has ended (see `ended_run`), here or earlier.
-        seeds: Of weights, dropout and the order of batches.
-        only: Names of variants; none means all.
-        on_line: Called with each line of progress.
+    done a UserError tells before any training. `out` is the runs' folder, and the record a JSON
+    file of every run that has ended, here or earlier; `only` names some variants.
 
     Returns:
         Whether all was done; False after Ctrl-C.
@@ -89,16 +82,9 @@ def _train(
         write_json(folder / SWITCHED_ON, faults)
     recipe, parts = experiment.changed(variant, seed)
     precision = Precision(experiment.precision(variant))
-    result = train_recipe(
-        recipe,
-        folder,
-        resume=begun,
-        on_begin=on_line,
-        on_report=lambda report: on_line(str(report)),
-        build=build_with(*faults),
-        precision=precision,
-        **parts.options(recipe, precision),
-    )
+    options = parts.options(recipe, precision) | {"build": build_with(*faults)}
+    options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
+    result = train_recipe(recipe, folder, resume=begun, precision=precision, **options)
     return not result.interrupted
 
 
@@ -124,7 +110,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
     """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
-    same = read_recipe(folder).settings() == experiment.run_recipe(variant, seed).settings()
+    same = read_recipe(folder).settings() == experiment.changed(variant, seed)[0].settings()
     file = folder / SWITCHED_ON
     faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.switched_on(variant):

@@ -39,31 +39,7 @@ from transformer.support.files import (
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again
 
-PAGE = """# {name}: {src_lang} to {tgt_lang}
-
-{network} of {parameters:,} parameters, trained on {pairs:,} sentence pairs of the corpus
-`{corpus}` alone. Use it by its name: `python -m transformer translate {name}`, or
-`Translator.load("{name}")`.
-
-| {corpus} {split}, beam {beam_size} | |
-| --- | ---: |
-| BLEU (sacreBLEU 13a) | {score:.2f} ({low:.2f} to {high:.2f}) |
-| BLEU (spaCy tokens, lower case) | {bleu_tokenised_lowercased:.2f} |
-| chrF | {chrf_score:.2f} |
-{parses}| perplexity | {perplexity:.2f} |
-
-Measured with `python -m transformer evaluate {name}`; the range is a 95% interval over resampled
-sentences. sacreBLEU's signature: `{signature}`.
-
-Trained on {date} on {hardware}: {steps:,} steps in {minutes:.1f} minutes, seed {seed}, commit
-{commit}, with `{command}`. `recipe.json` has every setting, `log.jsonl` the curve.
-
-What it is for: the lessons. It has read one kind of text and no other; on anything else it
-errs, often fluently.
-
-Training data: {licence} Cite: {citation}.
-The weights are learned from that data: use them under its terms.
-"""
+PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
 
 
 def ship(run: Path, name: str) -> Path:
@@ -113,27 +89,18 @@ def slice_bleu(translator: Translator, text: ParallelText) -> float:
 
 def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -> str:
     """Write the card as a page for people."""
-    figures = card["figures"]
-    low, high = figures["bleu"]["interval"]
-    lstm = isinstance(recipe.model, RecurrentConfig)
-    return PAGE.format(
-        name=name,
-        network="An LSTM encoder-decoder" if lstm else "A Transformer",
-        pairs=card["pairs"],
-        licence=card["licence"].rstrip(".") + ".",
-        citation=card["citation"].rstrip("."),
-        score=figures["bleu"]["score"],
-        signature=figures["bleu"]["signature"],
-        low=low,
-        high=high,
-        chrf_score=figures["chrf"]["score"],
-        parses=f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
-        **{key: figures[key] for key in ("corpus", "split", "src_lang", "tgt_lang")},
-        **{key: figures[key] for key in ("parameters", "beam_size", "perplexity")},
-        bleu_tokenised_lowercased=figures["bleu_tokenised_lowercased"],
-        **{key: run[key] for key in ("date", "hardware", "steps", "minutes", "seed", "command")},
-        commit=run["commit"][:7],
-    )
+    figures, lstm = card["figures"], isinstance(recipe.model, RecurrentConfig)
+    filled = run | {
+        "name": name,
+        "network": "An LSTM encoder-decoder" if lstm else "A Transformer",
+        "pairs": card["pairs"],
+        "licence": card["licence"].rstrip(".") + ".",
+        "citation": card["citation"].rstrip("."),
+        "figures": figures,
+        "bleu": figures["bleu"],
+        "parses": f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
+    }
+    return PAGE.read_text(encoding="utf-8").format_map(filled)
 
 
 def _card(folder: Path) -> dict[str, Any]:

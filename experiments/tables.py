@@ -50,7 +50,8 @@ def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
     """
     runs = load_runs(recipe).values()
     enough = [each for each in runs if len(each) >= FEWEST_SEEDS]
-    return enough or [sorted((run for each in runs for run in each), key=_seed)]
+    every = [run for each in runs for run in each]
+    return enough or [sorted(every, key=lambda run: int(run["training"]["seed"]))]
 
 
 def seeds_table() -> str:
@@ -92,9 +93,4 @@ def _precisions(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _seed_numbers(records: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(str(_seed(record)) for record in records)
-
-
-def _seed(record: Mapping[str, Any]) -> int:
-    seed: int = record["training"]["seed"]
-    return seed
+    return ", ".join(str(record["training"]["seed"]) for record in records)

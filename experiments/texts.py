@@ -20,8 +20,7 @@ from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText, split_pairs
-from transformer.data.tokenizers import train
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words, train
 from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
@@ -183,13 +182,9 @@ def record_measure(
     split: str | None,
     measure: Callable[[Translator, ParallelText], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Take one measure of a model on its own corpus, and write it with its origin.
+    """Take one measure of a model on a split of its own corpus, and write it with its origin.
 
-    Args:
-        model: A model folder, or the name of a shipped one.
-        file: JSON to write.
-        split: Of the corpus; None means its first test set.
-        measure: Gives what to record of a model and a text, by name.
+    No split means the corpus's first test set.
     """
     check_file(file)
     folder = find_model(model)

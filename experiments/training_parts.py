@@ -6,12 +6,14 @@ the command line's help lists what is made of them.
 """
 
 import dataclasses
+import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.config import DataConfig, ModelConfig, Recipe, TrainingConfig
+from transformer.config import ModelConfig, Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
@@ -49,11 +51,7 @@ class Parts:
         require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
 
     def options(self, recipe: Recipe, precision: "Precision | None" = None) -> dict[str, Any]:
-        """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares.
-
-        Raises:
-            UserError: a line cannot be drawn for the recipe's steps, or it has a fixed rate.
-        """
+        """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares."""
         import torch
 
         from experiments.cooccurrence import begin_with_cooccurrence
@@ -112,42 +110,9 @@ def changed(
     return recipe.override(others), dataclasses.replace(parts or Parts(), **own)
 
 
-# To a published BLEU as soon as may be on two cores: docs/records.md has how it came about.
-FAST = Recipe(
-    name="multi30k-de-en-fast",
-    about="captions of Multi30k, German to English, lower-cased: minutes on 2 cores",
-    data=DataConfig(
-        corpus="multi30k",
-        src_lang="de",
-        tgt_lang="en",
-        vocab_size=2500,
-        src_vocab_size=5000,
-        joint_vocabulary=False,
-        lowercase=True,
-    ),
-    model=ModelConfig(
-        d_model=128,
-        d_ff=256,
-        num_heads=2,
-        num_layers=2,
-        dropout=0.05,
-        pre_norm=True,
-        tie_source_target=False,
-        tie_softmax=False,
-        output_bias=True,
-    ),
-    training=TrainingConfig(
-        steps=750,
-        batch_tokens=2048,
-        warmup_steps=100,
-        learning_rate_factor=1.03,  # 0.009 at the peak
-        validate_every=750,
-        average_last=1,
-    ),
-)
-FAST_PARTS = Parts(
-    decay=Decay.LINEAR, optimizer=Optimizers.MUON, muon_rate_factor=1.15, cooccurrence_start=True
-)
+_TABLE = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
+FAST_PARTS = Parts(**_TABLE.pop("parts"))
+FAST = Recipe.from_dict(_TABLE)
 
 
 def find(name: str) -> tuple[Recipe, Parts]:

@@ -122,6 +122,6 @@ def _is_here(corpus: str, split: str) -> bool:
     """Tell whether a corpus's training text and a split can be read without a download."""
     others = set(corpora.CORPORA[corpus].splits) - {"train", split}
     return all(
-        report.state == corpora.State.OK or any(other in report.name for other in others)
-        for report in corpora.verify(corpus)
+        right or any(other in file.name for other in others)
+        for file, right in corpora.verify(corpus).items()
     )

@@ -43,7 +43,7 @@ def printed(text: str, name: str = "stdout") -> dict:
 
 def good_notebook() -> dict:
     header = (
-        "# A lesson\n\nPaper §1 · modules: `transformer.data` (`bpe`, `words`), "
+        "# A lesson\n\nPaper §1 · modules: `transformer.data` (`bpe`, `tokenizers`), "
         "`transformer.masks` · tests: `tests/test_masks.py` · 3 minutes CPU, 1 GPU"
     )
     passage = "> **Paper §3.2.1.** Ours ([§3.2.1](https://arxiv.org/abs/1706.03762))."

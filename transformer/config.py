@@ -16,8 +16,6 @@ FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
 MOST_SIZE = 2**16  # of a network; more is a slip of the finger, refused before the work
-MOST_BEAM_SIZE = 1000
-MOST_ALPHA = 10  # more says nothing more, and soon is no number
 
 
 class Positions(StrEnum):

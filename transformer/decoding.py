@@ -10,19 +10,13 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import (
-    BEAM_SIZE,
-    BOS_ID,
-    EOS_ID,
-    LENGTH_PENALTY,
-    MOST_ALPHA,
-    MOST_BEAM_SIZE,
-    PAD_ID,
-)
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
+MOST_BEAM_SIZE = 1000
+MOST_ALPHA = 10  # more says nothing more, and soon is no number
 
 
 class EncoderDecoder(Protocol):
@@ -161,8 +155,8 @@ def beam_search(
 
     At each step the best 2 x beam_size continuations of a sentence are looked at: those among the
     first beam_size that end in eos are finished, and the best beam_size of the others live on. A
-    sentence is done with beam_size finished ones, or at its limit, where the living are taken as
-    they stand, after the finished; so they are where no token has a probability above 0.
+    sentence is done with beam_size finished ones. At its limit, or where no token can follow, the
+    living are taken as they stand, after the finished.
 
     Args:
         model: In evaluation mode.
@@ -177,8 +171,7 @@ def beam_search(
         For each sentence one to beam_size hypotheses, the best first.
 
     Raises:
-        UserError: beam_size is below 1 or above `MOST_BEAM_SIZE`, alpha is out of range,
-            extra_length is below 0, or max_len below 1.
+        UserError: beam_size, alpha, extra_length or max_len is out of range.
     """
     beams = everyone = start_beams(src, beam_size, alpha, extra_length, max_len)
     mask = padding_mask(src)

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.optim import Adam
-from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.bench.tables import MARIAN, OURS, TORCH
+from lessonkit.analysis.costs import counted
 from transformer.config import (
     BOS_ID,
     EOS_ID,
@@ -82,8 +81,8 @@ def load(name: str, count: int) -> Workload:
     figures of the two are not for comparison.
     """
     recipe = find_recipe(name)
-    needed = [each for each in corpora.verify(recipe.data.corpus) if "train" in each.name]
-    if any(report.state != corpora.State.OK for report in needed):
+    found = corpora.verify(recipe.data.corpus)
+    if not all(right for file, right in found.items() if "train" in file.name):
         data = dataclasses.replace(recipe.data, corpus="embedded")
         recipe = dataclasses.replace(recipe, data=data)
     data, training = recipe.data, recipe.training
@@ -271,12 +270,12 @@ def _peer(
 
 
 def multiply_adds(contender: Contender, batch: Batch) -> int:
-    """Count the multiplications of a step's matrix products, forward and backward.
+    """Count the multiplications of a step's matrix products, forward and backward."""
 
-    PyTorch's counter counts two operations for each; attention takes the plain kernel for it.
-    """
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+    def work() -> None:
         logits = contender.model(batch.src, batch.tgt_in)
         nn.functional.cross_entropy(logits.transpose(1, 2), batch.tgt_out).backward()
+
+    flops, _ = counted(work)
     contender.model.zero_grad()
-    return int(counted.get_total_flops() // 2)
+    return flops // 2

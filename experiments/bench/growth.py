@@ -98,15 +98,14 @@ class _Subject:
 def bytes_kept(model: nn.Module, forward: Callable[[], object]) -> int:
     """Count the bytes that autograd keeps in a forward pass, each storage once, weights never."""
     own = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
-    seen: dict[int, Tensor] = {}
+    seen: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        seen.setdefault(tensor.untyped_storage().data_ptr(), tensor)
+        storage = tensor.untyped_storage()
+        seen[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        kept = forward()
+        kept = forward()  # and with it the tensors, so that no place is used twice
     del kept
-    return sum(
-        tensor.untyped_storage().nbytes() for place, tensor in seen.items() if place not in own
-    )
+    return sum(size for place, size in seen.items() if place not in own)

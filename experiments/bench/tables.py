@@ -123,8 +123,7 @@ def _growth(figures: dict[str, Any]) -> str:
 
 def _startup(figures: dict[str, Any]) -> str:
     rows = [
-        [name, f"{each['seconds']:.2f}", " to ".join(f"{end:.2f}" for end in _ends(each))]
-        for name, each in figures["commands"].items()
+        [name, f"{each['seconds']:.2f}", _ends(each)] for name, each in figures["commands"].items()
     ]
     return markdown(["started", "seconds of computing", "lowest to highest"], rows, words=1)
 
@@ -138,13 +137,11 @@ def _measured(figures: dict[str, Any]) -> Iterable[tuple[str, str, dict[str, Any
 
 def _times(found: dict[str, Any] | None) -> str:
     """Write how many times a peer's speed ours is."""
-    if found is None:
-        return "not installed"
-    return f"{found['ours_is_times']:.2f} ({' to '.join(f'{end:.2f}' for end in _ends(found))})"
+    return f"{found['ours_is_times']:.2f} ({_ends(found)})" if found else "not installed"
 
 
-def _ends(found: dict[str, Any]) -> list[float]:
-    return list(found["lowest_and_highest"])
+def _ends(found: dict[str, Any]) -> str:
+    return " to ".join(f"{end:.2f}" for end in found["lowest_and_highest"])
 
 
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:

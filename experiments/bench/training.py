@@ -68,8 +68,7 @@ def ceilings(
 ) -> dict[str, float]:
     """Measure the rate of the largest product, in each precision: what no step can exceed.
 
-    Returns:
-        The best of some rounds, billions of multiplications (each with its addition) a second.
+    It is the best of some rounds, billions of multiplications (each with its addition) a second.
     """
     best = {}
     for name, dtype in PRECISIONS.items():

@@ -65,11 +65,7 @@ def example() -> Example:
 
 
 def draw_batch_figure(figure: Figure) -> None:
-    """Draw the batch's three tensors, and beneath them three masks of one sentence.
-
-    Args:
-        figure: Where to draw: an empty one of the size `SIZE`, in points.
-    """
+    """Draw the batch's three tensors, and beneath them three masks of one sentence, of `SIZE`."""
 
     def add_axes(left: float, bottom: float, width: float, height: float) -> Axes:
         place = (left / SIZE[0], bottom / SIZE[1], width / SIZE[0], height / SIZE[1])

@@ -43,23 +43,14 @@ SIZE: Point = (WIDTH, TOP + ROW * _COUNT + GAP * len(SECTIONS) + MARGIN)
 
 
 def draw_checklist(ax: Axes) -> Axes:
-    """Draw every law with a box to tick, its sentence, and its name in `diagnose`.
-
-    Args:
-        ax: Where to draw; an empty one of the size `SIZE`, in points.
-    """
+    """Draw every law with a box to tick, its sentence, and its name in `diagnose`, of `SIZE`."""
     sheet(ax, SIZE)
     top = SIZE[1]
     words(ax, (MARGIN, top - 28), "When it does not learn", size=16, ha="left", weight="bold")
     line = "The laws of an encoder-decoder, the cheapest first, with their names in diagnose(model)"
     under = f"{line} and diagnose_pipeline."
     words(ax, (MARGIN, top - 46), under, size=9, ha="left", color=PAPER)
-    right: dict[str, Any] = {
-        "ha": "right",
-        "family": MONO,
-        "color": mix(OURS, 1.4),
-        "size": SMALLEST,
-    }
+    right: dict[str, Any] = {"ha": "right", "family": MONO, "color": mix(OURS, 1.4)}
     for y, name, said in _rows():
         if name is None:
             words(ax, (MARGIN, y), said, size=9.5, ha="left", weight="bold", color=SOURCE)
@@ -67,7 +58,7 @@ def draw_checklist(ax: Axes) -> Axes:
         box = Rectangle((MARGIN, y - 3.4), 6.8, 6.8, facecolor="white", edgecolor=INK)
         ax.add_patch(box).set_linewidth(0.7)
         words(ax, (MARGIN + 12, y), said, size=SMALLEST, ha="left")
-        words(ax, (WIDTH - MARGIN, y), name, **right)
+        words(ax, (WIDTH - MARGIN, y), name, size=SMALLEST, **right)
     return ax
 
 

@@ -7,6 +7,7 @@ do so after a change of the word lists or of the grammar. Drawing takes some 5 s
 import gzip
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from random import Random
 from zlib import crc32
@@ -20,46 +21,36 @@ from experiments.grammar.periods import PeriodSampler
 from experiments.grammar.phenomena import combinations, phenomena
 from experiments.grammar.tree import Tree
 from experiments.grammar.words import Word
-from transformer.data.embedded import LANGUAGES, SIZES, SUM, Sentence, sum_line
+from transformer.data.embedded import SIZES, Sentence
 from transformer.support.files import write_atomically
 
 SEED = 2017
-LENGTHS = ((4, 16), (17, 25))  # fewest and most tokens: ordinary, long
+LENGTHS = (range(4, 17), range(17, 26))  # tokens of a sentence: ordinary, long
 HELD_OUT = 12  # one combination of two words in so many is kept out of training
 
 
-def _capital(words: list[Word]) -> list[str]:
-    first, *rest = (each.text for each in words)
-    return [first[0].upper() + first[1:], *rest]
+def _text(words: list[Word]) -> str:
+    text = " ".join(each.text for each in words)
+    return text[0].upper() + text[1:]
 
 
 def _links(src: list[Word], tgt: list[Word]) -> str:
     """Link the words that share a meaning: "0-0 1-2"."""
-    where: dict[int, list[int]] = {}
-    for index, each in enumerate(tgt):
-        for key in each.keys:
-            where.setdefault(key, []).append(index)
-    links = {
-        (index, other)
-        for index, each in enumerate(src)
-        for key in each.keys
-        for other in where.get(key, ())
-    }
-    return " ".join(f"{a}-{b}" for a, b in sorted(links))
+    pairs = product(enumerate(src), enumerate(tgt))
+    return " ".join(f"{i}-{j}" for (i, one), (j, other) in pairs if one.keys & other.keys)
 
 
 def sentence_of(tree: Tree) -> Sentence:
-    """Say a sentence in its three languages, with the links between them.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Say a sentence in its three languages, with the links between them."""
     en, fr, de = english(tree), french(tree), german(tree)
     return Sentence(
-        en=" ".join(_capital(en)),
-        fr=" ".join(_capital(fr)),
-        de=" ".join(_capital(de)),
-        links={"en-fr": _links(en, fr), "en-de": _links(en, de), "fr-de": _links(fr, de)},
-        phenomena=phenomena(tree),
+        en=_text(en),
+        fr=_text(fr),
+        de=_text(de),
+        en_fr=_links(en, fr),
+        en_de=_links(en, de),
+        fr_de=_links(fr, de),
+        shown=" ".join(sorted(phenomena(tree))),
         parse=parse(tree, en),
     )
 
@@ -67,12 +58,6 @@ def sentence_of(tree: Tree) -> Sentence:
 def _held_out(tree: Tree) -> bool:
     """Whether a sentence combines two words that training must not see together."""
     return any(crc32(f"{a} {b}".encode()) % HELD_OUT == 0 for a, b in combinations(tree))
-
-
-def _length(sentence: Sentence) -> tuple[int, int]:
-    """Count the tokens of its shortest and of its longest language."""
-    lengths = [sentence.text(lang).count(" ") + 1 for lang in LANGUAGES]
-    return min(lengths), max(lengths)
 
 
 def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[str, Sentence]]:
@@ -91,36 +76,25 @@ def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[s
 
 
 def build() -> Iterator[tuple[str, Sentence]]:
-    """Draw every sentence with its split; no text of any language comes twice.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Draw every sentence with its split; no text of any language comes twice."""
     taken: Counter[str] = Counter()
     said: set[str] = set()
     for split, sentence in _candidates(PeriodSampler(lexicon(), Random(SEED)), taken):
         texts = {sentence.en, sentence.fr, sentence.de}
-        low, high = LENGTHS[split == "test_long"]
-        shortest, longest = _length(sentence)
-        if low <= shortest and longest <= high and said.isdisjoint(texts):
+        allowed = LENGTHS[split == "test_long"]
+        if all(len(text.split()) in allowed for text in texts) and said.isdisjoint(texts):
             said |= texts
             taken[split] += 1
             yield split, sentence
 
 
 def line(split: str, said: Sentence) -> str:
-    """Write a sentence as the corpus file has it: split, texts, alignments, phenomena, tree.
-
-    Not in the paper: the course's own corpus.
-    """
-    shown = " ".join(sorted(phenomenon.name for phenomenon in said.phenomena))
-    texts = (said.en, said.fr, said.de)
-    return "\t".join((split, *texts, *said.links.values(), shown, said.parse)) + "\n"
+    """Write a sentence as the corpus file has it, behind its split."""
+    return "\t".join((split, *said)) + "\n"
 
 
 def write(file: Path) -> None:
-    """Draw the corpus, and write its file whole or not at all, then its check sum beside it.
-
-    Not in the paper: the course's own corpus.
+    """Draw the corpus, and write its file whole or not at all.
 
     Args:
         file: Gzip; the same sentences give the same bytes.
@@ -129,6 +103,4 @@ def write(file: Path) -> None:
         UserError: it cannot be written.
     """
     content = "".join(line(split, sentence) for split, sentence in build()).encode()
-    compressed = gzip.compress(content, mtime=0)
-    write_atomically(file, compressed)
-    write_atomically(file.with_name(SUM), sum_line(compressed))
+    write_atomically(file, gzip.compress(content, mtime=0))

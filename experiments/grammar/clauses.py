@@ -31,7 +31,7 @@ class ClauseSampler(PhraseSampler):
             place
             for place in self.lexicon.places
             if not tags.isdisjoint(place.tags)
-            and (place.to["en"] or not clause.verb.direction)
+            and (place.en_to or not clause.verb.direction)
             and (not where or where in place.tags)
         ]
         return self.rng.choice(pool) if pool else None
@@ -85,7 +85,7 @@ class ClauseSampler(PhraseSampler):
         said = said or self._object_pronoun(verb, subject, tense)
         if said is None or (clause.negated and said.count):
             return False
-        if not said.joined and "food" in verb.objects and self.chance(0.12):
+        if "food" in verb.objects and self.chance(0.12):
             said = self._two_foods(verb, said, clause.negated)
         clause.object = said
         return True
@@ -93,7 +93,7 @@ class ClauseSampler(PhraseSampler):
     def _two_foods(self, verb: Verb, first: Phrase, negated: bool) -> Phrase:
         """Join a second object of the same kind: "an apple and a pear"."""
         noun = self.noun(verb.objects & {"food"}, first)
-        if negated or noun is None or not first.of("food"):
+        if negated or not first.of("food"):
             return first
         if first.det != "a" or first.adjectives or first.plural:
             return first
@@ -108,7 +108,7 @@ class ClauseSampler(PhraseSampler):
         first = ("I", "you", "we") if tense != "past" else ()
         taken = {"I", "we"} if subject.person == 1 else {subject.pronoun}
         pool = [text for text in (*third, *first) if text not in taken]
-        return pronoun(self.rng.choice(pool)) if pool else None
+        return pronoun(self.rng.choice(pool))
 
     def _give_recipient(self, clause: Clause) -> bool:
         verb, subject = clause.verb, clause.subject
@@ -121,8 +121,6 @@ class ClauseSampler(PhraseSampler):
             clause.recipient = self.name()
             return subject.noun is not clause.recipient.noun and not subject.joined
         noun = self.noun(verb.recipient, subject)
-        if noun is None:
-            return False
         if "kin" in noun.classes:
             clause.recipient = self.owned(noun, subject, False, self.chance(0.7))
         else:
@@ -221,7 +219,7 @@ def _general(said: Phrase | None) -> bool:
     """Whether an object is one of which something can be done every day."""
     if said is None:
         return True
-    if said.noun is NO_NOUN or said.adjectives or said.count:
+    if said.adjectives or said.count:
         return False
     known = said.of("transport", "pet", "farm", "paper")
     return said.det in ("a", "own", "my") or (said.det == "the" and known)

@@ -5,36 +5,22 @@ from experiments.grammar.words import (
     Word,
     asking_words,
     comma,
+    function_words,
     join_clauses,
+    place_words,
     split_words,
     time_words,
     word,
 )
 
-NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 OBJECT_PRONOUNS = {"I": "me", "you": "you", "he": "him", "she": "her", "we": "us"}
 POSSESSIVES = {"I": "my", "you": "your", "we": "our"}
 BE = {True: ("was", "were", "was", "were", "were"), False: ("am", "are", "is", "are", "are")}
-CONJUNCTIONS = {
-    text: text
-    for text in ("that", "because", "whether", "while", "and", "but", "and that", "and whether")
-}
-ASKING = {
-    "who": "Who",
-    "what": "What",
-    "where": "Where",
-    "when": "When",
-    "why": "Why",
-    "how many": "How many",
-}
 
 
 def english(tree: Tree) -> list[Word]:
-    """Say a sentence in English; the first letter is as inside a sentence.
-
-    Not in the paper: the course's own corpus.
-    """
-    words = join_clauses(tree, CONJUNCTIONS, clause)
+    """Say a sentence in English; the first letter is as inside a sentence."""
+    words = join_clauses(tree, "en", clause)
     following = [*words[1:], words[-1]]
     return [
         Word("an", each.keys) if each.text == "a" and after.text[0] in "aeiou" else each
@@ -54,7 +40,7 @@ def noun_phrase(phrase: Phrase, subject: bool = False) -> list[Word]:
     determiner = _determiner(phrase)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words.append(word(NUMBERS[phrase.count - 2], key + Key.COUNT))
+        words += function_words(str(phrase.count), "en", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
         words.append(word(adjective.en, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
@@ -130,9 +116,9 @@ def clause(each: Clause) -> list[Word]:
     if each.negated and not each.ask and auxiliary[0].text == "can":
         auxiliary = [Word("cannot", auxiliary[0].keys | negation[0].keys)]
         negation = []
-    front = time_words(each, "en", front=True) + place_words(each, front=True)
+    front = time_words(each, "en", front=True) + _places(each, front=True)
     front += [comma(each)] if front else []
-    words = asking_words(each, ASKING, "en") + front
+    words = asking_words(each, "en") + front
     words += [*auxiliary, *subject] if each.inverted else [*subject, *auxiliary]
     return [*words, *negation, *verbs, *_after_verb(each)]
 
@@ -145,17 +131,12 @@ def _after_verb(each: Clause) -> list[Word]:
         words += [word("to", each.recipient.key + Key.PREP), *noun_phrase(each.recipient)]
     if each.predicate is not None:
         words.append(word(each.predicate.en, each.key + Key.VERB))
-    words += place_words(each) + time_words(each, "en")
+    words += _places(each) + time_words(each, "en")
     if each.second is not None:
         _, verbs = _verb_words(each.second)
         words += [word("and", each.second.key + Key.RELATIVE), *verbs, *_after_verb(each.second)]
     return words
 
 
-def place_words(each: Clause, front: bool = False) -> list[Word]:
-    """Say where, or where to when the verb means going; nothing where it is said elsewhere."""
-    place, key = each.place, each.key + Key.PLACE
-    if place is None or (each.fronted == "place") != front:
-        return []
-    preposition = (place.to if each.verb.direction else place.at)["en"]
-    return [word(preposition, key), word("the", key + 1), *split_words(place.noun.en, key + 2)]
+def _places(each: Clause, front: bool = False) -> list[Word]:
+    return place_words(each, "en", lambda *_: "the", front)

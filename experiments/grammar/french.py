@@ -1,53 +1,34 @@
 """French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
-from experiments.grammar.lexicon import Adjective
+from experiments.grammar.lexicon import Adjective, Place
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
 from experiments.grammar.words import (
     Word,
     asking_words,
     comma,
+    function_words,
     join_clauses,
+    merged,
+    place_words,
     split_words,
     time_words,
     word,
 )
 
-NUMBERS = ("deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix")
 SUBJECT = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous"}
 OBJECT = {"I": "me", "you": "te", "he": "le", "she": "la", "we": "nous"}
 REFLEXIVE = ("me", "te", "se", "nous", "se")
 AVOIR = ("ai", "as", "a", "avons", "ont")
 ETRE = ("suis", "es", "est", "sommes", "sont")
 ETAIT = ("étais", "étais", "était", "étions", "étaient")
-CONJUNCTIONS = {
-    "that": "que",
-    "because": "parce que",
-    "whether": "si",
-    "while": "pendant que",
-    "and": "et",
-    "but": "mais",
-    "and that": "et que",
-    "and whether": "et si",
-}
-ASKING = {
-    "who": "qui",
-    "what": "qu'est-ce que",
-    "where": "où",
-    "when": "quand",
-    "why": "pourquoi",
-    "how many": "combien de",
-}
 ELIDED = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
 CONTRACTED = {"à le": "au", "à les": "aux", "de le": "du", "de les": "des"}
 VOWELS = "aàâeéèêëhiîoôuœ"
 
 
 def french(tree: Tree) -> list[Word]:
-    """Say a sentence in French, elided and contracted; words in one token share its meanings.
-
-    Not in the paper: the course's own corpus.
-    """
-    return _elide(join_clauses(tree, CONJUNCTIONS, clause))
+    """Say a sentence in French, elided and contracted; words in one token share its meanings."""
+    return _elide(join_clauses(tree, "fr", clause))
 
 
 def opens_with_vowel(text: str) -> bool:
@@ -77,7 +58,7 @@ def inflect(adjective: Adjective, gender: str, plural: bool, before: str = "") -
     if plural:
         ending = "" if adjective.fr[-1] in "sx" else "x" if adjective.fr.endswith("eau") else "s"
         return adjective.fr + ending
-    return adjective.fr_vowel if before and opens_with_vowel(before) else adjective.fr
+    return adjective.fr_before_vowel if before and opens_with_vowel(before) else adjective.fr
 
 
 def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
@@ -93,13 +74,13 @@ def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
     before: list[Word] = []
     after: list[Word] = []
     for index, adjective in enumerate(phrase.adjectives):
-        place, following = (before, text) if adjective.fr_before else (after, "")
+        place, following = (before, text) if adjective.fr_position == "before" else (after, "")
         form = inflect(adjective, noun.fr_gender, phrase.plural, following)
         place.append(word(form, key + Key.ADJECTIVE + index))
     core = [*before, word(text, key + Key.NOUN), *after]
     if phrase.count:
-        core.insert(0, word(NUMBERS[phrase.count - 2], key + Key.COUNT))
-    return [*_determiner(phrase, core[0].text, bool(before), negated), *core]
+        core = function_words(str(phrase.count), "fr", key + Key.COUNT) + core
+    return contract([*_determiner(phrase, core[0].text, bool(before), negated), *core])
 
 
 def _determiner(phrase: Phrase, following: str, adjective_first: bool, negated: bool) -> list[Word]:
@@ -109,7 +90,7 @@ def _determiner(phrase: Phrase, following: str, adjective_first: bool, negated: 
     text = {"the": the}.get(det, "")
     if det == "a" and not phrase.count:
         if phrase.of("mass") and not negated:
-            return contract("de", [word(the, key)], following, key)
+            return [word("de", key), word(the, key)]
         bare = negated or (plural and adjective_first)
         text = "de" if bare else "des" if plural else "une" if feminine else "un"
     elif det == "this":
@@ -128,13 +109,10 @@ def _possessive(phrase: Phrase, feminine: bool) -> str:
     return "mts"[slot] + ("es" if phrase.plural else "a" if feminine else "on")
 
 
-def contract(preposition: str, words: list[Word], following: str, *keys: int) -> list[Word]:
-    """Put "à" or "de" before an article: "au", "aux", "du", "des" where they merge."""
-    first, *rest = words
-    text = CONTRACTED.get(f"{preposition} {first.text}")
-    if text is None or (first.text == "le" and opens_with_vowel(following)):
-        return [word(preposition, *keys), *words]
-    return [word(text, *first.keys, *keys), *rest]
+def contract(words: list[Word]) -> list[Word]:
+    """Put "à" or "de" before an article into one word with it: "au", "aux", "du", "des"."""
+    kept = len(words) > 2 and words[1].text == "le" and opens_with_vowel(words[2].text)
+    return words if kept else merged(words, CONTRACTED)
 
 
 def _relative(phrase: Phrase) -> list[Word]:
@@ -199,9 +177,9 @@ def _verb_words(each: Clause) -> list[Word]:
 
 def clause(each: Clause) -> list[Word]:
     """Say a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
-    words = time_words(each, "fr", front=True) + place_words(each, front=True)
+    words = time_words(each, "fr", front=True) + _places(each, front=True)
     words += [comma(each)] if words else []
-    words += asking_words(each, ASKING, "fr")
+    words += asking_words(each, "fr")
     if each.inverted and each.ask != "what":
         words += split_words("est-ce que", each.key + Key.ASK)
     if each.gap != "subject" and each.ask != "who":
@@ -215,24 +193,19 @@ def _after_verb(each: Clause) -> list[Word]:
     if said is not None and not said.pronoun:
         words += [*noun_phrase(said, each.negated), *_relative(said)]
     if recipient is not None and not recipient.pronoun:
-        phrase = noun_phrase(recipient)
-        following = phrase[1].text if len(phrase) > 1 else ""
-        words += contract("à", phrase, following, recipient.key + Key.PREP)
+        words += contract([word("à", recipient.key + Key.PREP), *noun_phrase(recipient)])
     if each.predicate is not None:
         form = inflect(each.predicate, each.subject.gender, each.subject.plural)
         words.append(word(form, each.key + Key.VERB))
-    words += place_words(each) + time_words(each, "fr")
+    words += _places(each) + time_words(each, "fr")
     if each.second is not None:
         words.append(word("et", each.second.key + Key.RELATIVE))
         words += [*_verb_words(each.second), *_after_verb(each.second)]
     return words
 
 
-def place_words(each: Clause, front: bool = False) -> list[Word]:
-    """Say where, or where to when the verb means going; nothing where it is said elsewhere."""
-    place, key = each.place, each.key + Key.PLACE
-    if place is None or (each.fronted == "place") != front:
-        return []
-    preposition = (place.to if each.verb.direction else place.at)["fr"]
-    article = word("la" if place.noun.fr_gender == "f" else "le", key + 1)
-    return contract(preposition, [article, word(place.noun.fr, key + 2)], place.noun.fr, key)
+def _places(each: Clause, front: bool = False) -> list[Word]:
+    def article(clause: Clause, place: Place) -> str:
+        return "la" if place.fr_gender == "f" else "le"
+
+    return contract(place_words(each, "fr", article, front))

@@ -1,69 +1,36 @@
 """German for the trees of the embedded corpus: cases, endings, and where the verbs stand."""
 
-from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import Word, asking_words, comma, mark, time_words, word
+from functools import cache
 
-NUMBERS = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
+from experiments.grammar.lexicon import Place
+from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from experiments.grammar.words import (
+    Word,
+    asking_words,
+    comma,
+    function_words,
+    mark,
+    merged,
+    place_words,
+    time_words,
+    word,
+)
+from lessonkit.analysis.articles import corpus_table
+
 PRONOUNS = {
     "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
     "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
     "dative": {"I": "mir", "you": "dir", "he": "ihm", "she": "ihr", "we": "uns"},
-}
-# Each row is a case; in it the masculine, feminine, neuter and plural.
-Endings = dict[str, tuple[str, str, str, str]]
-DEFINITE: Endings = {
-    "nominative": ("der", "die", "das", "die"),
-    "accusative": ("den", "die", "das", "die"),
-    "dative": ("dem", "der", "dem", "den"),
-}
-AFTER_EIN: Endings = {
-    "nominative": ("", "e", "", "e"),
-    "accusative": ("en", "e", "", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-STRONG: Endings = {
-    "nominative": ("er", "e", "es", "e"),
-    "accusative": ("en", "e", "es", "e"),
-    "dative": ("em", "er", "em", "en"),
-}
-WEAK: Endings = {
-    "nominative": ("e", "e", "e", "en"),
-    "accusative": ("en", "e", "e", "en"),
-    "dative": ("en", "en", "en", "en"),
-}
-MIXED: Endings = {
-    "nominative": ("er", "e", "es", "en"),
-    "accusative": ("en", "e", "es", "en"),
-    "dative": ("en", "en", "en", "en"),
 }
 REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
 HABEN = ("habe", "hast", "hat", "haben", "haben")
 SEIN = ("bin", "bist", "ist", "sind", "sind")
 WAR = ("war", "warst", "war", "waren", "waren")
 MERGED = {"in dem": "im", "an dem": "am", "zu dem": "zum", "zu der": "zur", "in das": "ins"}
-CONJUNCTIONS = {
-    "that": "dass",
-    "because": "weil",
-    "whether": "ob",
-    "while": "während",
-    "and": "und",
-    "but": "aber",
-}
-ASKING = {
-    "who": "wer",
-    "what": "was",
-    "where": "wo",
-    "when": "wann",
-    "why": "warum",
-    "how many": "wie viele",
-}
 
 
 def german(tree: Tree) -> list[Word]:
-    """Say a sentence in German, subordinate clauses between commas.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Say a sentence in German, subordinate clauses between commas."""
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
@@ -73,11 +40,9 @@ def german(tree: Tree) -> list[Word]:
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
-        if before:
-            words.append(word("und", key))
-        elif last != "and":
+        if not before and last != "and":
             words.append(comma(linked))
-        words.append(word(CONJUNCTIONS[last], key))
+        words += function_words(conjunction, "de", key)
         words += clause(linked, "second" if last in ("and", "but") else "final")
     words.append(mark(tree))
     return [
@@ -87,9 +52,18 @@ def german(tree: Tree) -> list[Word]:
     ]
 
 
-def _column(phrase: Phrase) -> int:
-    """Give the column of the ending tables: masculine, feminine, neuter or plural."""
-    return 3 if phrase.plural else "mfn".index(phrase.noun.de_gender)
+@cache
+def _endings() -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["kind"], row["case"]): row for row in corpus_table("german_endings.tsv")}
+
+
+def _ending(kind: str, case: str, gender: str) -> str:
+    return _endings()[kind, case][gender]
+
+
+def _gender(phrase: Phrase) -> str:
+    """Give the column of the ending tables."""
+    return "plural" if phrase.plural else phrase.noun.de_gender
 
 
 def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
@@ -108,9 +82,9 @@ def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -
     determiner, endings = _determiner(phrase, case, negated)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words.append(word(NUMBERS[phrase.count - 2], key + Key.COUNT))
+        words += function_words(str(phrase.count), "de", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
-        text = adjective.de_stem + endings[case][_column(phrase)]
+        text = adjective.de_stem + _ending(endings, case, _gender(phrase))
         words.append(word(text, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
     words.append(word(_noun_form(phrase, case), key + Key.NOUN, *bare))
@@ -125,21 +99,22 @@ def _noun_form(phrase: Phrase, case: str) -> str:
     return noun.de_plural + "n" * (case == "dative" and noun.de_plural[-1] not in "ns")
 
 
-def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, Endings]:
+def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, str]:
     """The determiner, "" for none, and the endings that adjectives take after it."""
-    det, column = phrase.det, _column(phrase)
+    det, gender = phrase.det, _gender(phrase)
+    ein = _ending("ein", case, gender)
     if det == "the":
-        return DEFINITE[case][column], WEAK
+        return _ending("definite", case, gender), "weak"
     if det == "this":
-        return "dies" + STRONG[case][column], WEAK
+        return "dies" + _ending("strong", case, gender), "weak"
     if det == "a" and not phrase.count:
         if negated:
-            return "kein" + AFTER_EIN[case][column], MIXED
+            return "kein" + ein, "mixed"
         if not phrase.plural and not phrase.of("mass"):
-            return "ein" + AFTER_EIN[case][column], MIXED
+            return "ein" + ein, "mixed"
     if det in ("my", "your", "our", "own"):
-        return _possessive(phrase) + AFTER_EIN[case][column], MIXED
-    return "", STRONG
+        return _possessive(phrase) + ein, "mixed"
+    return "", "strong"
 
 
 def _possessive(phrase: Phrase) -> str:
@@ -156,8 +131,8 @@ def _relative(phrase: Phrase | None) -> list[Word]:
     if phrase is None or relative is None:
         return []
     case = relative.verb.de_case if relative.gap == "object" else "nominative"
-    column = _column(phrase)
-    pronoun = "denen" if case == "dative" and column == 3 else DEFINITE[case][column]
+    article = _ending("definite", case, _gender(phrase))
+    pronoun = "denen" if case == "dative" and phrase.plural else article
     key = relative.key + Key.RELATIVE
     return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
 
@@ -202,8 +177,8 @@ def clause(each: Clause, order: str) -> list[Word]:
         if rest and rest[-1].text == each.verb.de_particle:
             verbs = [Word(rest[-1].text + finite.text, finite.keys)]
         return [*around, *middle, *verbs, *after]
-    front = asking_words(each, ASKING, "de")
-    front += time_words(each, "de", front=True) + place_words(each, front=True)
+    front = asking_words(each, "de")
+    front += time_words(each, "de", front=True) + _places(each, front=True)
     opening = [*subject, finite, *light]
     if front or order == "first":
         opening = [*front, finite, *around]
@@ -235,7 +210,7 @@ def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
         late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
     elif each.negated:
         objects = [*recipient, *definite, *time_words(each, "de"), word("nicht", key + Key.NOT)]
-    place = place_words(each)
+    place = _places(each)
     last = [*late, *place] if verb.direction else [*place, *late]
     predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
     return light, [*objects, *last, *predicate]
@@ -255,16 +230,11 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
     return ([], [], words) if said.parts[0].det == "a" else ([], words, [])
 
 
-def place_words(each: Clause, front: bool = False) -> list[Word]:
+def _places(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
-    place, key = each.place, each.key + Key.PLACE
-    if place is None or (each.fronted == "place") != front:
-        return []
-    going = each.verb.direction
-    preposition = (place.to if going else place.at)["de"]
-    case = place.de_to_case if going else "dative"
-    article = DEFINITE[case]["mfn".index(place.noun.de_gender)]
-    noun = word(place.noun.de, key + 2)
-    if merged := MERGED.get(f"{preposition} {article}"):
-        return [word(merged, key, key + 1), noun]
-    return [word(preposition, key), word(article, key + 1), noun]
+
+    def article(clause: Clause, place: Place) -> str:
+        case = place.de_to_case if clause.verb.direction else "dative"
+        return _ending("definite", case, place.de_gender)
+
+    return merged(place_words(each, "de", article, front), MERGED)

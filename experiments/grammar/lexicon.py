@@ -1,12 +1,20 @@
-"""The word lists of the embedded corpus, read from `data/corpus/`: one class a table."""
+"""The word lists of the embedded corpus, read from `data/corpus/`: one class a table.
+
+Its columns are the class's fields, texts, sets of names between blanks, or forms between commas.
+"""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
 from lessonkit.analysis.articles import corpus_table
 from transformer.support.files import corpus_folder
+
+Forms = tuple[str, ...]
+Names = frozenset[str]
+NONE: Names = frozenset()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -17,16 +25,16 @@ class Noun:
     the singular outside the nominative: "Jungen" beside "Junge".
     """
 
-    en: str
-    en_plural: str
-    fr: str
-    fr_plural: str
-    fr_gender: str
-    de: str
-    de_oblique: str
-    de_plural: str
-    de_gender: str
-    classes: frozenset[str]
+    en: str = ""
+    en_plural: str = ""
+    fr: str = ""
+    fr_plural: str = ""
+    fr_gender: str = "m"
+    de: str = ""
+    de_oblique: str = ""
+    de_plural: str = ""
+    de_gender: str = "m"
+    classes: Names = NONE
 
     @property
     def sex(self) -> str | None:
@@ -36,17 +44,17 @@ class Noun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Adjective:
-    """An adjective; `fr_vowel` stands before a vowel ("vieil"), `de_stem` takes the endings."""
+    """An adjective; `fr_before_vowel` is "vieil", `de_stem` takes the endings."""
 
     en: str
     fr: str
     fr_feminine: str
-    fr_vowel: str
-    fr_before: bool
+    fr_before_vowel: str
+    fr_position: str
     de: str
     de_stem: str
-    attributes: frozenset[str]
-    predicates: frozenset[str]
+    attributes: Names
+    predicates: Names
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,16 +68,16 @@ class Verb:
     """
 
     name: str
-    en: tuple[str, ...]
-    fr: tuple[str, ...]
-    de: tuple[str, ...]
-    subjects: frozenset[str]
-    objects: frozenset[str] = frozenset()
-    recipient: frozenset[str] = frozenset()
-    habit: frozenset[str] = frozenset()
-    places: frozenset[str] = frozenset()
-    reasons: frozenset[str] = frozenset()
-    modals: frozenset[str] = frozenset({"can", "must", "should", "want", "would_like"})
+    en: Forms = ()
+    fr: Forms = ()
+    de: Forms = ()
+    subjects: Names = NONE
+    objects: Names = NONE
+    recipient: Names = NONE
+    habit: Names = NONE
+    places: Names = NONE
+    reasons: Names = NONE
+    modals: Names = frozenset({"can", "must", "should", "want", "would_like"})
     present: str = "progressive"
     past: bool = True
     definite: bool = False
@@ -82,7 +90,7 @@ class Verb:
     result: bool = False
     direction: bool = False
     needs_place: bool = False
-    complement: frozenset[str] = frozenset()
+    complement: Names = NONE
     en_prep: str = ""
     fr_aux: str = "avoir"
     de_aux: str = "haben"
@@ -98,11 +106,11 @@ class Modal:
     """A modal verb: English base, third person and past, five French and four German forms."""
 
     name: str
-    en: tuple[str, ...]
-    fr: tuple[str, ...]
-    de: tuple[str, ...]
-    fr_past: tuple[str, ...] = ()
-    de_past: tuple[str, ...] = ()
+    en: Forms
+    fr: Forms
+    de: Forms
+    fr_past: Forms = ()
+    de_past: Forms = ()
     to: bool = False
     lexical: bool = False
     negated: bool = True
@@ -110,22 +118,33 @@ class Modal:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A place, the prepositions for being there (`_at`) and going there (`_to`), and its uses."""
+    """A place, the prepositions for being there (`_at`) and going there (`_to`), and its uses.
 
-    noun: Noun
-    at: dict[str, str]
-    to: dict[str, str]
+    `purposes` are verbs, perhaps with the class of their object: "read:text".
+    """
+
+    en: str
+    fr: str
+    fr_gender: str
+    de: str
+    de_gender: str
+    en_at: str
+    fr_at: str
+    de_at: str
+    en_to: str
+    fr_to: str
+    de_to: str
     de_to_case: str
-    tags: frozenset[str]
-    purposes: tuple[tuple[str, str], ...]
+    tags: Names
+    purposes: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Time:
     """An expression of time: for each language its words with the meanings that link them."""
 
-    words: dict[str, tuple[tuple[str, frozenset[int]], ...]]
-    when: frozenset[str]
+    words: dict[str, list[tuple[str, list[int]]]]
+    when: Names
     at_end: bool
 
 
@@ -142,126 +161,61 @@ class Lexicon:
     times: tuple[Time, ...]
 
 
-def _forms(text: str) -> tuple[str, ...]:
-    return tuple(form.strip() for form in text.split(","))
+def _fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row's values for the fields of a class: texts into sets and forms."""
+    values = dict(row)
+    for name, hint in get_type_hints(kind).items():
+        if name in row and hint == Names:
+            values[name] = frozenset(row[name].split())
+        elif name in row and hint == Forms:
+            values[name] = tuple(form.strip() for form in row[name].split(","))
+    return values
+
+
+def _toml(name: str, kind: type) -> dict[str, Any]:
+    entries = tomllib.loads((corpus_folder() / name).read_text(encoding="utf-8"))
+    return {name: kind(name=name, **_fields(kind, entry)) for name, entry in entries.items()}
 
 
 def _noun(row: dict[str, str]) -> Noun:
     singular, _, oblique = row["de"].partition("/")
-    return Noun(
-        en=row["en"],
-        en_plural=row["en_plural"],
-        fr=row["fr"],
-        fr_plural=row["fr_plural"],
-        fr_gender=row["fr_gender"],
-        de=singular,
-        de_oblique=oblique or singular,
-        de_plural=row["de_plural"],
-        de_gender=row["de_gender"],
-        classes=frozenset(row["classes"].split()),
-    )
+    return Noun(**_fields(Noun, row | {"de": singular, "de_oblique": oblique or singular}))
 
 
 def _name(row: dict[str, str]) -> Noun:
     name, sex = row["name"], row["sex"]
-    gender = "f" if sex == "female" else "m"
-    kinds = frozenset({"name", sex})
+    gender, kinds = "f" if sex == "female" else "m", frozenset({"name", sex})
     return Noun(name, "", name, "", gender, name, name, "", gender, kinds)
 
 
 def _adjective(row: dict[str, str]) -> Adjective:
-    return Adjective(
-        en=row["en"],
-        fr=row["fr"],
-        fr_feminine=row["fr_feminine"],
-        fr_vowel=row["fr_before_vowel"] or row["fr"],
-        fr_before=row["fr_position"] == "before",
-        de=row["de"],
-        de_stem=row["de_stem"] or row["de"],
-        attributes=frozenset(row["attributes"].split()),
-        predicates=frozenset(row["predicates"].split()),
-    )
-
-
-def _verbs() -> dict[str, Verb]:
-    sets = {
-        "subjects",
-        "objects",
-        "recipient",
-        "habit",
-        "places",
-        "reasons",
-        "modals",
-        "complement",
-    }
-    entries = tomllib.loads((corpus_folder() / "verbs.toml").read_text(encoding="utf-8"))
-    verbs = {}
-    for name, entry in entries.items():
-        for key, value in entry.items():
-            if key in sets:
-                entry[key] = frozenset(value.split())
-            elif key in ("en", "fr", "de"):
-                entry[key] = _forms(value)
-        verbs[name] = Verb(name=name, **entry)
-    return verbs
-
-
-def _modals() -> dict[str, Modal]:
-    entries = tomllib.loads((corpus_folder() / "modals.toml").read_text(encoding="utf-8"))
-    modals = {}
-    for name, entry in entries.items():
-        values: dict[str, Any] = {
-            key: _forms(value) if isinstance(value, str) else value for key, value in entry.items()
-        }
-        modals[name] = Modal(name=name, **values)
-    return modals
+    vowel, stem = row["fr_before_vowel"] or row["fr"], row["de_stem"] or row["de"]
+    return Adjective(**_fields(Adjective, row | {"fr_before_vowel": vowel, "de_stem": stem}))
 
 
 def _place(row: dict[str, str]) -> Place:
-    gender, de_gender = row["fr_gender"], row["de_gender"]
-    en, fr, de = row["en"], row["fr"], row["de"]
-    purposes = tuple(
-        (verb, kind) for verb, _, kind in (p.partition(":") for p in row["purposes"].split())
-    )
-    return Place(
-        noun=Noun(en, "", fr, "", gender, de, de, "", de_gender, frozenset({"place"})),
-        at={lang: row[f"{lang}_at"] for lang in ("en", "fr", "de")},
-        to={lang: row[f"{lang}_to"] for lang in ("en", "fr", "de")},
-        de_to_case=row["de_to_case"],
-        tags=frozenset(row["tags"].split()) | {en},
-        purposes=purposes,
-    )
-
-
-def _marked(phrase: str) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Read "every:1 day:2" as words with the meanings they carry; without a mark, meaning 1."""
-    words = []
-    for part in phrase.split():
-        word, _, marks = part.partition(":")
-        words.append((word, frozenset(int(mark) for mark in (marks or "1").split(","))))
-    return tuple(words)
+    values = _fields(Place, row)
+    return Place(**values | {"tags": values["tags"] | {row["en"]}})
 
 
 def _time(row: dict[str, str]) -> Time:
-    return Time(
-        words={lang: _marked(row[lang]) for lang in ("en", "fr", "de")},
-        when=frozenset(row["when"].split()),
-        at_end=row["end"] == "yes",
-    )
+    """Read "every:1 day:2" as words with the meanings they carry; without a mark, meaning 1."""
+    words = {}
+    for lang in ("en", "fr", "de"):
+        parts = (part.partition(":") for part in row[lang].split())
+        words[lang] = [(text, [*map(int, (marks or "1").split(","))]) for text, _, marks in parts]
+    return Time(words, frozenset(row["when"].split()), row["end"] == "yes")
 
 
 @cache
 def lexicon() -> Lexicon:
-    """Read every table of the lexicon once.
-
-    Not in the paper: the course's own corpus.
-    """
+    """Read every table of the lexicon once."""
     return Lexicon(
         nouns=tuple(map(_noun, corpus_table("nouns.tsv"))),
         names=tuple(map(_name, corpus_table("names.tsv"))),
         adjectives=tuple(map(_adjective, corpus_table("adjectives.tsv"))),
-        verbs=_verbs(),
-        modals=_modals(),
+        verbs=_toml("verbs.toml", Verb),
+        modals=_toml("modals.toml", Modal),
         places=tuple(map(_place, corpus_table("places.tsv"))),
         times=tuple(map(_time, corpus_table("times.tsv"))),
     )

@@ -65,8 +65,6 @@ def _said(clause: Clause) -> list[Phrase]:
 def parse(tree: Tree, words: list[Word]) -> str:
     """Write a sentence's tree of phrases as a line.
 
-    Not in the paper: the course's own corpus.
-
     Args:
         tree: What the sentence means.
         words: The sentence, as `english.english` says it.

@@ -88,7 +88,7 @@ class PeriodSampler(SentenceSampler):
     def _purpose(self) -> Tree | None:
         """Draw "Anna is going to the market because she wants to buy apples."."""
         place = self.rng.choice([place for place in self.lexicon.places if place.purposes])
-        name, kind = self.rng.choice(place.purposes)
+        name, _, kind = self.rng.choice(place.purposes.split()).partition(":")
         subject = self.subject(frozenset({"adult"}))
         reference = refer(subject)
         verb = next(v for v in self.verbs if name in (v.name, v.name.split()[0]))
@@ -98,8 +98,6 @@ class PeriodSampler(SentenceSampler):
         want = Clause(subject=reference, verb=verb, modal=self.lexicon.modals["want"])
         if kind:
             noun = self.noun({kind})
-            if noun is None:
-                return None
             mass = "mass" in noun.classes
             want.object = plain(noun, "a") if mass else self.nobodys(noun, verb, False)
         return Tree(go, [("because", want)])

@@ -3,25 +3,21 @@
 from collections.abc import Iterator
 
 from experiments.grammar.tree import NO_NOUN, Clause, Phrase, Tree
-from transformer.data.embedded import Phenomenon
 
 
-def phenomena(tree: Tree) -> frozenset[Phenomenon]:
-    """Name what a sentence shows of the grammar of its languages.
-
-    Not in the paper: the course's own corpus.
-    """
+def phenomena(tree: Tree) -> frozenset[str]:
+    """Name what a sentence shows of grammar, by the names of `data/corpus/phenomena.tsv`."""
     conjunctions = [conjunction for conjunction, _ in tree.links]
     checks = {
-        Phenomenon.VERB_SECOND: tree.leading is not None,
-        Phenomenon.VERB_FINAL: bool(tree.leading or {*conjunctions} - {"and", "but"}),
-        Phenomenon.COORDINATION: any(each.startswith(("and", "but")) for each in conjunctions),
+        "VERB_SECOND": tree.leading is not None,
+        "VERB_FINAL": bool(tree.leading or {*conjunctions} - {"and", "but"}),
+        "COORDINATION": any(each.startswith(("and", "but")) for each in conjunctions),
     }
     shown = [checks, *map(_of_clause, tree.clauses()), *map(_of_phrase, tree.phrases())]
-    return frozenset(phenomenon for each in shown for phenomenon, there in each.items() if there)
+    return frozenset(name for each in shown for name, there in each.items() if there)
 
 
-def _of_clause(clause: Clause) -> dict[Phenomenon, bool]:
+def _of_clause(clause: Clause) -> dict[str, bool]:
     verb, roles = clause.verb, dict(clause.roles())
     said = roles.get("object")
     accusative = bool(said and said.det and said.noun.de_gender == "m" and not said.plural)
@@ -29,28 +25,28 @@ def _of_clause(clause: Clause) -> dict[Phenomenon, bool]:
     relative = clause.gap == "object" or clause.subject.relative is clause
     early = clause.gap == "object" or clause.ask == "how many"
     return {
-        Phenomenon.AGREEMENT: clause.predicate is not None or agreeing or early,
-        Phenomenon.NEGATION: clause.negated,
-        Phenomenon.VERB_SECOND: bool(clause.fronted),
-        Phenomenon.SEPARABLE: bool(verb.de_particle),
-        Phenomenon.MODAL: clause.modal is not None,
-        Phenomenon.PAST: clause.past,
-        Phenomenon.CASE: accusative or verb.de_case == "dative" or clause.recipient is not None,
-        Phenomenon.REFLEXIVE: verb.fr_aux == "se" or verb.de_reflexive,
-        Phenomenon.RELATIVE: relative,
-        Phenomenon.VERB_FINAL: relative,
-        Phenomenon.QUESTION: bool(clause.ask),
-        Phenomenon.COORDINATION: bool(clause.second or any(each.joined for each in roles.values())),
+        "AGREEMENT": clause.predicate is not None or agreeing or early,
+        "NEGATION": clause.negated,
+        "VERB_SECOND": bool(clause.fronted),
+        "SEPARABLE": bool(verb.de_particle),
+        "MODAL": clause.modal is not None,
+        "PAST": clause.past,
+        "CASE": accusative or verb.de_case == "dative" or clause.recipient is not None,
+        "REFLEXIVE": verb.fr_aux == "se" or verb.de_reflexive,
+        "RELATIVE": relative,
+        "VERB_FINAL": relative,
+        "QUESTION": bool(clause.ask),
+        "COORDINATION": bool(clause.second or any(each.joined for each in roles.values())),
     }
 
 
-def _of_phrase(phrase: Phrase) -> dict[Phenomenon, bool]:
+def _of_phrase(phrase: Phrase) -> dict[str, bool]:
     return {
-        Phenomenon.ADJECTIVE: bool(phrase.adjectives),
-        Phenomenon.AGREEMENT: bool(phrase.adjectives),
-        Phenomenon.NUMBER: bool(phrase.count),
-        Phenomenon.PRONOUN: bool(phrase.pronoun),
-        Phenomenon.POSSESSIVE: phrase.det in ("my", "your", "our", "own"),
+        "ADJECTIVE": bool(phrase.adjectives),
+        "AGREEMENT": bool(phrase.adjectives),
+        "NUMBER": bool(phrase.count),
+        "PRONOUN": bool(phrase.pronoun),
+        "POSSESSIVE": phrase.det in ("my", "your", "our", "own"),
     }
 
 

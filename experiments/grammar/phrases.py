@@ -46,12 +46,11 @@ class PhraseSampler:
         """Draw yes or no."""
         return self.rng.random() < probability
 
-    def noun(self, classes: Iterable[str], besides: Phrase | None = None) -> Noun | None:
+    def noun(self, classes: Iterable[str], besides: Phrase | None = None) -> Noun:
         """Draw a noun of one of the classes, other than that of a given phrase."""
         taken, kinds = besides and besides.noun, frozenset(classes)
         nouns = (n for n in self.lexicon.nouns if not n.classes.isdisjoint(kinds))
-        pool = [noun for noun in nouns if noun is not taken]
-        return self.rng.choice(pool) if pool else None
+        return self.rng.choice([noun for noun in nouns if noun is not taken])
 
     def describe(self, phrase: Phrase, probability: float = 0.35) -> Phrase:
         """Give a phrase an adjective, at times a second one of the kind that French puts after."""
@@ -85,7 +84,6 @@ class PhraseSampler:
                 return self._relative_of_mine()
             return self.name() if draw < 0.40 else self._pair(classes & HUMAN)
         noun = self.noun(classes, besides)
-        assert noun is not None
         kind = self.rng.random() * (0.75 if definite else 1)
         if kind < 0.55:
             return self.describe(plain(noun, "this" if kind < 0.04 else "the"))
@@ -99,7 +97,6 @@ class PhraseSampler:
     def _relative_of_mine(self) -> Phrase:
         """Draw "my mother", "our uncles" and the like."""
         noun = self.noun({"kin"})
-        assert noun is not None
         plural = bool(noun.en_plural) and self.chance(0.2)
         return plain(noun, self.rng.choice(("my", "my", "our", "your")), plural)
 
@@ -108,12 +105,8 @@ class PhraseSampler:
         if self.chance(0.5):
             first, last = self.name(), self.name()
         else:
-            one = self.noun(classes)
-            assert one is not None
-            first = plain(one)
-            other = self.noun(classes, first)
-            assert other is not None
-            last = plain(other)
+            first = plain(self.noun(classes))
+            last = plain(self.noun(classes, first))
         if first.noun is last.noun:
             return first
         gender = "f" if first.gender == last.gender == "f" else "m"
@@ -126,8 +119,6 @@ class PhraseSampler:
         if "name" in verb.objects and self.chance(0.15):
             return self.name()
         noun = self.noun(verb.objects, subject)
-        if noun is None:
-            return None
         if "kin" in noun.classes:
             plural = bool(noun.en_plural) and self.chance(0.2)
             return self.owned(noun, subject, plural, self.chance(0.7))

@@ -7,8 +7,8 @@ from itertools import count
 from experiments.grammar.lexicon import Adjective, Modal, Noun, Place, Time, Verb
 
 _keys = count(0, 32)
-NO_NOUN = Noun("", "", "", "", "m", "", "", "", "m", frozenset())  # of pronouns and joined phrases
-TO_BE = Verb("be", en=(), fr=(), de=(), subjects=frozenset())  # with an adjective or a place
+NO_NOUN = Noun()  # of pronouns and joined phrases
+TO_BE = Verb("be")  # with an adjective or a place
 
 
 class Key:

@@ -1,9 +1,12 @@
 """What the three languages of the embedded corpus have in common when they say a sentence."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
+from experiments.grammar.lexicon import Place
 from experiments.grammar.tree import Clause, Key, Tree
+from lessonkit.analysis.articles import corpus_table
 
 
 class Word(NamedTuple):
@@ -28,25 +31,41 @@ def comma(each: Clause) -> Word:
     return word(",", each.key + Key.FRONT)
 
 
-def join_clauses(
-    tree: Tree, conjunctions: Mapping[str, str], clause: Callable[[Clause], list[Word]]
-) -> list[Word]:
+def function_words(name: str, lang: str, *keys: int) -> list[Word]:
+    """Say conjunctions ("and that"), a question word or a number ("2")."""
+    table = _function_words(lang)
+    parts = [name] if name in table else name.split()
+    return split_words(" ".join(table[part] for part in parts), *keys)
+
+
+@cache
+def _function_words(lang: str) -> dict[str, str]:
+    return {row["name"]: row[lang] for row in corpus_table("function_words.tsv")}
+
+
+def merged(words: list[Word], forms: Mapping[str, str]) -> list[Word]:
+    """Put the first two words into one where they have such a form: "in dem", "im"."""
+    text = forms.get(" ".join(each.text for each in words[:2]))
+    return [Word(text, words[0].keys | words[1].keys), *words[2:]] if text else words
+
+
+def join_clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
     """Say the clauses of a sentence one after another, as English and French do, and its mark.
 
     Args:
         tree: The sentence.
-        conjunctions: The language's own by those of the tree.
+        lang: The language.
         clause: Says one.
     """
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
-        words += split_words(conjunctions["while"], lead.key + Key.RELATIVE)
+        words += function_words("while", lang, lead.key + Key.RELATIVE)
         words += [*clause(lead), comma(lead)]
     words += clause(tree.main)
     for conjunction, linked in tree.links:
         words += [comma(linked)] if conjunction == "but" else []
-        words += split_words(conjunctions[conjunction], linked.key + Key.RELATIVE)
+        words += function_words(conjunction, lang, linked.key + Key.RELATIVE)
         words += clause(linked)
     return [*words, mark(tree)]
 
@@ -56,19 +75,27 @@ def mark(tree: Tree) -> Word:
     return word("?" if tree.main.ask else ".", tree.key)
 
 
-def asking_words(each: Clause, asking: Mapping[str, str], lang: str) -> list[Word]:
-    """Say the words that open a question, of "how many" with the noun that is counted.
-
-    Args:
-        each: The clause.
-        asking: The language's words for each kind of question.
-        lang: The language, "en", "fr" or "de".
-    """
-    words = split_words(asking.get(each.ask, ""), each.key + Key.FRONT)
+def asking_words(each: Clause, lang: str) -> list[Word]:
+    """Say the words that open a question, of "how many" with the noun that is counted."""
+    if each.ask in ("", "yes_no"):
+        return []
+    words = function_words(each.ask, lang, each.key + Key.FRONT)
     if each.ask == "how many" and each.object is not None:
         plural = getattr(each.object.noun, f"{lang}_plural")
         words.append(word(plural, each.object.key + Key.NOUN))
     return words
+
+
+def place_words(
+    each: Clause, lang: str, article: Callable[[Clause, Place], str], front: bool = False
+) -> list[Word]:
+    """Say where, or where to when the verb means going, as `time_words` says when."""
+    place, key = each.place, each.key + Key.PLACE
+    if place is None or (each.fronted == "place") != front:
+        return []
+    preposition = getattr(place, f"{lang}_to" if each.verb.direction else f"{lang}_at")
+    words = [word(preposition, key), word(article(each, place), key + 1)]
+    return words + split_words(getattr(place, lang), key + 2)
 
 
 def time_words(each: Clause, lang: str, front: bool = False) -> list[Word]:

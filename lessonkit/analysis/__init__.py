@@ -8,7 +8,13 @@ from typing import Any
 
 DOOR = {
     "alignment": ("alignment_error_rate", "diagonal_links", "strongest_links", "word_attention"),
-    "articles": ("carried_articles", "first_articles", "gender_pairs", "subjects"),
+    "articles": (
+        "carried_articles",
+        "corpus_table",
+        "first_articles",
+        "gender_pairs",
+        "subjects",
+    ),
     "attribution": ("METHODS", "word_attribution"),
     "beam_tree": ("grow_beam_tree",),
     "costs": (

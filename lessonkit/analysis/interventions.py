@@ -1,12 +1,10 @@
 """Reaching into a model for the time of a `with` block (§3.2.2, §3.2.3). Not in the paper.
 
 An attention map shows where a model looked. What it needed is told by what changes when that is
-taken away, beside a control: another place, another head. Where a fact stands is told by what
-changes when a vector of another sentence's run is put in the same place of this one.
-
-All of it is done in three places of a model: what a head gives before it is joined to the others
-(`heads_replaced`, `run_of`), what a query may see (`edges_cut`, `Hiding`), and the encoder's
-output (`memory_replaced`). Any search does inside the block, with a cache and without.
+taken away, beside a control. All of it is done in three places of a model: what a head gives before
+it is joined to the others (`heads_replaced`, `run_of`), what a query may see (`edges_cut`,
+`Hiding`), and the encoder's output (`memory_replaced`). Any search does inside the block, with a
+cache and without.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +44,11 @@ def network_of(translator: Translator) -> Transformer:
     if not isinstance(translator.model, Transformer):
         raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
     return translator.model
+
+
+def _check_width(what: str, vector: Tensor, width: int) -> None:
+    if tuple(vector.shape) != (width,):
+        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
 
 
 def _check_place(place: int, length: int) -> None:
@@ -99,11 +102,8 @@ def heads_replaced(
     still comes; with zeros that is missing too, and the cost may be of the surprise alone. A head
     or place that is not there, or a vector of another length, is a UserError.
 
-    Args:
-        model: Changed in place inside the `with` block.
-        outputs: For each head to replace a vector (d_v,) for all places, or one for each of some
-            places: place i of the decoder's stacks is reached when the target's token i
-            ("<bos>" is 0) is read.
+    A head's vector (d_v,) is for all places, or there is one for each of some: place i of the
+    decoder's stacks is reached when the target's token i ("<bos>" is 0) is read.
     """
 
     def put(head: Head, joined: Tensor, begun: int) -> None:
@@ -122,11 +122,6 @@ def heads_replaced(
             _check_width(str(head), vector, model.config.value_size)
     with _heads_reached(model, {head: partial(put, head) for head in outputs}):
         yield model
-
-
-def _check_width(what: str, vector: Tensor, width: int) -> None:
-    if tuple(vector.shape) != (width,):
-        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
 
 
 @contextmanager
@@ -154,11 +149,21 @@ def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Tra
     """Run a model without some heads; afterwards it has them again.
 
     Michel et al. 2019 do this. The output projection adds up what the heads give, each through
-    columns of its own (§3.2.2). Where a head gives zeros, these add nothing.
+    columns of its own (§3.2.2). With these columns at 0 the head adds nothing.
     """
-    zeros = torch.zeros(model.config.value_size)
-    with heads_replaced(model, dict.fromkeys(removed, zeros)):
+    d_v = model.config.value_size
+    columns = [
+        attention_of(model, head).output_projection.weight.detach()[:, head.part(d_v)]
+        for head in removed
+    ]  # the model's memory, (d_model, d_v) each
+    kept = [each.clone() for each in columns]
+    try:
+        for each in columns:
+            each.zero_()
         yield model
+    finally:
+        for each, before in zip(columns, kept, strict=True):
+            each.copy_(before)
 
 
 @contextmanager
@@ -167,8 +172,7 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
 
     What the query gave to the key goes to the keys that are left: a row still sums to 1.
     Query i of the decoder's stacks has read the target's token i, "<bos>" being 0, and says
-    the next. `attention_maps` shows the rows so. A head or an edge that is not there, or a query
-    that would have no key left, is a UserError.
+    the next. An edge that is not there, or a query that would have no key left, is a UserError.
     """
 
     def close(
@@ -263,15 +267,9 @@ def next_token(
     before: Collection[int] = (),
     after: Collection[int] = (),
 ) -> Tensor:
-    """Give the probability of every type as the next token, with some places hidden.
+    """Give the probability of every type as the next token, with some places hidden (see `Hiding`).
 
-    Args:
-        translator, sentence: The model, and plain text.
-        said: Ids of the translation so far, without "<bos>".
-        before, after: Places (see `Hiding`), counted over the source's tokens and its "<eos>".
-
-    Returns:
-        (tgt_vocab_size,), summing to 1.
+    The translation so far is given by its ids, without "<bos>".
     """
     src = source_of(translator, sentence)
     hiding, src_mask = Hiding(network_of(translator), before, after), padding_mask(src)
@@ -282,15 +280,12 @@ def next_token(
 class Run(NamedTuple):
     """What a model computed while it read one sentence and its translation.
 
-    Attributes:
-        said: Ids of the translation, without "<bos>" and "<eos>".
-        memory: The encoder's output, (src_len, d_model).
-        heads: Each head's outputs before the output projection, (length, d_v): a row for each
-            source token in the encoder, and for "<bos>" and each of `said` in the others.
+    Heads' outputs are those before the output projection, (length, d_v): a row for each source
+    token in the encoder, and for "<bos>" and each token said in the others.
     """
 
-    said: list[int]
-    memory: Tensor
+    said: list[int]  # ids of the translation, without "<bos>" and "<eos>"
+    memory: Tensor  # the encoder's output, (src_len, d_model)
     heads: dict[Head, Tensor]
 
 

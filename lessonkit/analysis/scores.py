@@ -15,7 +15,7 @@ from attention_laws.leaks import Leak, measure_leak
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import Pair, ParallelText, key
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words
 from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
 from transformer.models.translator import Translator

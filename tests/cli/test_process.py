@@ -1,9 +1,7 @@
 """What the command line does with its process: closed streams, signals, faults of its own."""
 
-import json
 import os
 import re
-import resource
 import shlex
 import signal
 import subprocess
@@ -72,24 +70,6 @@ def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path) -> None:
     assert done.stdout == folder + b"/iwslt/train.tags.de-en.de\n"
 
 
-@pytest.mark.slow
-def test_figures_that_cannot_be_recorded_are_printed(
-    tiny_folder: Path, tmp_path: Path, capsys: Capture
-) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as on a disk that is full
-    try:
-        options = ["--beam", "1", "--split", "test_long", "--record", str(tmp_path / "a.json")]
-        status = main(["evaluate", str(tiny_folder), *options])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert json.loads(out)["split"] == "test_long"
-    assert err.startswith("error: cannot save ")
-    assert list(tmp_path.iterdir()) == []
-
-
 def fault(name: str) -> None:
     raise ZeroDivisionError("for the test")
 
@@ -105,21 +85,6 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     assert err.count("\n") == 1
     assert main(["--traceback", "corpora", "verify", "multi30k"]) == 70
     assert "in fault\n" in capsys.readouterr().err
-    monkeypatch.undo()
-    assert main(["--traceback", "corpora", "verify", "multi30"]) == 2
-    assert capsys.readouterr().err.startswith("Traceback")
-
-
-def test_a_request_to_end_interrupts_a_command(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpora, "verify", lambda name: signal.raise_signal(signal.SIGTERM))
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        assert main(["corpora", "verify", "multi30k"]) == 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert capsys.readouterr() == ("", "stopped\n")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The corpora by name: the registry, wrong names, and what loading gives of each."""
+"""The corpora by name: the registry, downloads, wrong names, and what loading gives of each."""
 
 import gzip
 import hashlib
@@ -6,23 +6,39 @@ import json
 import re
 import subprocess
 import sys
+import threading
+import zipfile
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from transformer.data import corpora, download
+from tests.helpers import ROOT
+from transformer.data import corpora
 from transformer.data.corpora import CORPORA
 from transformer.data.parallel import ParallelText, key
 from transformer.support.errors import UserError
+from transformer.support.files import cache_folder
+
+Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture(scope="module")
-def real(shared_data: Path) -> Path:
+def real(shared_data: Path) -> Iterator[Path]:
     """The publishers' own files, which are read."""
-    with pytest.MonkeyPatch.context() as patch:
+    with Patch.context() as patch:
         patch.setenv("TRANSFORMER_DATA", str(shared_data))
         yield shared_data
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: Patch) -> Path:
+    """The user's own folder, to be filled."""
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    return tmp_path
 
 
 def test_every_entry_is_complete() -> None:
@@ -34,25 +50,22 @@ def test_every_entry_is_complete() -> None:
         assert corpus.citation
         assert {"train", "validation"} < set(corpus.splits)
         assert corpora.default_split(name).startswith("test")
-        assert bool(corpus.files) == bool(corpus.mirrors)
-        for mirror in corpus.mirrors:
-            assert re.fullmatch(r"https://.*/", mirror)
-        for file in corpus.files:
-            assert file.name.startswith(f"{name}/")
-            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+        assert all(len(pair) == 2 for pair in corpus.pairs)
+        assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.address))
+        assert all(re.fullmatch(r"[0-9a-f]{64}", right_sum) for right_sum in corpus.files.values())
 
 
 def test_multi30k_has_each_split_in_each_language() -> None:
-    names = {file.name for file in CORPORA["multi30k"].files}
     stems = [split.replace("validation", "val") for split in CORPORA["multi30k"].splits]
-    assert names == {f"multi30k/{s}.{lang}.gz" for s in stems for lang in ("de", "en", "fr")}
+    names = {f"{stem}.{lang}.gz" for stem in stems for lang in ("de", "en", "fr")}
+    assert CORPORA["multi30k"].files.keys() == names
 
 
-def test_sums_are_the_publishers(shared_data: Path) -> None:
-    for corpus in CORPORA.values():
-        for file in corpus.files:
-            if (path := shared_data / file.name).exists():
-                assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
+def test_sums_are_the_publishers(real: Path) -> None:
+    for name in ("multi30k", "tatoeba"):
+        found = corpora.verify(name)
+        assert any(found.values())
+        assert all(right for path, right in found.items() if path.exists())
 
 
 def test_importing_it_is_light() -> None:
@@ -64,25 +77,15 @@ def test_importing_it_is_light() -> None:
     assert not {"torch", "numpy", "pooch", "requests", "tqdm"} & set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("multi30", "train", "de", "en"), "unknown corpus 'multi30': did you mean 'multi30k'?"),
-        (
-            ("multi30k", "test_2016", "de", "en"),
-            "unknown split of multi30k 'test_2016': did you mean 'test_2016_flickr'?",
-        ),
-        (("iwslt", "train", "de", "fr"), "iwslt has no de-fr: give one of de-en, en-de, en-fr"),
-        (("embedded", "train", "en", "en"), "embedded has no en-en: give one of de-en"),
-        (("parses", "test", "tree", "en"), "parses has no tree-en: give one of en-tree"),
-    ],
-)
-def test_wrong_names(arguments: tuple[str, str, str, str], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        corpora.load(*arguments)
-
-
-def test_wrong_corpus_to_fetch_or_verify() -> None:
+def test_wrong_names() -> None:
+    for arguments, said in (
+        ("multi30 train de en", "unknown corpus 'multi30': did you mean 'multi30k'?"),
+        ("multi30k test_2016 de en", "split of multi30k 'test_2016': did you mean 'test_2016_f"),
+        ("iwslt train de fr", "iwslt has no de-fr: give one of de-en, en-de, en-fr"),
+        ("parses test tree en", "parses has no tree-en: give one of en-tree"),
+    ):
+        with pytest.raises(UserError, match=said):
+            corpora.load(*arguments.split())
     for function in (corpora.fetch, corpora.verify, corpora.default_split):
         with pytest.raises(UserError, match=r"did you mean 'tatoeba'\?"):
             function("tatoba")
@@ -90,19 +93,136 @@ def test_wrong_corpus_to_fetch_or_verify() -> None:
 
 def test_the_embedded_corpus_needs_no_file() -> None:
     assert corpora.fetch("embedded") == []
-    assert corpora.verify("embedded") == []
+    assert corpora.verify("embedded") == {}
+
+
+# --- downloads, from a server of this machine that answers well or badly ------------------
+
+CONTENT = gzip.compress(b"Ein Hund.\nZwei Katzen.\n", mtime=0)
+NAME, SUM = "val.de.gz", hashlib.sha256(CONTENT).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Sends the file as the first part of an address says: /good/, /truncated/ ..."""
+
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        manner = self.path.split("/")[1]
+        self.asked.append(manner)
+        if manner == "missing":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        sent = {"truncated": CONTENT[:-9], "corrupted": CONTENT[:-1] + b"?"}
+        self.wfile.write(sent.get(manner, CONTENT))
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: Patch, tmp_path: Path) -> Iterator[str]:
+    """The server's address; no folder of the user's, an empty cache, no waiting to ask again."""
+    monkeypatch.delenv("TRANSFORMER_DATA", raising=False)
+    monkeypatch.setattr(corpora, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    monkeypatch.setattr(Handler, "asked", [], raising=False)
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def fetch(address: str) -> Path:
+    """Fetch a Multi30k of one file from an address."""
+    small = replace(CORPORA["multi30k"], address=address, files={NAME: SUM})
+    with Patch.context() as patch:
+        patch.setitem(CORPORA, "multi30k", small)
+        (path,) = corpora.fetch("multi30k")
+        assert corpora.verify("multi30k") == {path: True}
+    return path
+
+
+def test_what_is_downloaded_is_right_and_asked_for_once(server: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert fetch(f"{server}good/") == tmp_path / "cache" / "multi30k" / NAME
+    assert [path.name for path in (tmp_path / "cache").rglob("*")] == ["multi30k", NAME]
+    assert Handler.asked == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("manner", "reason"),
+    [
+        ("truncated", "IncompleteRead"),
+        ("corrupted", "SHA256 hash"),
+        ("missing", "404 Client Error: Not Found"),
+    ],
+)
+def test_a_failure_says_what_to_do_and_leaves_no_file(
+    server: str, tmp_path: Path, manner: str, reason: str
+) -> None:
+    place = tmp_path / "cache" / "multi30k" / NAME
+    with pytest.raises(UserError, match=rf"cannot get {place} .*{reason}.* put .*{SUM}") as caught:
+        fetch(f"{server}{manner}/")
+    assert "\n" not in str(caught.value)
+    assert Handler.asked == [manner] * 3
+    assert list(place.parent.iterdir()) == []
+
+
+def test_a_corrupted_cached_file_is_downloaded_anew_and_never_used(
+    server: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "cache" / "multi30k" / NAME
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"half a file")
+    assert not corpora.verify("multi30k")[place]
+    with pytest.raises(UserError, match="404 Client Error"):
+        fetch(f"{server}missing/")
+    assert fetch(f"{server}good/").read_bytes() == CONTENT
+
+
+def test_the_users_folder_is_used_in_place_of_the_cache(
+    server: str, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    place = tmp_path / "own" / "multi30k" / NAME
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path / "own"))
+    with pytest.raises(UserError, match=r"TRANSFORMER_DATA is .*own.*create it"):
+        fetch(f"{server}good/")
+    place.parent.mkdir(parents=True)
+    assert fetch(f"{server}good/") == place
+    place.write_bytes(CONTENT[:-3])  # the user's own copy is refused, and left as it is
+    with pytest.raises(UserError, match=f"cannot get {place} from .*needs to update"):
+        fetch(f"{server}good/")
+    assert place.read_bytes() == CONTENT[:-3]
+    assert Handler.asked == ["good"]
+
+
+def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("not a folder")
+    with pytest.raises(UserError, match="cannot get"):
+        fetch(f"{server}good/")
+
+
+def test_the_cache_of_a_checkout_is_ignored_by_git() -> None:
+    assert cache_folder() == ROOT / "data" / "cache"
+    assert "data/cache/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
 # --- Multi30k -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("split", "count"), [("validation", 1014), ("test_2016_flickr", 1000)])
-def test_multi30k_sizes_in_every_direction(real: Path, split: str, count: int) -> None:
-    for src_lang, tgt_lang in CORPORA["multi30k"].pairs:
-        text = corpora.load("multi30k", split, src_lang, tgt_lang)
-        back = corpora.load("multi30k", split, tgt_lang, src_lang)
-        assert (len(text), text.src_lang, text.tgt_lang) == (count, src_lang, tgt_lang)
-        assert (text.src, text.tgt) == (back.tgt, back.src)
+def test_multi30k_in_every_direction(real: Path) -> None:
+    for split, count in (("validation", 1014), ("test_2016_flickr", 1000)):
+        for src_lang, tgt_lang in CORPORA["multi30k"].pairs:
+            text = corpora.load("multi30k", split, src_lang, tgt_lang)
+            back = corpora.load("multi30k", split, tgt_lang, src_lang)
+            assert (len(text), text.src_lang, text.tgt_lang) == (count, src_lang, tgt_lang)
+            assert (text.src, text.tgt) == (back.tgt, back.src)
 
 
 def test_multi30k_train_survives_its_quirks(real: Path) -> None:
@@ -118,6 +238,14 @@ def test_multi30k_train_survives_its_quirks(real: Path) -> None:
 
 
 # --- Tatoeba ------------------------------------------------------------------------------
+
+
+def test_tatoebas_pairs_are_treated_and_stand_once(own: Path, monkeypatch: Patch) -> None:
+    with zipfile.ZipFile(own / "data.zip", "w") as archive:
+        lines = "Run!\tCours\u202f!\nRun!\tCours !\nDon’t!\tL’été!\n"
+        archive.writestr("data/eng-fra.txt", lines)
+    monkeypatch.setattr(corpora, "_obtain", lambda corpus, file: own / file)
+    assert corpora.all_tatoeba_pairs() == [("Run!", "Cours !"), ("Don't!", "L'été !")]
 
 
 @pytest.fixture(scope="module")
@@ -169,37 +297,67 @@ def test_each_source_of_tatoeba_stands_once_with_all_its_references(
 
 # --- IWSLT --------------------------------------------------------------------------------
 
+TALK = """<doc docid="1" genre="lectures">
+<url>http://www.example.org/talks/1</url>
+<description>A talk: about tests.</description>
+<translator href="http://www.example.org/t">T</translator>
+ Drei < vier, sagte er.
+<titled> Nein.
 
-@pytest.fixture
-def iwslt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's folder of IWSLT, to be filled."""
-    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
-    monkeypatch.setattr(download, "cache_folder", lambda: tmp_path / "cache")
-    (tmp_path / "iwslt" / "texts" / "de-en").mkdir(parents=True)
-    return tmp_path / "iwslt"
+</doc>
+"""
+XML = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<mteval><doc><title>T</title>\n'
+    '<seg id="1"> Drei &lt; vier, sagte er. </seg><seg id="2">&lt;titled> Nein.</seg>'
+    '<seg id="3"></seg></doc></mteval>\n'
+)
 
 
-def test_iwslt_is_found_at_any_depth_and_read_both_ways(iwslt: Path) -> None:
-    for lang, line in (("de", "Danke."), ("en", "Thank you.")):
-        (iwslt / f"texts/de-en/train.tags.de-en.{lang}").write_text(f"<doc>\n {line} \n</doc>\n")
-        (iwslt / f"texts/de-en/IWSLT16.TED.tst2014.de-en.{lang}.xml").write_text(
-            f"<mteval><seg> {line} </seg></mteval>"
-        )
+@pytest.mark.parametrize("mark", ["", "\ufeff"])  # a byte order mark is no text
+def test_iwslt_is_found_at_any_depth_and_read_both_ways(own: Path, mark: str) -> None:
+    folder = own / "iwslt" / "texts" / "de-en"
+    folder.mkdir(parents=True)
+    for lang in ("de", "en"):
+        for name, text in ((f"train.tags.de-en.{lang}", TALK), (f"tst2014.de-en.{lang}.xml", XML)):
+            name = name.replace("tst", "IWSLT16.TED.tst")
+            (folder / name).write_text(mark + text, encoding="utf-8")
+    lines = ["Drei < vier, sagte er.", "<titled> Nein."]
     for split in ("train", "test"):
-        there, back = (corpora.load("iwslt", split, *pair) for pair in (("de", "en"), ("en", "de")))
-        assert (there.src, there.tgt) == (back.tgt, back.src) == (["Danke."], ["Thank you."])
+        for pair in (("de", "en"), ("en", "de")):
+            read = corpora.load("iwslt", split, *pair)
+            assert (read.src, read.tgt) == (lines, lines)
     assert len(corpora.fetch("iwslt")) == 4
-    assert corpora.verify("iwslt") == []
-    (iwslt / "train.tags.en-de.en").write_text("From English.\n")
-    (iwslt / "train.tags.en-de.de").write_text("Aus Englisch.\n")
-    assert corpora.load("iwslt", "train", "en", "de").src == ["From English."]  # its own come first
+    assert corpora.verify("iwslt") == {}
+    for lang in ("de", "en"):  # what is of the asked direction comes first
+        (own / "iwslt" / f"train.tags.en-de.{lang}").write_text(f"{lang}\n")
+    assert corpora.load("iwslt", "train", "en", "de").src == ["en"]
 
 
-def test_without_iwslts_files_it_is_said_what_to_put_where(iwslt: Path) -> None:
-    said = f"cannot be downloaded: put what your archive .* into {iwslt}"
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("train.tags.de-en.de", b"caf\xe9\n"),
+        ("IWSLT16.TED.tst2014.de-en.de.xml", b"<mteval><seg>Eins.</mteval>"),
+        ("IWSLT16.TED.tst2014.de-en.de.xml", XML.replace("UTF-8", "nonsense").encode()),
+    ],
+)
+def test_iwslt_files_that_cannot_be_read(own: Path, name: str, content: bytes) -> None:
+    (own / "iwslt").mkdir()
+    for lang in ("de", "en"):
+        (
+            own / "iwslt" / name.replace(".de.", f".{lang}.").replace("-en.de", f"-en.{lang}")
+        ).write_bytes(content)
+    with pytest.raises(UserError, match=f"cannot read .*{name}: .*; get it anew") as caught:
+        corpora.load("iwslt", "train" if "train" in name else "test", "de", "en")
+    assert "\n" not in str(caught.value)
+
+
+def test_without_iwslts_files_it_is_said_what_to_put_where(own: Path) -> None:
+    said = f"cannot be downloaded: put what your archive .* into {own / 'iwslt'}"
     for call in (lambda: corpora.fetch("iwslt"), lambda: corpora.load("iwslt", "test", "de", "en")):
         with pytest.raises(UserError, match=said):
             call()
-    (iwslt / "train.tags.fr-en.fr").write_text("Un.\n")  # one side alone
-    with pytest.raises(UserError, match="put the two files of train, fr-en into"):
+    (own / "iwslt").mkdir()
+    (own / "iwslt" / "train.tags.fr-en.fr").write_text("Un.\n")  # one side alone
+    with pytest.raises(UserError, match="no files of train, fr-en, which"):
         corpora.load("iwslt", "train", "fr", "en")

@@ -1,24 +1,13 @@
-"""Lines to parallel text: what is tidied and dropped, IWSLT's files, Tatoeba's groups."""
+"""Lines to parallel text: what is tidied and dropped, Tatoeba's groups and their splits."""
 
 import logging
-import zipfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.data import parallel
-from transformer.data.parallel import (
-    group_pairs,
-    iwslt_lines,
-    key,
-    side_by_side,
-    split_lines,
-    split_of,
-    tatoeba_pairs,
-)
+from transformer.data.parallel import group_pairs, key, side_by_side, split_lines, split_pairs
 from transformer.support.errors import UserError
 
 
@@ -51,58 +40,7 @@ def test_an_empty_corpus(lines: list[str]) -> None:
         side_by_side("de", "en", lines, lines)
 
 
-# --- IWSLT --------------------------------------------------------------------------------
-
-TRAIN = """<doc docid="1" genre="lectures">
-<url>http://www.example.org/talks/1</url>
-<description>A talk: about tests.</description>
-<translator href="http://www.example.org/t">T</translator>
- Drei < vier, sagte er.
-<titled> Nein.
-
-</doc>
-"""
-XML = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<mteval><doc><title>T</title>\n'
-    '<seg id="1"> Ich &amp; du. </seg><seg id="2"></seg></doc></mteval>\n'
-)
-
-
-@pytest.mark.parametrize("mark", ["", "\ufeff"])  # a byte order mark is no text
-def test_iwslt_sentences(tmp_path: Path, mark: str) -> None:
-    for name, text, lines in (
-        ("train.tags.de-en.de", TRAIN, [" Drei < vier, sagte er.", "<titled> Nein.", ""]),
-        ("IWSLT16.TED.tst2013.de-en.de.xml", XML, [" Ich & du. ", ""]),
-    ):
-        (tmp_path / name).write_text(mark + text, encoding="utf-8")
-        assert iwslt_lines(tmp_path / name) == lines
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("train.tags.de-en.de", b"caf\xe9\n"),
-        ("a.xml", b"<mteval><seg>Eins.</mteval>"),
-        ("a.xml", XML.replace("UTF-8", "nonsense").encode()),
-        ("a.xml", None),
-    ],
-)
-def test_iwslt_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=f"cannot read .*{name}: .*; get it anew") as caught:
-        iwslt_lines(tmp_path / name)
-    assert "\n" not in str(caught.value)
-
-
 # --- Tatoeba ------------------------------------------------------------------------------
-
-
-def test_tatoebas_pairs_are_treated_and_stand_once(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
-        lines = "Run!\tCours\u202f!\nRun!\tCours !\nDon’t!\tL’été!\n"
-        archive.writestr(parallel.TATOEBA_MEMBER, lines)
-    assert tatoeba_pairs(tmp_path / "data.zip") == [("Run!", "Cours !"), ("Don't!", "L'été !")]
 
 
 def test_groups_by_hand() -> None:
@@ -130,12 +68,14 @@ def test_groups_are_the_connected_ones(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_the_split_of_a_group_depends_on_its_words_alone() -> None:
-    group = [("Run!", "Cours !"), ("Go.", "Cours.")]
-    assert split_of(group) == split_of(group[::-1]) == split_of([("GO", "x"), ("run", "y")])
-    counts = Counter(split_of([(f"sentence {i}", "phrase")]) for i in range(10_007))
-    assert 80 < counts["test"] < 160
-    assert 80 < counts["validation"] < 160
-    assert counts.total() == 10_007
+    pairs = [(f"sentence {i}", f"phrase {i}") for i in range(10_007)]
+    splits = split_pairs(pairs)
+    assert sorted(pair for held in splits.values() for pair in held) == sorted(pairs)
+    assert 80 < len(splits["test"]) < 160
+    assert 80 < len(splits["validation"]) < 160
+    chosen = {key(en): split for split, held in splits.items() for en, _ in held}
+    for split, held in split_pairs([(f"Sentence, {i}!", f"x{i}") for i in range(1009)]).items():
+        assert {chosen[key(en)] for en, _ in held} == {split}
 
 
 def test_a_key_is_the_words() -> None:

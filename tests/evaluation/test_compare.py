@@ -37,18 +37,18 @@ def translations(sentences: int, share: float, seed: int) -> tuple[list[str], li
     return references, said
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.8, 0.81), (0.8, 0.9), (0.9, 0.8)])
-def test_equals_sacrebleu(first: float, second: float) -> None:
-    references, a = translations(61, first, seed=3)
-    _, b = translations(61, second, seed=3)
-    test = PairedTest(
-        [("a", a), ("b", b)], {"BLEU": BLEU()}, [references], test_type="bs", n_samples=1000
-    )
-    _, scores = test()
-    ours = paired_bootstrap(a, b, [[reference] for reference in references])
-    assert ours.p_value == scores["BLEU"][1].p_value
-    assert ours.difference == pytest.approx(scores["BLEU"][1].score - scores["BLEU"][0].score)
-    assert ours.low < ours.difference < ours.high
+def test_equals_sacrebleu() -> None:
+    for first, second in ((0.8, 0.81), (0.8, 0.9), (0.9, 0.8)):
+        references, a = translations(61, first, seed=3)
+        _, b = translations(61, second, seed=3)
+        systems = [("a", a), ("b", b)]
+        test = PairedTest(systems, {"BLEU": BLEU()}, [references], test_type="bs", n_samples=1000)
+        _, scores = test()
+        one, other = scores["BLEU"]
+        ours = paired_bootstrap(a, b, [[reference] for reference in references])
+        assert ours.p_value == other.p_value
+        assert ours.difference == pytest.approx(other.score - one.score)
+        assert ours.low < ours.difference < ours.high
 
 
 def test_several_references_are_all_used() -> None:
@@ -59,20 +59,10 @@ def test_several_references_are_all_used() -> None:
     assert ours.p_value == 1
 
 
-def test_exchanged_systems_exchange_their_signs() -> None:
-    references, a = translations(41, 0.6, seed=7)
-    _, b = translations(41, 0.8, seed=7)
-    each = [[reference] for reference in references]
-    one, other = paired_bootstrap(a, b, each), paired_bootstrap(b, a, each)
-    assert one.difference == pytest.approx(-other.difference)
-    assert one.p_value == other.p_value
-    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
-
-
 def test_sides_of_unlike_length_are_refused() -> None:
-    with pytest.raises(UserError, match="one of each system for every sentence"):
-        paired_bootstrap(["a"], ["a", "b"], [["a"], ["b"]])
-    with pytest.raises(UserError, match="0 sentences"):
+    with pytest.raises(UserError, match="1 translations and 2 lists of references"):
+        paired_bootstrap(["a", "b"], ["a"], [["a"], ["b"]])
+    with pytest.raises(UserError, match="no translations to score"):
         paired_bootstrap([], [], [])
 
 
@@ -90,13 +80,6 @@ def test_student_t_is_the_table_s() -> None:
 
 def test_student_t_comes_near_the_normal_distribution() -> None:
     assert student_t(1e6) == pytest.approx(statistics.NormalDist().inv_cdf(0.975), abs=1e-5)
-
-
-def test_student_t_of_one_and_two_degrees_in_closed_form() -> None:
-    for level in (0.1, 0.5, 0.9, 0.999):
-        assert student_t(1, level) == pytest.approx(math.tan(math.pi * level / 2), rel=1e-6)
-        wanted = level * math.sqrt(2 / (1 - level**2))
-        assert student_t(2, level) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_a_mean_s_interval_by_hand() -> None:
@@ -121,7 +104,7 @@ def test_a_difference_s_interval_by_hand() -> None:
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
-    chance, held, held_difference = Random(1), 0, 0
+    chance, held, held_difference, beyond = Random(1), 0, 0, 0
     for _ in range(2000):
         a = [chance.gauss(10, 3) for _ in range(3)]
         b = [chance.gauss(11, 3) for _ in range(3)]
@@ -129,22 +112,23 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
         held += low < 10 < high
         low, high = difference_interval(a, b)
         held_difference += low < 1 < high
+        equal = {name: [chance.gauss(0, 3) for _ in range(3)] for name in "abcde"}
+        difference = statistics.mean(equal["a"]) - statistics.mean(equal["b"])
+        beyond += abs(difference) > margin(equal, runs=3)
     assert 0.935 < held / 2000 < 0.965
     assert 0.935 < held_difference / 2000 < 0.985  # Welch is careful with so few
+    assert 0.035 < beyond / 2000 < 0.065
 
 
-@pytest.mark.parametrize(
-    ("interval", "said"),
-    [
-        ((0.1, 5), "higher"),
-        ((-5, -0.1), "lower"),
-        ((-0.4, 0.3), "no difference"),
-        ((-0.4, 0.6), "not shown"),
-        ((-3, 0.2), "not shown"),
-    ],
-)
-def test_verdicts(interval: tuple[float, float], said: str) -> None:
-    assert verdict(Interval(*interval), worth=0.5) == said
+def test_verdicts() -> None:
+    for low, high, said in (
+        (0.1, 5, "higher"),
+        (-5, -0.1, "lower"),
+        (-0.4, 0.3, "no difference"),
+        (-0.4, 0.6, "not shown"),
+        (-3, 0.2, "not shown"),
+    ):
+        assert verdict(Interval(low, high), worth=0.5) == said
 
 
 def test_pooled_deviation_and_margin_by_hand() -> None:
@@ -153,16 +137,6 @@ def test_pooled_deviation_and_margin_by_hand() -> None:
     assert pooled_deviation(scores) == pytest.approx(math.sqrt(4 / 3))
     wanted = 3.182 * math.sqrt(4 / 3) * math.sqrt(2 / 3)
     assert margin(scores, runs=3) == pytest.approx(wanted, abs=1e-3)
-
-
-@pytest.mark.slow
-def test_two_equal_variants_differ_by_more_in_one_draw_of_twenty() -> None:
-    chance, beyond = Random(1), 0
-    for _ in range(2000):
-        draws = {name: [chance.gauss(0, 3) for _ in range(3)] for name in "abcde"}
-        a, b = statistics.mean(draws["a"]), statistics.mean(draws["b"])
-        beyond += abs(a - b) > margin(draws, runs=3)
-    assert 0.035 < beyond / 2000 < 0.065
 
 
 def test_errors() -> None:

@@ -14,7 +14,7 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation import evaluate
-from transformer.evaluation.evaluate import text_loss, thinned_log
+from transformer.evaluation.evaluate import text_loss
 from transformer.evaluation.scores import (
     bleu,
     bleu_tokenised_lowercased,
@@ -58,25 +58,17 @@ def test_loss_is_torchs_sentence_by_sentence(translator: Translator, text: Paral
     assert text_loss(translator, text) == pytest.approx(total / tokens, rel=1e-5)
 
 
-def test_loss_leaves_out_what_the_model_cannot_take(
-    translator: Translator, text: ParallelText
+def test_loss_takes_every_sentence_that_the_model_takes_and_leaves_out_the_others(
+    tiny_folder: Path, tmp_path: Path, translator: Translator, text: ParallelText
 ) -> None:
-    endless = ParallelText(
-        src_lang="en", tgt_lang="fr", src=[*text.src, "word " * 300], tgt=[*text.tgt, "mot"]
-    )
-    assert text_loss(translator, endless) == pytest.approx(text_loss(translator, text))
-
-
-def test_loss_takes_every_sentence_that_the_model_takes(
-    tiny_folder: Path, tmp_path: Path, text: ParallelText
-) -> None:
-    """Also one that is longer than a batch of its training."""
+    too_long = dataclasses.replace(text, src=[*text.src, "word " * 300], tgt=[*text.tgt, "mot"])
+    assert text_loss(translator, too_long) == pytest.approx(text_loss(translator, text))
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
     description = read_description(folder)
     recipe = description.recipe.override({"batch_tokens": "24"})
     write_description(folder, description._replace(recipe=recipe))
     long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
-    assert math.isfinite(text_loss(Translator.load(folder), long))
+    assert math.isfinite(text_loss(Translator.load(folder), long))  # longer than a batch
 
 
 @pytest.mark.slow
@@ -100,18 +92,18 @@ def test_evaluate_translator_gives_all_figures(translator: Translator, text: Par
     }
 
 
-def test_evaluate_translator_takes_another_length_penalty(
-    text: ParallelText,
-) -> None:
+@pytest.mark.slow
+def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) -> None:
     translator = Translator.load("demo-en-fr")
     with torch.no_grad():  # sure of nothing, so that short translations are as likely as long ones
         translator.model.output.weight.mul_(0.2)
-    said = {alpha: translator.translate(text.src, beam_size=3, alpha=alpha) for alpha in (0.0, 5.0)}
+    three = few(text, 3)
+    said = {alpha: translator.translate(three.src, 3, alpha) for alpha in (0.0, 5.0)}
     assert said[0.0] != said[5.0]
     for alpha, hypotheses in said.items():
-        figures = evaluate.evaluate_translator(translator, text, beam_size=3, alpha=alpha)
+        figures = evaluate.evaluate_translator(translator, three, beam_size=3, alpha=alpha)
         assert figures["alpha"] == alpha
-        assert figures["chrf"] == chrf(hypotheses, [[sentence] for sentence in text.tgt])
+        assert figures["chrf"] == chrf(hypotheses, [[sentence] for sentence in three.tgt])
 
 
 def test_evaluate_translator_counts_every_accepted_translation(
@@ -119,9 +111,7 @@ def test_evaluate_translator_counts_every_accepted_translation(
 ) -> None:
     said = translator.translate(text.src, beam_size=1)
     both = [[theirs, ours] for theirs, ours in zip(text.tgt, said, strict=True)]
-    generous = ParallelText(
-        src_lang="en", tgt_lang="fr", src=text.src, tgt=text.tgt, references=both
-    )
+    generous = dataclasses.replace(text, references=both)
     figures = evaluate.evaluate_translator(translator, generous, beam_size=1)
     assert figures["chrf"] == chrf(said, both)
     assert figures["chrf"]["score"] > chrf(said, [[t] for t in text.tgt])["score"]
@@ -158,28 +148,6 @@ def test_the_origin_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
         (folder / name).unlink()
         with pytest.raises(UserError, match=name):
             evaluate.origin_of(folder)
-
-
-def test_a_thinned_log_keeps_validations_and_the_last_report() -> None:
-    log = [
-        {"kind": "validation" if step % 10 == 0 else "training", "step": step}
-        for step in range(1, 200)
-    ]
-    kept = thinned_log(log, 17)
-    steps = [report["step"] for report in kept]
-    training = [report["step"] for report in kept if report["kind"] == "training"]
-    assert steps == sorted(set(steps))
-    assert [r for r in kept if r["kind"] == "validation"] == [
-        r for r in log if r["kind"] == "validation"
-    ]
-    assert 10 <= len(training) <= 17
-    assert training[-1] == 199
-
-
-def test_a_thinned_log_leaves_a_short_log_as_it_is() -> None:
-    log = [{"kind": "training", "step": step} for step in range(1, 18)]
-    assert thinned_log(log, 17) == log
-    assert thinned_log([]) == []
 
 
 def test_trees_are_scored_by_their_phrases(translator: Translator) -> None:

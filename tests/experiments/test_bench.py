@@ -92,8 +92,7 @@ def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
 
 @pytest.mark.slow
 def test_without_multi30k_the_batches_are_of_the_embedded_corpus(monkeypatch: Patch) -> None:
-    missing = corpora.FileReport("train.de", Path("train.de"), corpora.State.MISSING)
-    monkeypatch.setattr(corpora, "verify", lambda corpus: [missing])
+    monkeypatch.setattr(corpora, "verify", lambda corpus: {Path("train.de.gz"): False})
     found = contenders.load("multi30k", 2)
     assert found.recipe.data.corpus == found.about()["corpus"] == "embedded"
     assert found.about()["batches"] == len(found.batches) == 2

@@ -5,7 +5,7 @@ import torch
 
 from experiments import heads
 from experiments.attributions import attribution_scores, error_difference
-from experiments.heads import NamedHead, Role, name_heads, role_scores
+from experiments.heads import Role, name_heads, role_scores
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.attribution import METHODS
@@ -51,16 +51,13 @@ def role(name: str, even: float, *scores: float, cases: int = 90) -> Role:
 def test_heads_are_named_on_some_sentences_and_scored_on_others() -> None:
     chosen_on = [role("a", 0.1, 0.3, 0.9), role("b", 0.5, 0.6, 0.95)]
     scored_on = [role("a", 0.2, 0.4, 0.7), role("b", 0.5, 0.9, 0.1, cases=70)]
-    first, second = name_heads(chosen_on, scored_on)
-    assert first == NamedHead(Head("cross", 1, 1), "a", pytest.approx(0.4), 0.2, 90)  # type: ignore[arg-type]
-    assert second[:2] == (Head("cross", 1, 2), "a")
+    found = name_heads(chosen_on, scored_on)
+    assert list(found) == ["cross 1.1", "cross 1.2"]
+    first = {"role": "a", "score": 0.4, "even": 0.2, "cases": 90, "named": False}
+    assert found["cross 1.1"] == first
+    assert (found["cross 1.2"]["role"], found["cross 1.2"]["named"]) == ("a", True)
     rare = [role("a", 0.1, 0.3, 0.3), role("b", 0.1, 0.9, 0.9)]  # b has too few cases elsewhere
-    assert name_heads(rare, [role("a", 0.1, 0.2, 0.2)])[0].role == "a"
-    cases = [
-        heads._Case("encoder", "a", 0.1, frozenset(away), torch.ones(1, 1))
-        for away in ({-1}, {-1, -4}, {2})
-    ]
-    assert heads._by_place(cases) == (cases[:2], cases[2:])  # one word as far away is enough
+    assert name_heads(rare, [role("a", 0.1, 0.2, 0.2)])["cross 1.1"]["role"] == "a"
 
 
 def test_relations_by_hand() -> None:

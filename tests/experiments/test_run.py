@@ -45,10 +45,10 @@ def test_each_variant_changes_what_it_says_and_no_more() -> None:
         assert experiment.name == name
         base, *others = experiment.variants
         assert not experiment.variants[base]
-        before = experiment.run_recipe(base, seed=7)
+        before = experiment.changed(base, seed=7)[0]
         assert before.training.seed == 7
         for variant in others:
-            after = experiment.run_recipe(variant, seed=7)
+            after = experiment.changed(variant, seed=7)[0]
             changed = {
                 key
                 for section in ("data", "model", "training")
@@ -127,9 +127,8 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
-    train_recipe(
-        SMALL.run_recipe("as it is", 1), tmp_path / "0-1", stop_after=2, precision=Precision.FLOAT32
-    )
+    recipe, _ = SMALL.changed("as it is", 1)
+    train_recipe(recipe, tmp_path / "0-1", stop_after=2, precision=Precision.FLOAT32)
     record = tmp_path / "record.json"
     run_experiment(SMALL, tmp_path, record, only=["as it is"], on_line=lambda _: None)
     steps = [row["step"] for row in read_log(tmp_path / "0-1" / "log.jsonl")]
@@ -139,7 +138,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) -> None:
-    recipe = SMALL.run_recipe("as it is", 1)
+    recipe = SMALL.changed("as it is", 1)[0]
     reworded = dataclasses.replace(recipe, about="the same in other words")
     train_recipe(reworded, tmp_path / "0-1", stop_after=1)
     running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)

@@ -65,7 +65,7 @@ so.
 
 - **Paper sections:** §1,
   §2
-- **Modules:** `transformer.data` (`bpe`, `words`), `transformer.masks`"""
+- **Modules:** `transformer.data` (`bpe`, `tokenizers`), `transformer.masks`"""
 
 
 def test_a_lesson_says_what_it_is_and_what_it_names(tmp_path: Path) -> None:

@@ -28,13 +28,16 @@ BLOCK = 512  # lines translated together
 
 
 def list_corpora(options: argparse.Namespace) -> int:
-    """Print each corpus with its languages, splits and licence."""
+    """Print each corpus with its languages, splits and licence.
+
+    Example:
+      python -m transformer corpora list
+    """
     from transformer.data.corpora import CORPORA
 
     for corpus in CORPORA.values():
-        directions = ", ".join("-".join(pair) for pair in corpus.pairs)
         print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {directions}")
+        print(f"  directions: {', '.join('-'.join(pair) for pair in corpus.pairs)}")
         print(f"  splits:     {', '.join(corpus.splits)}")
         print(f"  licence:    {corpus.licence}")
         print(f"  cite:       {corpus.citation}")
@@ -44,34 +47,37 @@ def list_corpora(options: argparse.Namespace) -> int:
 def fetch_corpus(options: argparse.Namespace) -> int:
     """Download what is missing of a corpus and check its sums.
 
-    Files in the folder that TRANSFORMER_DATA names are used first.
+    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
+
+    Example:
+      python -m transformer corpora fetch multi30k
     """
     from transformer.data.corpora import fetch
 
-    paths = fetch(options.name)
-    for path in paths:
-        print(path)
-    if not paths:
-        print(f"{options.name} needs no download")
+    paths = [str(path) for path in fetch(options.name)]
+    print("\n".join(paths) or f"{options.name} needs no download")
     return 0
 
 
 def verify_corpus(options: argparse.Namespace) -> int:
     """Check the sums of a corpus's files again.
 
-    Files in the folder that TRANSFORMER_DATA names are used first.
-    """
-    from transformer.data.corpora import State, verify
+    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
 
-    reports = verify(options.name)
-    for report in reports:
-        print(f"{report.state:8} {report.path}")
-    if not reports:
+    Example:
+      python -m transformer corpora verify multi30k
+    """
+    from transformer.data.corpora import verify
+
+    found = verify(options.name)
+    for path, right in found.items():
+        print(f"{'right' if right else 'missing or corrupted'}: {path}")
+    if not found:
         print(f"{options.name} has no downloaded files to check")
-    if missing := [report.name for report in reports if report.state == State.MISSING]:
+    if not all(found.values()):
         raise UserError(
-            f"missing: {', '.join(missing)} ({len(missing)} of {len(reports)} files); get them "
-            f"with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
+            f"{list(found.values()).count(False)} of {len(found)} files are missing or corrupted: "
+            f"get them with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
             "to a folder that holds them"
         )
     return 0
@@ -81,6 +87,11 @@ def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
     Ctrl-C keeps everything; --resume goes on.
+
+    Examples:
+      python -m transformer train demo --out runs/demo
+      python -m transformer train demo --set src_lang=de --set tgt_lang=en --out runs/german
+      python -m transformer train demo --steps 1200 --out runs/demo --resume
     """
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
     return train_as_typed(recipe, options)
@@ -91,10 +102,7 @@ def train_as_typed(
 ) -> int:
     """Train a recipe in the processes that there are, and say how it went.
 
-    Args:
-        recipe: With its changed settings.
-        options: Of the command `train`.
-        parts: Gives what else `train_recipe` takes, of the recipe and the precision.
+    `parts` gives what else `train_recipe` takes, of the recipe and the precision.
     """
     from transformer.models.folder import holds_run
     from transformer.training import processes
@@ -160,6 +168,10 @@ def translate_lines(options: argparse.Namespace) -> int:
     """Translate standard input, one sentence a line.
 
     UTF-8; an empty line stays empty.
+
+    Examples:
+      python -m transformer translate runs/demo --attention dog.png < sentence.txt
+      python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
     """
     from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.treatment import tidy
@@ -213,6 +225,11 @@ def evaluate_model(options: argparse.Namespace) -> int:
     """Measure a model: BLEU, chrF, perplexity, as JSON.
 
     On a split of a corpus.
+
+    Examples:
+      python -m transformer evaluate runs/demo --split test_long --beam 1
+      python -m transformer evaluate runs/demo --split validation --alpha 1
+      python -m transformer evaluate runs/demo --record figures.json
     """
     from transformer.evaluation.evaluate import evaluate_folder, origin_of
     from transformer.support.files import check_file, to_json, write_json
@@ -235,6 +252,10 @@ def export_folder(options: argparse.Namespace) -> int:
     The folder is served without the course: its weights, tokenizers that treat the text, a
     translate.py to begin with, and a README. CTranslate2 searches with beams; the ONNX graphs
     are one step of decoding, with a cache.
+
+    Examples:
+      python -m transformer export runs/demo --to ctranslate2
+      python -m transformer export de-en --to onnx --out served
     """
     from engines.folder import export_model
 
@@ -253,6 +274,11 @@ def diagnose_target(options: argparse.Namespace) -> int:
     forward(src, tgt_in) gives logits (--length-first, --pad, --bos and --eos say more of it); or
     an Adapter or a Pipeline of attention_laws, which can be asked more. Exit status: 0 no law is
     broken, 1 one is, 2 nothing could be tried.
+
+    Examples:
+      python -m transformer diagnose my_model:make
+      python -m transformer diagnose code/my_model.py:make --length-first --pad 1
+      python -m transformer diagnose demo-en-fr --json > report.json
     """
     from lessonkit.diagnose import diagnose_target
 
@@ -260,31 +286,17 @@ def diagnose_target(options: argparse.Namespace) -> int:
 
 
 add_corpus = option("name", "NAME", "as `corpora list` shows it")
-ENGINES = ("ctranslate2", "onnx")
-MORE = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
+ALPHA = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
 WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
-ATTENTION = (
-    "write the attention weights too: all as .json, or one sentence's cross-attention as .png"
-)
-COMMANDS = {
-    "corpora list": Command(list_corpora, ["> corpora.txt"], []),
-    "corpora fetch": Command(fetch_corpus, ["multi30k"], [add_corpus]),
-    "corpora verify": Command(verify_corpus, ["multi30k"], [add_corpus]),
-    "train": Command(
-        train_model,
-        [
-            "demo --out runs/demo",
-            "demo --set src_lang=de --set tgt_lang=en --out runs/german",
-            "demo --steps 1200 --out runs/demo --resume",
-        ],
-        [add_train_options],
-    ),
-    "translate": Command(
+ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
+ENGINES = ("ctranslate2", "onnx")
+COMMANDS: dict[str, Command] = {
+    "corpora list": (list_corpora, []),
+    "corpora fetch": (fetch_corpus, [add_corpus]),
+    "corpora verify": (verify_corpus, [add_corpus]),
+    "train": (train_model, [add_train_options]),
+    "translate": (
         translate_lines,
-        [
-            "runs/demo --attention dog.png < sentence.txt",
-            "runs/demo --beam 1 < sentences.txt > translations.txt",
-        ],
         [
             add_model,
             add_beam,
@@ -293,38 +305,27 @@ COMMANDS = {
             option("--refuse-long", None, "stop at a sentence that would be cut short"),
         ],
     ),
-    "evaluate": Command(
+    "evaluate": (
         evaluate_model,
-        [
-            "runs/demo --split test_long --beam 1",
-            "runs/demo --split validation --alpha 1",
-            "runs/demo --record figures.json",
-        ],
         [
             add_model,
             add_beam,
             option("--corpus", "NAME", "instead of the one it was trained on"),
             option("--split", "NAME", "instead of the corpus's first test set"),
-            option("--alpha", "A", MORE, type=float, default=LENGTH_PENALTY),
+            option("--alpha", "A", ALPHA, type=float, default=LENGTH_PENALTY),
             option("--record", "FILE", "write the figures with the run's origin too", type=Path),
         ],
     ),
-    "export": Command(
+    "export": (
         export_folder,
-        ["runs/demo --to ctranslate2", "de-en --to onnx --out served"],
         [
             add_model,
             option("--to", "ENGINE", " or ".join(ENGINES), required=True, choices=ENGINES),
             option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
         ],
     ),
-    "diagnose": Command(
+    "diagnose": (
         diagnose_target,
-        [
-            "my_model:make",
-            "code/my_model.py:make --length-first --pad 1",
-            "demo-en-fr --json > report.json",
-        ],
         [
             option("target", "MODULE:FACTORY", f"code; or {MODELS}"),
             option("--minute", None, "try the laws that train too; they take a minute"),

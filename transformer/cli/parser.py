@@ -1,6 +1,7 @@
 """How commands are described and run; commands.py has what each does. Not in the paper."""
 
 import argparse
+import inspect
 import io
 import signal
 import sys
@@ -8,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from transformer.config import BEAM_SIZE
 from transformer.recipes.named import RECIPES
@@ -23,6 +24,8 @@ AT_ONCE = "most tokens to compute at once, or auto: as many as fit; a step's num
 AUTO = 0  # as `--batch-tokens`
 
 AddOption = Callable[["Parser"], object]
+Run = Callable[[argparse.Namespace], int]
+Command = tuple[Run, Sequence[AddOption]]  # what runs it, whose docstring is its help; its options
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,14 +34,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the mistake, and end the program."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
-
-
-class Command(NamedTuple):
-    """What can be typed: what runs it, whose docstring is its help, and what may follow it."""
-
-    run: Callable[[argparse.Namespace], int]
-    examples: Sequence[str]
-    options: Sequence[AddOption]
 
 
 def option(name: str, metavar: str | None, about: str, **settings: Any) -> AddOption:
@@ -70,52 +65,6 @@ def add_train_options(train: Parser) -> None:
         add_option(train)
 
 
-def make_parser(commands: Mapping[str, Command]) -> Parser:
-    """Describe the commands and their options."""
-    examples = (
-        f"{PROGRAM} train demo --out runs/demo",
-        f'echo "Ein Hund schläft." | {PROGRAM} translate de-en',
-        f"{PROGRAM} evaluate runs/demo",
-        f"{PROGRAM} train --help",
-    )
-    parser = Parser(
-        prog=PROGRAM,
-        description="Train, use and measure the course's models.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_listed("examples", examples),
-    )
-    option("--traceback", None, "show where in the code a command failed")(parser)
-    program = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    corpora = program.add_parser(
-        "corpora",
-        help="list, fetch and verify the corpora",
-        epilog=f"example: {PROGRAM} corpora fetch multi30k",
-    )
-    actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
-    for name, command in commands.items():
-        about = str(command.run.__doc__)
-        first = about.partition("\n")[0]
-        epilog = _listed("examples", [f"{PROGRAM} {name} {words}" for words in command.examples])
-        if name == "train":
-            recipes = [f"{name:26} {recipe.about}" for name, recipe in RECIPES.items()]
-            epilog = _listed("recipes", recipes) + "\n\n" + epilog
-        added = (actions if name.startswith("corpora ") else program).add_parser(
-            name.removeprefix("corpora "),
-            help=first[0].lower() + first[1:].rstrip("."),
-            description=textwrap.fill(" ".join(about.split()), 79),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            epilog=epilog,
-        )
-        for add_option in command.options:
-            add_option(added)
-        added.set_defaults(run=command.run)
-    return parser
-
-
-def _listed(title: str, lines: Sequence[str]) -> str:
-    return "\n".join((f"{title}:", *(f"  {line}" for line in lines)))
-
-
 def _batch_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
@@ -123,6 +72,44 @@ def _batch_tokens(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
     return number
+
+
+def make_parser(commands: Mapping[str, Command]) -> Parser:
+    """Describe the commands and their options."""
+    parser = Parser(
+        prog=PROGRAM,
+        description="Train, use and measure the course's models.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"""Examples:
+  {PROGRAM} train demo --out runs/demo
+  echo "Ein Hund schläft." | {PROGRAM} translate de-en
+  {PROGRAM} evaluate runs/demo
+  {PROGRAM} train --help""",
+    )
+    option("--traceback", None, "show where in the code a command failed")(parser)
+    program = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    corpora = program.add_parser(
+        "corpora",
+        help="list, fetch and verify the corpora",
+        epilog=f"Example: {PROGRAM} corpora fetch multi30k",
+    )
+    actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
+    for name, (run, options) in commands.items():
+        about, _, examples = inspect.cleandoc(str(run.__doc__)).rpartition("\n\n")
+        if name == "train":
+            recipes = [f"  {name:26} {recipe.about}\n" for name, recipe in RECIPES.items()]
+            examples = f"Recipes:\n{''.join(recipes)}\n{examples}"
+        added = (actions if name.startswith("corpora ") else program).add_parser(
+            name.removeprefix("corpora "),
+            help=about[0].lower() + about[1:].partition("\n")[0].rstrip("."),
+            description=textwrap.fill(" ".join(about.split()), 79),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=examples,
+        )
+        for add_option in options:
+            add_option(added)
+        added.set_defaults(run=run)
+    return parser
 
 
 def main(arguments: Sequence[str] | None, parser: argparse.ArgumentParser) -> int:

@@ -37,11 +37,6 @@ class Batch:
     tgt_out: Tensor
 
     @property
-    def num_src_tokens(self) -> int:
-        """Source tokens without padding, end marks included."""
-        return int((self.src != PAD_ID).sum())
-
-    @property
     def num_tgt_tokens(self) -> int:
         """Target tokens without padding, end marks included: the terms of the loss."""
         return int((self.tgt_out != PAD_ID).sum())
@@ -103,11 +98,12 @@ def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
 
 def padding_share(batches: Iterable[Batch]) -> float:
     """Give the share of all positions, source and target, that is padding: 0 to 1."""
-    tokens = positions = 0
+    padding = positions = 0
     for batch in batches:
-        tokens += batch.num_src_tokens + batch.num_tgt_tokens
-        positions += batch.src.numel() + batch.tgt_out.numel()
-    return 1 - tokens / positions
+        for side in (batch.src, batch.tgt_out):
+            padding += int((side == PAD_ID).sum())
+            positions += side.numel()
+    return padding / positions
 
 
 class TokenBudgetBatches:

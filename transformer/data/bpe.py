@@ -7,7 +7,7 @@ by four, so that no text can make it emit one.
 import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any
 
 from tokenizers import Tokenizer as Library
 from tokenizers.models import BPE
@@ -15,8 +15,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
-from transformer.data.treatment import PLAIN, find_treatment
-from transformer.data.words import check_ids, check_text
+from transformer.data.treatment import PLAIN, TREATMENTS
+from transformer.support.errors import UserError
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -34,16 +34,13 @@ class BPETokenizer:
         merges: The learned pairs, in order; each byte is written as the letter that
             GPT-2's alphabet of bytes has for it ("Ġ" is the blank).
         lowercase: Lower-case the text once it is treated.
-        treatment: How text is written first: a name in `treatment.TREATMENTS`.
-
-    Raises:
-        UserError: the treatment is unknown.
+        treatment: How text is written first: a name in `TREATMENTS`.
     """
 
     def __init__(
         self, merges: Sequence[tuple[str, str]], lowercase: bool = False, treatment: str = PLAIN
     ) -> None:
-        self._treat = find_treatment(treatment)
+        self._treat = TREATMENTS[treatment]
         vocabulary = dict(_BYTES)
         for left, right in merges:
             vocabulary.setdefault(left + right, len(vocabulary))
@@ -68,7 +65,7 @@ class BPETokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, in one call of the library."""
-        treated = [_prepare(self._treat(check_text(text)), self.lowercase) for text in texts]
+        treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
         encodings = self._library.encode_batch(treated)
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 
@@ -94,17 +91,11 @@ class BPETokenizer:
             "merges": [f"{left} {right}" for left, right in self.merges],
         }
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Make a tokenizer from what `to_dict` gave."""
-        merges = [(left, right) for left, right in map(str.split, values["merges"])]
-        return cls(merges, values["lowercase"], values["treatment"])
-
 
 def learn_merges(
-    config: DataConfig, texts: Sequence[str], vocab_size: int
+    config: DataConfig, texts: Iterable[str], vocab_size: int
 ) -> list[tuple[str, str]]:
-    """Learn merges of all treated text that shares a vocabulary, the most frequent pair first."""
+    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(
@@ -114,8 +105,23 @@ def learn_merges(
         show_progress=False,
     )
     learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
-    merges = json.loads(learner.to_str())["model"]["merges"]
-    return [(left, right) for left, right in merges]
+    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+
+
+def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:
+    """Give the ids as a list, if each has a type.
+
+    Raises:
+        UserError: an id is below 0, or not below `vocab_size`.
+    """
+    checked = list(ids)
+    for number in checked:
+        if not 0 <= number < vocab_size:
+            raise UserError(
+                f"id {number} is outside this vocabulary of {vocab_size} types (0 to "
+                f"{vocab_size - 1}): use the tokenizer that the model was trained with"
+            )
+    return checked
 
 
 def _prepare(text: str, lowercase: bool) -> str:

@@ -1,20 +1,17 @@
 """The embedded corpus: English, French and German sentences with their gold word alignments."""
 
 import gzip
-import hashlib
 import re
-from collections import Counter
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
+from typing import NamedTuple
 
 from transformer.data.parallel import ParallelText, split_lines
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import corpus_folder
 
 FILE = "sentences.tsv.gz"
-SUM = f"{FILE}.sha256"  # its check sum, as `sha256sum` writes it
 LANGUAGES = ("en", "fr", "de")
 SIZES = {
     "train": 20_000,
@@ -25,43 +22,23 @@ SIZES = {
 }
 
 
-class Phenomenon(StrEnum):
-    """What a sentence shows of the grammar of its three languages."""
-
-    AGREEMENT = "agreement of gender and number"
-    ADJECTIVE = "adjective: its place in French, its ending in German"
-    NEGATION = "negation: not, ne ... pas, nicht or kein"
-    VERB_SECOND = "German verb second after a fronted part"
-    VERB_FINAL = "German verb final in a subordinate clause"
-    SEPARABLE = "German separable verb"
-    MODAL = "modal verb"
-    PAST = "past tense"
-    CASE = "German accusative or dative article"
-    PRONOUN = "personal pronoun"
-    POSSESSIVE = "possessive"
-    REFLEXIVE = "reflexive verb"
-    RELATIVE = "relative clause"
-    QUESTION = "question"
-    COORDINATION = "coordination"
-    NUMBER = "number"
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence in three languages.
+class Sentence(NamedTuple):
+    """A sentence in three languages: a line of the corpus's file, without its split.
 
     Attributes:
         en, fr, de: Its text; blanks separate the tokens, punctuation included.
-        links: For "en-fr", "en-de", "fr-de" the tokens (from 0) that mean the same: "0-0 1-2".
-        phenomena: What it shows of grammar.
-        parse: The tree of its English phrases, as `parse` writes it.
+        en_fr, en_de, fr_de: The tokens (from 0) that mean the same: "0-0 1-2".
+        shown: What it shows of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST".
+        parse: The tree of its English phrases, as `experiments.grammar.parse` writes it.
     """
 
     en: str
     fr: str
     de: str
-    links: dict[str, str]
-    phenomena: frozenset[Phenomenon]
+    en_fr: str
+    en_de: str
+    fr_de: str
+    shown: str
     parse: str
 
     def text(self, lang: str) -> str:
@@ -70,45 +47,25 @@ class Sentence:
 
     def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
         """Give its links from the tokens of one language to those of another."""
-        straight = f"{src_lang}-{tgt_lang}" in self.links
-        text = self.links[f"{src_lang}-{tgt_lang}" if straight else f"{tgt_lang}-{src_lang}"]
-        links = (link.split("-") for link in text.split())
-        ends = ((int(a), int(b)) for a, b in links)
-        return frozenset(ends if straight else ((b, a) for a, b in ends))
+        columns = f"{src_lang}_{tgt_lang}", f"{tgt_lang}_{src_lang}"
+        straight = columns[0] in self._fields
+        text: str = getattr(self, columns[0] if straight else columns[1])
+        links = [tuple(map(int, link.split("-"))) for link in text.split()]
+        return frozenset((a, b) if straight else (b, a) for a, b in links)
 
 
 @cache
 def _corpus() -> dict[str, tuple[Sentence, ...]]:
     """Read every split from the file that `experiments.grammar.build` writes."""
+    file = corpus_folder() / FILE
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
-    for line in split_lines(gzip.decompress(_checked()).decode("utf-8")):
-        split, en, fr, de, en_fr, en_de, fr_de, shown, parse = line.split("\t")
-        phenomena = frozenset(Phenomenon[name] for name in shown.split())
-        links = {"en-fr": en_fr, "en-de": en_de, "fr-de": fr_de}
-        splits[split].append(Sentence(en, fr, de, links, phenomena, parse))
-    return {name: tuple(each) for name, each in splits.items()}
-
-
-def _checked() -> bytes:
-    """Read the corpus's file, if it is what its check sum says."""
-    file, expected = corpus_folder() / FILE, corpus_folder() / SUM
     try:
-        content, said = file.read_bytes(), expected.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"cannot read {error.filename} ({error.strerror}): get it again with git checkout"
-        ) from error
-    if said != sum_line(content):
-        raise UserError(
-            f"{file} is corrupted (its sha256 is not that of {SUM}): get both again with git "
-            "checkout, or draw the corpus anew with python -m experiments corpus"
-        )
-    return content
-
-
-def sum_line(content: bytes) -> bytes:
-    """Give the line of `SUM` for a corpus's file, as `sha256sum` writes it."""
-    return f"{hashlib.sha256(content).hexdigest()}  {FILE}\n".encode()
+        for line in split_lines(gzip.decompress(file.read_bytes()).decode("utf-8")):
+            split, *columns = line.split("\t")
+            splits[split].append(Sentence(*columns))
+    except (OSError, EOFError, LookupError, zlib.error) as error:
+        raise UserError(f"cannot read {file}: {error}; get it again with git checkout") from error
+    return {name: tuple(each) for name, each in splits.items()}
 
 
 def sentences(split: str) -> Sequence[Sentence]:
@@ -131,39 +88,21 @@ def sentences(split: str) -> Sequence[Sentence]:
 def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Give a split in one of the six directions, with its gold alignments; see `sentences`."""
     chosen = sentences(split)
-    return ParallelText(
-        src_lang=src_lang,
-        tgt_lang=tgt_lang,
-        src=[as_written(sentence.text(src_lang), src_lang) for sentence in chosen],
-        tgt=[as_written(sentence.text(tgt_lang), tgt_lang) for sentence in chosen],
-        alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in chosen],
+    src, tgt = (
+        [as_written(each.text(lang), lang) for each in chosen] for lang in (src_lang, tgt_lang)
     )
+    links = [each.alignment(src_lang, tgt_lang) for each in chosen]
+    return ParallelText(src_lang, tgt_lang, src, tgt, alignments=links)
 
 
-def parses(split: str) -> ParallelText:
+def parses(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Give a split's English sentences and their trees, to be learned like a translation (§6.3)."""
     chosen = sentences(split)
-    return ParallelText(
-        src_lang="en",
-        tgt_lang="tree",
-        src=[as_written(sentence.en, "en") for sentence in chosen],
-        tgt=[sentence.parse for sentence in chosen],
-    )
+    src = [as_written(each.en, "en") for each in chosen]
+    return ParallelText(src_lang, tgt_lang, src, [each.parse for each in chosen])
 
 
 def as_written(tokens: str, lang: str) -> str:
     """Join each punctuation mark to the word before it, but for the French question mark."""
     attached = ",." if lang == "fr" else ",.?"
     return re.sub(rf" (?=[{attached}])", "", tokens)
-
-
-def counts(split: str) -> dict[Phenomenon, int]:
-    """Count the sentences of a split that show each phenomenon."""
-    shown = Counter(each for sentence in sentences(split) for each in sentence.phenomena)
-    return {phenomenon: shown[phenomenon] for phenomenon in Phenomenon}
-
-
-def samples(phenomenon: Phenomenon, count: int) -> list[Sentence]:
-    """Give the first `count` test sentences that show a phenomenon, of few others first."""
-    showing = [sentence for sentence in sentences("test") if phenomenon in sentence.phenomena]
-    return sorted(showing, key=lambda sentence: len(sentence.phenomena))[:count]

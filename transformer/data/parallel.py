@@ -1,29 +1,21 @@
-"""Sentences beside their translations, and how each corpus's files become that."""
+"""Sentences beside their translations, and Tatoeba's in groups, so that no split leaks."""
 
 import hashlib
 import logging
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from xml.etree import ElementTree
 
-from transformer.data.treatment import english, french, tidy
+from transformer.data.treatment import tidy
 from transformer.support.errors import UserError
 
 Pair = tuple[str, str]  # English, French
 
 WORD = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuation mark
-TATOEBA_MEMBER = "data/eng-fra.txt"  # of the archive
 PER_MILLE = 12  # of Tatoeba's groups, in validation and in test each; train has the others
-# IWSLT's lines that say something of a talk, between the sentences.
-TALK_LINE = re.compile(
-    r"\s*</?(doc|url|keywords|talkid|speaker|reviewer|translator|title|description|transcript)\b"
-)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ParallelText:
     """One split of a corpus in one direction.
 
@@ -82,68 +74,21 @@ def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -
     Raises:
         UserError: The lists differ in length, or no pair is left.
     """
-    whole = ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=src, tgt=tgt)
-    pairs = [(tidy(a), tidy(b)) for a, b in zip(whole.src, whole.tgt, strict=True)]
-    kept = [(a, b) for a, b in pairs if a and b]
-    if len(kept) < len(pairs):
+    whole = ParallelText(src_lang, tgt_lang, [*map(tidy, src)], [*map(tidy, tgt)])
+    kept = [(a, b) for a, b in zip(whole.src, whole.tgt, strict=True) if a and b]
+    if len(kept) < len(whole):
         logging.getLogger(__name__).warning(
             "%s-%s: dropped %d of %d pairs, which have an empty side",
-            *(src_lang, tgt_lang, len(pairs) - len(kept), len(pairs)),
+            *(src_lang, tgt_lang, len(whole) - len(kept), len(whole)),
         )
-    return ParallelText(
-        src_lang=src_lang, tgt_lang=tgt_lang, src=[a for a, _ in kept], tgt=[b for _, b in kept]
-    )
+    return ParallelText(src_lang, tgt_lang, [a for a, _ in kept], [b for _, b in kept])
 
 
-def iwslt_lines(path: Path) -> list[str]:
-    """Read the sentences of a file of IWSLT, in its official layout.
-
-    Those of `train.tags...` stand in lines, between lines about the talk; those of a test set
-    in the `seg` elements of XML.
-
-    Raises:
-        UserError: The file cannot be read, is not UTF-8 or not XML.
-    """
-    try:
-        if path.suffix == ".xml":
-            root = ElementTree.fromstring(path.read_bytes())
-            return ["".join(segment.itertext()) for segment in root.iter("seg")]
-        lines = split_lines(path.read_text(encoding="utf-8-sig"))
-        return [line for line in lines if not TALK_LINE.match(line)]
-    except (OSError, ValueError, LookupError, ElementTree.ParseError) as error:
-        raise UserError(f"cannot read {path}: {error}; get it anew") from error
-
-
-# --- Tatoeba: split so that nothing leaks, with every translation kept --------------------
+# --- Tatoeba: split so that nothing leaks -------------------------------------------------
 #
 # A sentence has up to 32 translations there, so that a random split shows half of its test
 # sentences in training. Instead, pairs that share a side, directly or by way of other pairs,
 # form a group, and a group goes into one split as a whole.
-
-
-def tatoeba_pairs(archive: Path) -> list[Pair]:
-    """Read Tatoeba's pairs in their order, without those that a treatment makes equal to another.
-
-    The archive is a zip file; the member read has lines of English, a tab, French.
-    """
-    with zipfile.ZipFile(archive) as opened:
-        text = opened.read(TATOEBA_MEMBER).decode("utf-8")
-    columns = (line.split("\t") for line in split_lines(text))
-    return list(dict.fromkeys((english(en), french(fr)) for en, fr in columns))
-
-
-def with_references(src_lang: str, tgt_lang: str, pairs: Sequence[Pair]) -> ParallelText:
-    """Gather the translations of each sentence, which stands once: the first is its target."""
-    accepted: dict[str, list[str]] = {}
-    for source, translation in pairs:
-        accepted.setdefault(source, []).append(translation)
-    return ParallelText(
-        src_lang=src_lang,
-        tgt_lang=tgt_lang,
-        src=list(accepted),
-        tgt=[translations[0] for translations in accepted.values()],
-        references=list(accepted.values()),
-    )
 
 
 def key(sentence: str) -> str:
@@ -178,17 +123,14 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def split_pairs(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Give the pairs of each split, "train", "validation" and "test": whole groups in each."""
+    """Give the pairs of each split, "train", "validation" and "test": whole groups in each.
+
+    A hash of a group's text chooses its split: the same on every machine and every day.
+    """
     splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
     for group in group_pairs(pairs):
-        splits[split_of(group)] += group
+        name = min(key(sentence) for sentence, _ in group)
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
+        held_out = "test" if number < PER_MILLE else "validation"
+        splits[held_out if number < 2 * PER_MILLE else "train"] += group
     return splits
-
-
-def split_of(group: Sequence[Pair]) -> str:
-    """Choose a group's split by a hash of its text: the same on every machine and every day."""
-    name = min(key(sentence) for sentence, _ in group)
-    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
-    if number < PER_MILLE:
-        return "test"
-    return "validation" if number < 2 * PER_MILLE else "train"

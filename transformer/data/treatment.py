@@ -14,17 +14,25 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from transformer.support.errors import unknown_name
-
-Treatment = Callable[[str], str]
+from transformer.support.errors import UserError
 
 PLAIN = "plain"
+BY_LANGUAGE = {"de": "german", "en": "english", "fr": "french"}
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\u00b4", "'"))  # ’ ʼ ′ ´
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))  # “ ” „
 
 
 def tidy(line: str) -> str:
-    """Make every blank of a line a plain, single one (tab, no-break, thin), none at its edges."""
+    """Make every blank of a line a plain, single one (tab, no-break, thin), none at its edges.
+
+    Raises:
+        UserError: it has half of a pair of UTF-16 (a lone surrogate).
+    """
+    if re.search("[\ud800-\udfff]", line):
+        raise UserError(
+            f"{line[:40]!r} holds half a letter (a lone surrogate): read its file as UTF-8, "
+            "without errors='surrogateescape'"
+        )
     return " ".join(line.split())
 
 
@@ -43,26 +51,14 @@ def french(text: str) -> str:
     return re.sub(r"(?<=[^\s!?:;])([!?;]|:(?!\d))", r" \1", english(text))
 
 
-TREATMENTS: dict[str, Treatment] = {
+TREATMENTS: dict[str, Callable[[str], str]] = {
     PLAIN: tidy,
     "german": german,
     "english": english,
     "french": french,
 }
-BY_LANGUAGE = {"de": "german", "en": "english", "fr": "french"}
 
 
 def treatment_of(lang: str) -> str:
     """Name the treatment of a language's text; "plain", blanks alone, where it has none."""
     return BY_LANGUAGE.get(lang, PLAIN)
-
-
-def find_treatment(name: str) -> Treatment:
-    """Give the treatment of this name.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
-    if name not in TREATMENTS:
-        raise unknown_name("treatment", name, TREATMENTS)
-    return TREATMENTS[name]

@@ -1,9 +1,7 @@
 """How much of a difference may be chance: two systems on one text, runs with several seeds.
 
 Not in the paper, whose tables have one run a row. On one text: paired bootstrap resampling
-(Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation"). Of few runs
-the spread itself is poorly known; Student's t pays for that (Student 1908, "The Probable Error
-of a Mean").
+(Koehn 2004). Of few runs the spread itself is poorly known; Student's t pays for that (1908).
 """
 
 import math
@@ -15,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics import BLEU
 
+from transformer.evaluation.scores import check_sentences
 from transformer.support.errors import UserError
 
 LEVEL = 0.95  # of every interval in the course
@@ -28,9 +27,8 @@ class Comparison(NamedTuple):
     Attributes:
         difference: BLEU of the second less BLEU of the first, on all sentences, in points.
         low, high: The middle 95% of the differences over the resamples.
-        p_value: How often chance alone would put the same system as far ahead, 0 to 1. One-sided,
-            as sacreBLEU's is: about half of what a difference to either side would have, so that
-            it may be under 0.05 where `low` to `high` holds 0.
+        p_value: How often chance alone would put the same system as far ahead, 0 to 1. One-sided
+            as sacreBLEU's: it may be under 0.05 where `low` to `high` holds 0.
     """
 
     difference: float
@@ -50,15 +48,9 @@ def paired_bootstrap(
 
     Returns:
         The same at each call: the resamples are drawn with a fixed seed.
-
-    Raises:
-        UserError: the numbers of sentences differ, or there is none.
     """
-    if not len(first) == len(second) == len(references) or not references:
-        raise UserError(
-            f"{len(first)} and {len(second)} translations of {len(references)} sentences: give "
-            "one of each system for every sentence"
-        )
+    check_sentences(first, references)
+    check_sentences(second, references)
     counts = [_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
     a, b = ([_bleu(count[rows].sum(0)) for rows in draws] for count in counts)
@@ -130,23 +122,17 @@ def _within(factor: float, degrees: float) -> float:
     on a bounded range however heavy its tails.
     """
     end, pieces = math.atan(factor / math.sqrt(degrees)), 400
-    width = end / pieces
-    heights = [math.cos(width * piece) ** (degrees - 1) for piece in range(pieces + 1)]
-    area = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
-    scale = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
-    return 2 * area * width / 3 * math.exp(scale) / math.sqrt(math.pi)
+    heights = np.cos(np.linspace(0, end, pieces + 1)) ** (degrees - 1)
+    area = heights[0] + heights[-1] + 4 * heights[1:-1:2].sum() + 2 * heights[2:-1:2].sum()
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
+    return float(2 * area * end / pieces / 3 * scale / math.sqrt(math.pi))
 
 
 def chance_of(runs: Sequence[float], goal: float) -> float:
     """Give the p-value of runs against a goal that their mean is to be above (one-sided t-test).
 
-    Args:
-        runs: One figure for each seed, two or more.
-        goal: What the true mean would be if nothing but chance had raised theirs.
-
-    Returns:
-        The probability of a mean that far above the goal, or farther: 0.5 where it is at the
-        goal, more where it is under it.
+    It is the probability of a mean that far above the goal, or farther, by chance alone: 0.5 where
+    it is at the goal, more where it is under it.
     """
     _require_two(runs)
     above = mean(runs) - goal
@@ -168,38 +154,30 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
     """Give the interval of how far `other` is above `base`, each with a spread of its own.
 
     The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
-
-    Args:
-        base, other: The figures of each one's runs, two or more.
     """
     _require_two(base)
     _require_two(other)
-    shares = [variance(runs) / len(runs) for runs in (base, other)]
+    a, b = variance(base) / len(base), variance(other) / len(other)
     difference = mean(other) - mean(base)
-    if not any(shares):
+    if a + b == 0:
         return Interval(difference, difference)
-    weights = [
-        share**2 / (len(runs) - 1) for share, runs in zip(shares, (base, other), strict=True)
-    ]
-    half = student_t(sum(shares) ** 2 / sum(weights)) * math.sqrt(sum(shares))
+    degrees = (a + b) ** 2 / (a**2 / (len(base) - 1) + b**2 / (len(other) - 1))
+    half = student_t(degrees) * math.sqrt(a + b)
     return Interval(difference - half, difference + half)
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
     """Give the standard deviation of a single run, if it is the same in every variant."""
-    degrees = _degrees(scores)
     several = [runs for runs in scores.values() if len(runs) > 1]
-    return math.sqrt(sum(variance(runs) * (len(runs) - 1) for runs in several) / degrees)
+    squares = sum(variance(runs) * (len(runs) - 1) for runs in several)
+    return math.sqrt(squares / _degrees(scores))
 
 
 def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
-    """Give half the interval of a difference between two means, if all vary alike.
+    """Give half the interval of a difference between two means of so many runs, if all vary alike.
 
-    Two variants whose means are nearer than this may well be equal.
-
-    Args:
-        scores: The figures of each variant's runs, for the spread.
-        runs: How many runs each of the two means is of.
+    Two variants whose means are nearer than this may well be equal. Their spread is that of all
+    variants' runs.
     """
     return student_t(_degrees(scores)) * pooled_deviation(scores) * math.sqrt(2 / runs)
 

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.words import TREE
+from transformer.data.tokenizers import TREE
 from transformer.evaluation.scores import (
     bleu,
     bleu_tokenised_lowercased,
@@ -27,8 +26,6 @@ from transformer.support.files import find_model, read_json
 from transformer.support.provenance import pick_device, provenance
 from transformer.training.loss import validation_loss
 
-CURVE_POINTS = 60  # enough for a picture's width
-
 
 def evaluate_translator(
     translator: Translator,
@@ -41,9 +38,8 @@ def evaluate_translator(
     Returns:
         bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
         model's own, eos included; without pairs that are too long for it), loss (its
-        logarithm, nats), sentences, run_on (translations far too long, see `count_run_on`),
-        sentences_per_second (translation alone), beam_size, alpha and parameters; parse_f1
-        where the text's targets are trees.
+        logarithm, nats), sentences, run_on (see `count_run_on`), sentences_per_second
+        (translation alone), beam_size, alpha and parameters; parse_f1 of trees.
 
     Raises:
         UserError: the loss is not a finite number.
@@ -53,35 +49,30 @@ def evaluate_translator(
     if not math.isfinite(loss):
         raise UserError(f"the model's loss is {loss}: its weights have gone astray, train it anew")
     started = time.perf_counter()
-    hypotheses = translator.translate(text.src, beam_size, alpha)
+    said = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
     figures = {
-        "bleu": bleu(hypotheses, references),
-        "chrf": chrf(hypotheses, references),
-        "bleu_tokenised_lowercased": bleu_tokenised_lowercased(
-            hypotheses, references, text.tgt_lang
-        ),
+        "bleu": bleu(said, references),
+        "chrf": chrf(said, references),
+        "bleu_tokenised_lowercased": bleu_tokenised_lowercased(said, references, text.tgt_lang),
         "perplexity": round(math.exp(min(loss, 700.0)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
-        "run_on": count_run_on(hypotheses, references),
+        "run_on": count_run_on(said, references),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
     if text.tgt_lang == TREE:
-        figures["parse_f1"] = round(parse_f1(hypotheses, text.tgt), 2)
+        figures["parse_f1"] = round(parse_f1(said, text.tgt), 2)
     return figures
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
     """Measure the mean surprise at the references (`text.tgt`), nats per token, eos included.
 
-    Pairs with a side longer than the model takes are left out.
-
-    Raises:
-        UserError: no pair is left.
+    Pairs with a side longer than the model takes are left out; it is an error if none is left.
     """
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
@@ -89,11 +80,7 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
 
 
 def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
-    """Encode a text as a model reads it, without the pairs that have a side too long for it.
-
-    Raises:
-        UserError: no pair is left.
-    """
+    """Encode a text as a model reads it, without the pairs that have a side too long for it."""
     longest = translator.recipe.model.max_len - 1  # eos or bos is added
     return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest)
 
@@ -105,15 +92,10 @@ def evaluate_folder(
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
-    """Measure a model folder on a split of a corpus.
+    """Measure a model folder, or a shipped model by its name, on a split of a corpus.
 
-    Args:
-        folder: Of the model, or the name of a shipped one.
-        corpus: Name; None means the one it was trained on.
-        split: Name; None means the corpus's first test set.
-        beam_size: Of the search; 1 is greedy.
-        alpha: Of the length penalty. Like the beam it is to be chosen on another split than
-            the one reported (§6.1).
+    The corpus is the one that it was trained on unless another is named, the split the corpus's
+    first test set. Beam and alpha are to be chosen on another split than the one reported (§6.1).
 
     Returns:
         corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
@@ -136,24 +118,11 @@ def origin_of(folder: str | Path) -> dict[str, Any]:
 
     Returns:
         recipe, training, evaluation and log, to be recorded beside figures.
-
-    Raises:
-        UserError: the folder is no model's, or lacks its origin or log.
     """
     folder = find_model(folder)
     return {
         "recipe": read_recipe(folder).to_dict(),
         "training": read_json(folder / RUN),
         "evaluation": provenance(pick_device()),
-        "log": thinned_log(read_log(RunFolder(folder).log)),
+        "log": read_log(RunFolder(folder).log),
     }
-
-
-def thinned_log(log: Sequence[dict[str, Any]], most: int = CURVE_POINTS) -> list[dict[str, Any]]:
-    """Leave out reports of training at even distances, down to `most`.
-
-    The last stays, and so do all of validation.
-    """
-    training = [index for index, report in enumerate(log) if report["kind"] == "training"]
-    kept = set(training[:: -math.ceil(len(training) / most)] if training else [])
-    return [log[i] for i in range(len(log)) if i in kept or log[i]["kind"] != "training"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words
 from transformer.support.errors import UserError
 
 RESAMPLES = 1000
@@ -20,7 +20,7 @@ Phrases = Counter[tuple[str, int, int]]
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
 
-    A word model leaves blanks around its punctuation. 13a cuts there anyway, but for
+    13a cuts the blanks that a word model leaves around its punctuation anyway, but for
     apostrophes: "l' homme" for "l'homme" costs such a model points.
 
     Args:
@@ -29,9 +29,6 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict
 
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature.
-
-    Raises:
-        UserError: there are no translations, or the references do not fit them.
     """
     # Its only effect: no warning on standard error about the blanks of word models.
     return _score(BLEU(force=True), hypotheses, references)
@@ -56,35 +53,39 @@ def bleu_tokenised_lowercased(
 
     In points of 0 to 100, some above or below `bleu`'s: compare it only with figures of its kind.
     """
-    _check(hypotheses, references)
+    check_sentences(hypotheses, references)
 
-    def tokenised(text: str) -> str:
-        return " ".join(split_words(lang, text, lowercase=True))
+    def tokenised(texts: Sequence[str]) -> list[str]:
+        return [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
 
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    cut = [[tokenised(reference) for reference in group] for group in references]
-    score = metric.corpus_score([tokenised(text) for text in hypotheses], _streams(cut))
-    return round(score.score, 2)
+    streams = _streams([tokenised(group) for group in references])
+    return round(metric.corpus_score(tokenised(hypotheses), streams).score, 2)
 
 
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
     """Count the translations that run on: more than twice the words of their longest reference.
 
-    Not in the paper. Such an output mostly repeats itself up to the length limit. A few of them
-    cost much BLEU and tell nothing of the other translations, so they are counted apart.
+    Not in the paper. They mostly repeat themselves up to the length limit; a few of them cost much
+    BLEU and tell nothing of the others, so they are counted apart.
     """
-    _check(hypotheses, references)
+    check_sentences(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
     return sum(
         len(text.split()) > 2 * words for text, words in zip(hypotheses, longest, strict=True)
     )
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    """Refuse what cannot be scored.
+
+    Raises:
+        UserError: there are no translations, or the references do not fit them.
+    """
     if len(hypotheses) != len(references):
         raise UserError(
-            f"{len(hypotheses)} translations and {len(references)} lists of references: "
-            "give one list for each translation"
+            f"{len(hypotheses)} translations and {len(references)} lists of references: give one "
+            "list for each translation"
         )
     if not hypotheses:
         raise UserError("no translations to score: give at least one")
@@ -108,7 +109,7 @@ def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
 def _score(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
-    _check(hypotheses, references)
+    check_sentences(hypotheses, references)
     score = metric.corpus_score(hypotheses, _streams(references), n_bootstrap=RESAMPLES)
     mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
     return {
@@ -119,16 +120,13 @@ def _score(
 
 
 def phrases(tree: str) -> Phrases:
-    """Read the phrases of a tree.
+    """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
     What a model says need not be a tree. A closing bracket ends the phrase that was opened last,
     if that has its label; a bracket without its other half is no phrase.
-
-    Returns:
-        How often there is each phrase (label, first word, last word + 1); words count from 0.
     """
     found: Phrases = Counter()
-    open_brackets: list[tuple[str, int]] = []
+    open_brackets: list[tuple[str, int]] = []  # label, first word
     words = 0
     for token in tree.split():
         if token.startswith("("):
@@ -149,8 +147,7 @@ def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
         gold: The right ones, in the same order.
 
     Raises:
-        UserError: there are no trees, not as many of the one as of the other, or no phrase in
-            any of them.
+        UserError: there are no trees, not as many of each, or no phrase in any of them.
     """
     if not gold or len(found) != len(gold):
         raise UserError(f"{len(found)} trees for {len(gold)} sentences: give one for each")

@@ -66,7 +66,7 @@ def test_trees_are_english(shipped: Translator) -> None:
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
     """Give the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
-    for question, query, keys in word_pairs(Sentence(en, "", "", {}, frozenset(), parse)):
+    for question, query, keys in word_pairs(Sentence(en, "", "", "", "", "", "", parse)):
         named = " ".join(words[key] for key in keys)
         found.setdefault(question, set()).add((words[query], named))
     return found

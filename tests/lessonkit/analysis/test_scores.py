@@ -18,7 +18,7 @@ from lessonkit.analysis.scores import (
 )
 from transformer.data import corpora
 from transformer.data.parallel import Pair, ParallelText
-from transformer.data.words import split_words
+from transformer.data.tokenizers import split_words
 from transformer.models.translator import Translator
 
 HYPOTHESES = ["The dog sees a cat.", "A small house is there.", "Yes."]
