@@ -23,11 +23,6 @@ def stale(text: str) -> list[str]:
     return found + [f"make {t}" for t in re.findall(r"`make ([a-z-]+)", text) if t not in TARGETS]
 
 
-def test_a_stale_name_is_found() -> None:
-    text = "`make lab`, `make tea`, `tests/test_no.py`, `tests/test_NAME.py`, `transformer.model`"
-    assert stale(text) == ["tests/test_no.py", "make tea"]
-
-
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_document_names_and_links_to_is_there(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -36,7 +31,9 @@ def test_what_a_document_names_and_links_to_is_there(path: Path) -> None:
     assert not [link for link in links if not (path.parent / link).exists()]
 
 
-def test_every_target_is_explained_where_the_makefile_begins() -> None:
+def test_a_stale_name_is_found_and_every_target_is_explained() -> None:
+    text = "`make lab`, `make tea`, `tests/test_no.py`, `tests/test_NAME.py`, `transformer.model`"
+    assert stale(text) == ["tests/test_no.py", "make tea"]
     opening = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\n\n")[0]
     assert set(re.findall(r"^# make ([a-z-]+)", opening, re.M)) == TARGETS
 

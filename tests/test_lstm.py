@@ -110,15 +110,6 @@ def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -
     torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
 
 
-def test_attention_maps_know_no_dropout(src: Tensor, tgt_in: Tensor) -> None:
-    model = make(attention=True)
-    quiet = model.attention_maps(src, tgt_in).cross
-    model.dropout.p = 0.5
-    model.train()
-    torch.testing.assert_close(model.attention_maps(src, tgt_in).cross, quiet)
-    assert model.training
-
-
 def test_a_search_projects_the_source_once(src: Tensor) -> None:
     model, projected = make(attention=True), []
     model.key_projection.register_forward_hook(lambda *_: projected.append(1))
@@ -157,8 +148,13 @@ def test_any_search_takes_it(attention: bool, src: Tensor) -> None:
     assert [each.ids for each in greedy_search(model, src)] == [each.ids for each in without_cache]
 
 
-def test_dropout_is_on_the_embeddings_and_only_in_training(src: Tensor, tgt_in: Tensor) -> None:
+def test_dropout_is_on_the_embeddings_in_training_and_attention_maps_know_none(
+    src: Tensor, tgt_in: Tensor
+) -> None:
     model = make(attention=True, dropout=0.5)
     torch.testing.assert_close(model(src, tgt_in), model(src, tgt_in), rtol=0, atol=0)
+    quiet = model.attention_maps(src, tgt_in).cross
     model.train()
     assert not torch.allclose(model(src, tgt_in), model(src, tgt_in))
+    torch.testing.assert_close(model.attention_maps(src, tgt_in).cross, quiet)
+    assert model.training

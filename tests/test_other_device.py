@@ -19,4 +19,4 @@ def test_training_search_and_maps_on_another_device() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.fullmatch(r"14 passed in .*", done.stdout.splitlines()[-1])
+    assert re.fullmatch(r"11 passed in .*", done.stdout.splitlines()[-1])

@@ -165,7 +165,10 @@ def test_torchs_own_layers_start_apart() -> None:
     stacks, table = nn.Transformer(16, 2, 2, 2, 32, batch_first=True), nn.Embedding(11, 16)
     adapter = Adapter(
         forward=lambda src, tgt_in: stacks(table(src), table(tgt_in)) @ table.weight.T,
-        **{"src_vocab_size": 11, "tgt_vocab_size": 11, "module": stacks, "fresh": True},
+        src_vocab_size=11,
+        tgt_vocab_size=11,
+        module=stacks,
+        fresh=True,
     )
     expect(adapter, "layers_start_apart", "kept")
 

@@ -64,18 +64,22 @@ def test_counts_are_of_the_most_probable_token(shipped: Translator) -> None:
     assert counted[0] == ("nothing hidden", 2, 2)
 
 
-def test_pairs_by_hand(shipped: Translator) -> None:
-    (pair,) = gender_pairs(
-        shipped,
-        text(
-            ("The clever saleswoman is reading.", "La vendeuse intelligente lit."),
-            ("The saleswoman is reading because she is sad.", "La vendeuse lit parce que."),
-            ("The women are reading.", "Les femmes lisent."),
-        ),
+def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
+    clever, sad, women = (
+        ("The clever saleswoman is reading.", "La vendeuse intelligente lit."),
+        ("The saleswoman is reading because she is sad.", "La vendeuse lit parce que."),
+        ("The women are reading.", "Les femmes lisent."),
     )
+    (pair,) = gender_pairs(shipped, text(clever, sad, women))
     assert pair.subject.sentence == "The clever saleswoman is reading."
     assert pair.other == "The clever salesman is reading."
     assert pair.same == "The clever woman is reading."
+    german = corpora.load("embedded", "test", "en", "de")
+    for count in (first_articles, gender_pairs):
+        with pytest.raises(UserError, match="en-de: give a text from en to fr"):
+            count(shipped, german)
+    with pytest.raises(UserError, match="give at least one"):
+        carried_articles(shipped, [], CARRIERS)
 
 
 @pytest.mark.slow
@@ -96,12 +100,3 @@ def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> 
     assert alone.other >= 24 > two.other > 2 * six.other
     assert all(row.of == 30 and row.same <= 5 for row in rows)
     assert two.put == "heads 1.4 and 2.3 at The"
-
-
-def test_errors(shipped: Translator) -> None:
-    german = corpora.load("embedded", "test", "en", "de")
-    for count in (first_articles, gender_pairs):
-        with pytest.raises(UserError, match="en-de: give a text from en to fr"):
-            count(shipped, german)
-    with pytest.raises(UserError, match="give at least one"):
-        carried_articles(shipped, [], CARRIERS)

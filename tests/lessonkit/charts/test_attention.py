@@ -121,7 +121,7 @@ def test_the_explorer_shows_the_chosen_head_of_each_stack() -> None:
     assert spec["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [0, 1]}
 
 
-def test_attention_of_a_base_model_is_small_and_more_is_refused() -> None:
+def test_attention_of_a_base_model_is_small_and_more_or_none_is_refused() -> None:
     tokens = [f"▁word{i}" for i in range(60)]
     maps = AttentionMaps(*(softmaxed(6, 1, 8, 30, 30, seed=seed) for seed in range(3)))
     spec = attention_explorer(Attention("words", tokens[:30], tokens[:30], maps)).to_dict()
@@ -130,9 +130,6 @@ def test_attention_of_a_base_model_is_small_and_more_is_refused() -> None:
     maps = AttentionMaps(*(torch.full((6, 1, 8, 60, 60), 1 / 60) for _ in range(3)))
     with pytest.raises(UserError, match=r"518,400 cells, and a chart holds 150,000"):
         attention_explorer(Attention("words", tokens, tokens, maps))
-
-
-def test_a_model_without_attention_is_refused() -> None:
     maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
     with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
         attention_explorer(some_attention()._replace(maps=maps))

@@ -1,11 +1,13 @@
 """Tokens, batches, links and trees: everything that was given has its place."""
 
+from itertools import product
+
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import TokenGrid, batch_explorer, draw_alignment, draw_tokens, draw_tree
-from tests.helpers.vega import Spec, title, values, with_controls
+from tests.helpers.vega import title, values, with_controls
 from transformer.support.errors import UserError
 
 BATCHES = {"random": [[7, 2, 5], [3, 3]], "token budget": [[2, 3], [11]]}
@@ -23,21 +25,15 @@ def test_tokens_stand_in_a_grid_with_dark_padding(ax: Axes) -> None:
     assert [t.get_text() for t in ax.get_yticklabels()] == ["sentence 1", "sentence 2"]
 
 
-def rectangles(spec: Spec) -> list[tuple[int, str, int, int]]:
-    """What is drawn: row, part, first and last position, in the order of the rows."""
-    found = values(spec, (), "datum.row", "datum.part", "datum.start", "datum.end")
-    return sorted((int(row), part, int(start), int(end)) for row, part, start, end in found)
-
-
-@pytest.mark.parametrize("rule", BATCHES)
-@pytest.mark.parametrize("batch", [1, 2])
-def test_each_sentence_is_drawn_and_filled_up(rule: str, batch: int) -> None:
-    spec = with_controls(batch_explorer(BATCHES).to_dict(), rule=rule, batch=batch)
-    lengths = BATCHES[rule][batch - 1]
-    expected = []
-    for row, length in enumerate(lengths):
-        expected += [(row, "padding", length, max(lengths)), (row, "token", 0, length)]
-    assert rectangles(spec) == expected
+def test_each_sentence_is_drawn_and_filled_up() -> None:
+    for rule, batch in product(BATCHES, (1, 2)):
+        spec = with_controls(batch_explorer(BATCHES).to_dict(), rule=rule, batch=batch)
+        lengths, expected = BATCHES[rule][batch - 1], []
+        for row, length in enumerate(lengths):
+            expected += [(row, "padding", length, max(lengths)), (row, "token", 0, length)]
+        found = values(spec, (), "datum.row", "datum.part", "datum.start", "datum.end")
+        drawn = sorted((int(row), part, int(start), int(end)) for row, part, start, end in found)
+        assert drawn == expected, (rule, batch)
 
 
 def test_title_and_description_give_size_and_share() -> None:

@@ -88,23 +88,20 @@ def bar_heights(spec: Spec) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("true", "smoothing"), [("chat", 0.1), ("<pad>", 0.3), ("ici", 0.0)])
-def test_targets_are_the_package_s(true: str, smoothing: float, form: str) -> None:
-    spec = smoothed_targets_explorer(TYPES, "le").to_dict()
-    spec = with_controls(spec, true_type=true, smoothing=smoothing, form=form)
-    expected = smoothed_targets(
-        torch.tensor([TYPES.index(true)]),
-        len(TYPES),
-        smoothing=smoothing,
-        pad_id=0,
-        over_all=form == FORMS[0],
-    )[0]
-    torch.testing.assert_close(torch.tensor(bar_heights(spec)), expected)
-    written = [text for text, *_ in texts(spec, "role-mark")]
-    assert written == [f"{share:.3f}" for share in expected.tolist()]
-    kept = float(expected.max())
-    words = f"{kept:.3f} for it, {1 - kept:.3f} for all others together"
-    assert title(spec) == f"Target {true}: {'nothing is asked for' if true == '<pad>' else words}"
+def test_targets_are_the_package_s(form: str) -> None:
+    whole = smoothed_targets_explorer(TYPES, "le").to_dict()
+    for true, smoothing in (("chat", 0.1), ("<pad>", 0.3), ("ici", 0.0)):
+        spec = with_controls(whole, true_type=true, smoothing=smoothing, form=form)
+        options = {"smoothing": smoothing, "pad_id": 0, "over_all": form == FORMS[0]}
+        ids = torch.tensor([TYPES.index(true)])
+        expected = smoothed_targets(ids, len(TYPES), **options)[0]
+        torch.testing.assert_close(torch.tensor(bar_heights(spec)), expected)
+        written = [text for text, *_ in texts(spec, "role-mark")]
+        assert written == [f"{share:.3f}" for share in expected.tolist()]
+        kept = float(expected.max())
+        words = f"{kept:.3f} for it, {1 - kept:.3f} for all others together"
+        said = "nothing is asked for" if true == "<pad>" else words
+        assert title(spec) == f"Target {true}: {said}"
 
 
 def test_targets_hand_worked() -> None:
