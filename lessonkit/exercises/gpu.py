@@ -39,7 +39,7 @@ def squares(line: Line, points: list[tuple[float, float]]) -> tuple[Tensor, int]
 
 
 def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
-    """Give each parameter's gradient of the mean loss over all tokens of all parts."""
+    """Give the gradients of the mean loss over all tokens of all parts."""
     total = 0
     for part in parts:
         loss, tokens = loss_of(model, part)
@@ -69,7 +69,7 @@ gradients = Exercise(
 
 
 def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """Multiply in a short type; hand on float32, and leave the weight as it is."""
+    """Multiply in a short type, and hand on float32."""
     short = inputs.to(dtype) @ weight.to(dtype).T
     return short.float()
 
@@ -96,14 +96,13 @@ product = Exercise(
         (torch.tensor([[300.0]]), torch.tensor([[300.0]]), torch.float16),  # too large for it
     ],
     expected=_by_autocast,
-    properties={"it hands on float32": lambda value, *_: value.dtype == torch.float32},
 )
 
 
 def my_scaler(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
-    """Give the true gradients, or None; the next scale; and the good steps since it changed."""
+    """Give the true gradients or None, the next scale, and the good steps."""
     if not all(each.isfinite().all() for each in gradients):
         return None, scale / 2, 0
     true = [each / scale for each in gradients]
@@ -168,16 +167,16 @@ class Ring:
         return f"<all_reduce with {len(self.others)} others>"
 
 
-def my_average(
+def my_averaged(
     gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int
 ) -> Gradients:
-    """Give the mean of all processes' gradients; `all_reduce` adds up one, in its place."""
-    averaged = []
+    """Give the mean of all processes' gradients."""
+    means = []
     for each in gradients:
         total = each.clone()
         all_reduce(total)
-        averaged.append(total / size)
-    return averaged
+        means.append(total / size)
+    return means
 
 
 def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
@@ -188,8 +187,8 @@ def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
 
 
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
-average = Exercise(
-    my_average,
+averaged = Exercise(
+    my_averaged,
     words,
     worked=[(([_ONE], Ring([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
