@@ -96,6 +96,7 @@ product = Exercise(
         (torch.tensor([[300.0]]), torch.tensor([[300.0]]), torch.float16),  # too large for it
     ],
     expected=_by_autocast,
+    properties={"it hands on float32": lambda value, *_: value.dtype == torch.float32},
 )
 
 
@@ -142,6 +143,7 @@ scaler = Exercise(
     ],
     cases=[
         (8.0, 0, [_GOOD, _INF], 2),
+        (4.0, 1, [_GOOD], 5),
         (8.0, 0, [torch.tensor([float("nan"), 1.0]), _GOOD], 2),
         (2.0, 1, [_GOOD, torch.tensor([16.0])], 2),
         (1.0, 4, [torch.tensor([-float("inf"), 1.0])], 5),
