@@ -45,8 +45,13 @@ def put_table(page: Path, mark: str, table: str) -> None:
 
 
 def _recorded(name: str, table: Callable[[dict[str, Any]], str]) -> str:
+    """Give a table under a line that says on what machine and when it was measured, and how."""
     file = results_folder() / FOLDER / f"{name}.json"
-    return table(read_json(file)) if file.exists() else "Not measured yet."
+    if not file.exists():
+        return "Not measured yet."
+    figures = read_json(file)
+    how = "" if name == "startup" else ", eager" if name != "compile" else ", eager and compiled"
+    return f"{figures['hardware']}, {figures['date']}{how}:\n\n{table(figures)}"
 
 
 def _short(figures: dict[str, Any]) -> str:

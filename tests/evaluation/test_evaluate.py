@@ -27,6 +27,7 @@ from transformer.models.folder import read_description, read_recipe, write_descr
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+from transformer.support.files import read_json
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,7 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(tiny_folder: Path) -
     figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
     assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
+    assert figures["trained_in"] == read_json(tiny_folder / "run.json")["precision"]
     figures = evaluate.evaluate_folder(tiny_folder, split="validation", beam_size=1)
     assert figures["split"] == "validation"
     with pytest.raises(UserError, match="did you mean 'test_long'"):

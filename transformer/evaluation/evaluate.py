@@ -97,7 +97,8 @@ def evaluate_folder(
     split than the one reported (§6.1).
 
     Returns:
-        corpus, split, src_lang and tgt_lang, and what `evaluate_translator` gives.
+        corpus, split, src_lang, tgt_lang, trained_in (a precision: figures of two are not alike),
+        and what `evaluate_translator` gives.
 
     Raises:
         UserError: the folder is no model's, the corpus has not its languages, or the text
@@ -109,6 +110,7 @@ def evaluate_folder(
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     where = {"corpus": data.corpus, "split": split}
     where |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    where["trained_in"] = read_json(find_model(folder) / RUN)["precision"]
     return where | evaluate_translator(translator, text, beam_size, alpha)
 
 
