@@ -200,16 +200,6 @@ def experiment(options: argparse.Namespace) -> None:
         raise KeyboardInterrupt
 
 
-@command()
-def race(options: argparse.Namespace) -> None:
-    """Learn the embedded corpus to a loss by the processor's clock, for lesson 13."""
-    from experiments import race
-
-    file = record_file(race.RECORD)
-    race.record_races(file)
-    print(file)
-
-
 @command(
     "growth startup",
     option("sections", nargs="*", metavar="SECTION", help=f"alone: {', '.join(SECTIONS)} (all)"),

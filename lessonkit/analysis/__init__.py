@@ -56,7 +56,6 @@ DOOR = {
         "training_cost",
     ),
     "noise": ("gradient_noise",),
-    "racing": ("TARGET", "best", "race"),
     "roles": ("QUESTIONS", "ask"),
     "scores": ("from_memory", "measure_leak", "score_five_ways"),
     "table_3": ("SHARED_TYPES", "TABLE_3", "expected_parameters"),

@@ -1,4 +1,4 @@
-"""Experiments, races and timed runs: what each changes, what is recorded, how one goes on."""
+"""Experiments and timed runs: what each changes, what is recorded, how one goes on."""
 
 import dataclasses
 from pathlib import Path
@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from experiments import race
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment, find
 from experiments.run import add_run, run_experiment
-from lessonkit.analysis import racing
 from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
@@ -18,7 +16,6 @@ from transformer.data import corpora
 from transformer.models.checkpoint import load_tensors
 from transformer.models.folder import read_recipe
 from transformer.models.log import read_log
-from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
@@ -205,25 +202,3 @@ def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Pat
     with pytest.raises(UserError, match="unknown variant 'with droput': did you mean 'with dropo"):
         run_experiment(SMALL, tmp_path / "runs", tmp_path / "new.json", only=["with droput"])
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_race_is_run_once_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for settings in race.TRIED.values():
-        assert not racing.FIXED & settings.keys()
-        find_recipe(racing.RECIPE).override(settings)
-    finish = racing.Finish(reached=True, seconds=9.0, in_steps=7.0, steps=5, loss=0.25)
-    monkeypatch.setattr(race, "race", lambda *_, **__: finish)
-    file, lines = tmp_path / "race.json", []
-    for tried in ({"a": {"steps": "5"}}, {"a": {"steps": "5"}, "b": {"steps": "3"}}):
-        race.record_races(file, seeds=[2], tried=tried, on_line=lines.append)
-    runs = read_json(file)["runs"]
-    assert lines == ["a, seed 2", "b, seed 2"]
-    assert [(each["change"], each["seed"], each["loss"]) for each in runs] == [
-        ("a", 2, 0.25),
-        ("b", 2, 0.25),
-    ]
-    assert runs[1]["settings"] == {"steps": "3"}
-    assert {"commit", "hardware", "date"} <= runs[0]["origin"].keys()
-    write_json(file, read_json(file) | {"target": 7})
-    with pytest.raises(UserError, match="has the target 7: remove it, or move it"):
-        race.record_races(file)

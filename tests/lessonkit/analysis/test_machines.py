@@ -1,4 +1,4 @@
-"""Machines, a step's kinds of work, the noise of gradients, and the race: by hand and by a ring."""
+"""Machines, a step's kinds of work, the noise of gradients: by hand and by a ring."""
 
 import contextlib
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis import racing
 from lessonkit.analysis.machines import (
     KINDS,
     REST,
@@ -26,11 +25,7 @@ from lessonkit.analysis.machines import (
     training_cost,
 )
 from lessonkit.analysis.noise import gradient_noise
-from lessonkit.analysis.racing import FIXED, best, race
-from tests.helpers import TINY
-from tests.helpers.corpus import small_corpus
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.data import corpora
 from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -148,6 +143,8 @@ def test_it_finds_the_noise_of_tokens_that_are_drawn() -> None:
     found = gradient_noise(Guess(), batches(400, 23, drawn.tolist()))
     assert found.scale == pytest.approx(noise / signal, rel=0.1)
     assert found.tokens == 23
+    assert found.single == pytest.approx(signal + noise / 23, rel=0.1)
+    assert found.joint == pytest.approx(signal, rel=0.1)
     # What two batches have in common is the signal; nearly, for it is a mean of ratios.
     assert found.cosine == pytest.approx(signal / (signal + noise / 23), abs=0.05)
 
@@ -163,41 +160,3 @@ def test_equal_batches_have_no_noise_and_too_few_or_no_signal_are_refused() -> N
     model.scores.data[[0, 1, 2, 3, 6]] = -100.0  # sure of two tokens: their gradients cancel
     with pytest.raises(UserError, match="2 batches tell no signal from the noise"):
         gradient_noise(model, [Batch(one, one, one), Batch(other, other, other)])
-
-
-SMALL = {key: value for key, value in TINY.items() if key not in FIXED} | {"steps": "5"}
-
-
-@pytest.mark.slow
-def test_a_race_ends_at_the_first_validation_that_reaches_the_target(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(corpora, "load", small_corpus)
-    monkeypatch.setattr(racing, "MEASURED", 2)
-    lines: list[str] = []
-    finish = race(SMALL, on_report=lines.append)
-    assert (finish.reached, finish.steps) == (False, 5)
-    assert len(lines) == 3  # every second step, and the last
-    assert finish.loss > racing.TARGET
-    assert 0 < finish.in_steps < 100  # the measured steps are of a much larger network
-    monkeypatch.setattr(racing, "TARGET", finish.loss + 1e-4)
-    again = race(SMALL | {"validate_every": "1"}, on_report=lambda _: None)
-    assert again.reached
-    assert again.steps <= 5
-    assert again.loss <= racing.TARGET
-
-
-def test_the_data_is_the_same_for_all() -> None:
-    for name in ("vocab_size", "corpus", "tokenizer"):
-        with pytest.raises(UserError, match=f"{name} is of the data, which all share: leave it"):
-            race({name: "x"})
-
-
-def test_the_best_has_the_lowest_mean_of_those_that_always_arrive() -> None:
-    keys = ("change", "seed", "in_steps", "reached")
-    told = [("a", 1, 9.0, True), ("a", 2, 5.0, True), ("b", 1, 3.0, True), ("b", 2, 1.0, False)]
-    runs = [dict(zip(keys, each, strict=True)) for each in (*told, ("c", 1, 6.0, True))]
-    assert best({"runs": runs[:4]}) == ("a", 7.0)
-    assert best({"runs": runs}) == ("c", 6.0)
-    with pytest.raises(UserError, match="no run of this record arrived"):
-        best({"runs": runs[3:4]})

@@ -64,8 +64,3 @@ def test_lesson_11() -> None:
     assert states("rows_shown", "Seventeen rows")
     base, narrow = (round(mean(greedy[variant])) for variant in ("base", "C: d_model 256"))
     assert states("half_the_rate", f"base scores {base} BLEU", f"network {narrow}.")
-
-
-def test_lesson_13() -> None:
-    assert min(map(len, scores(record("experiments/precision")).values())) == 5
-    assert states("products_in_sixteen", "five seeds")

@@ -1,0 +1,109 @@
+"""The exercises of lesson 14: operations per byte, the noise scale, a step's operations."""
+
+import torch
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("14")
+globals().update(asked(words))  # recall and the predictions
+
+
+def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
+    """Give a product's operations for each byte that it moves."""
+    operations = 2 * tokens * width**2
+    numbers = width**2 + 2 * tokens * width
+    return operations / (number_bytes * numbers)
+
+
+intensity = Exercise(
+    my_intensity,
+    words,
+    worked=[
+        ((1, 1, 1), 2 / 3),
+        ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
+    ],
+    cases=[
+        (1, 4096, 4),
+        (64, 4096, 4),
+        (64, 4096, 2),
+        (7, 3, 2),
+        (1000, 128, 4),
+    ],
+    expected=lambda tokens, width, number_bytes: 2 / number_bytes / (1 / tokens + 2 / width),
+)
+
+
+def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
+    """Give the batch, in tokens, that has as much noise as signal."""
+    signal = (number * joint - single) / (number - 1)
+    noise = (single - signal) * tokens
+    return noise / signal
+
+
+def _by_equations(single: float, joint: float, tokens: int, number: int) -> float:
+    """Let a library solve single = S + N / t and joint = S + N / (n t)."""
+    left = torch.tensor([[1.0, 1 / tokens], [1.0, 1 / (number * tokens)]], dtype=torch.float64)
+    right = torch.tensor([single, joint], dtype=torch.float64)
+    signal, noise = torch.linalg.solve(left, right).tolist()
+    return float(noise / signal)
+
+
+noise_scale = Exercise(
+    my_noise_scale,
+    words,
+    worked=[
+        ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
+        ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
+    ],
+    cases=[
+        (1.0, 0.75, 3, 2),
+        (2.0, 1.25, 64, 4),
+        (0.5, 0.5, 13, 7),
+        (10.5, 1.25, 160, 40),
+        (0.625, 0.5, 1536, 16),
+    ],
+    expected=_by_equations,
+)
+
+
+def my_flops(
+    d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
+) -> int:
+    """Count the operations of a training step in products with weights."""
+    # Four squares of its own, and two of cross-attention on either side.
+    each_token = 6 * d_model**2 + 2 * d_model * d_ff
+    layers = num_layers * (src_tokens + tgt_tokens) * each_token
+    return 6 * (layers + tgt_tokens * d_model * vocab_size)
+
+
+def _by_matrix(
+    d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
+) -> int:
+    """The same, matrix by matrix, product by product."""
+    square, narrow, wide = (d_model, d_model), (d_model, d_ff), (d_ff, d_model)
+    encoder = [square] * 4 + [narrow, wide]
+    met = [(matrix, src_tokens) for matrix in encoder]
+    met += [(matrix, tgt_tokens) for matrix in (*encoder, square, square)]
+    met += [(square, src_tokens)] * 2
+    met = met * num_layers + [((d_model, vocab_size), tgt_tokens)]
+    passes = "forward", "gradient of the input", "gradient of the weights"
+    return sum(2 * rows * columns * tokens for (rows, columns), tokens in met for _ in passes)
+
+
+flops = Exercise(
+    my_flops,
+    words,
+    worked=[
+        ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
+        ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits
+    ],
+    cases=[
+        (2, 3, 1, 5, 1, 0),
+        (2, 3, 1, 5, 7, 3),
+        (3, 2, 2, 11, 5, 13),
+        (128, 256, 4, 10_000, 512, 480),
+        (512, 2048, 6, 37_000, 25_000, 25_000),
+    ],
+    expected=_by_matrix,
+)
