@@ -17,6 +17,7 @@ import torch
 from experiments.training_parts import FAST, changed, find
 from lessonkit.records import load_speed_runs, machine_of, standing
 from transformer.data import corpora
+from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
@@ -25,12 +26,15 @@ from transformer.support.files import check_file, read_json, results_folder, wri
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
-GOAL = 35.53  # a public notebook's, as its own cell prints it: lessonkit.records, `multi30k`
+# A public notebook's. The copy that the course was given prints the first in its cell; its text
+# says the second, which the version that its repository links today prints too.
+GOAL, HIGHER = 35.53, 36.52
 SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
 PAGE = "records.md"  # in docs
 MARK = "records"
-HEADINGS = ("", "date", "what is new", "seconds", "seeds", "BLEU", "p", "on")
+HEADINGS = ("", "date", "what is new", "seconds", "seeds", "BLEU")
+HEADINGS += (f"p, {GOAL}", f"p, {HIGHER}", "on")
 
 
 def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
@@ -113,7 +117,8 @@ def record_runs(
 
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
-    lines = [f"| {' | '.join(HEADINGS)} |", "| ---: | --- | --- | ---: | --- | ---: | ---: | --- |"]
+    rule = "| ---: | --- | --- | ---: | --- | ---: | ---: | ---: | --- |"
+    lines = [f"| {' | '.join(HEADINGS)} |", rule]
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record)
         each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
@@ -125,6 +130,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
             each,
             f"{score:.2f}",
             f"{chance:.3f}",
+            f"{chance_of([run['bleu'] for run in record['runs']], HIGHER):.3f}",
             machine_of(record),
         )
         lines.append(f"| {' | '.join(row)} |")

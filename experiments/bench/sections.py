@@ -15,7 +15,7 @@ import torch
 from tqdm import tqdm
 
 from experiments import export_speed
-from experiments.bench import growth, tables, training
+from experiments.bench import compiling, growth, tables, training
 from lessonkit.analysis.machines import one_thread
 from transformer.data import corpora
 from transformer.support.errors import UserError
@@ -41,7 +41,12 @@ def record_section(name: str, folder: Path) -> None:
     if name == "export":
         print(_decode(file))
         return
-    section = {"startup": start, "growth": growth.measure, "training": training.measure}[name]
+    section = {
+        "startup": start,
+        "growth": growth.measure,
+        "training": training.measure,
+        "compile": compiling.measure,
+    }[name]
     keep_freed_memory()  # as `train` does; the peers have it too
     with one_thread(), tqdm(desc=name) as bar:
         origin = provenance(torch.device("cpu"))

@@ -16,7 +16,7 @@ PAGE = "docs/benchmarks.md"
 OURS, TORCH = "ours", "torch.nn.Transformer"
 MARIAN = "MarianMTModel"  # of Hugging Face
 # In the order in which they are measured; each leaves NAME.json. Decoding's is `export`.
-SECTIONS = ("startup", "growth", "training", "export")
+SECTIONS = ("startup", "growth", "training", "compile", "export")
 
 
 def readme_table() -> str:
@@ -98,6 +98,22 @@ def _profiles(figures: dict[str, Any]) -> str:
     return markdown(["a step's time", *columns], rows, words=1)
 
 
+def _compile(figures: dict[str, Any]) -> str:
+    rows = [
+        [
+            row["precision"],
+            row["who"],
+            f"{row['eager']:,}",
+            f"{row['compiled']:,}",
+            f"{row['compiled'] / row['eager']:.2f}",
+            f"{row['first_steps_seconds']:.0f} s",
+        ]
+        for row in figures["rows"]
+    ]
+    heading = ["precision", "who", "eager, tokens/s", "compiled", "times", "its first two steps"]
+    return markdown(heading, rows, words=2)
+
+
 def _growth(figures: dict[str, Any]) -> str:
     rows = [
         [
@@ -149,5 +165,6 @@ def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) 
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": _training,
     "growth": _growth,
+    "compile": _compile,
     "startup": _startup,
 }

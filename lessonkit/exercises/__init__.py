@@ -31,7 +31,8 @@ To add exercises for a lesson:
    write is shown. Arguments are copied for each call, and must not be changed by it.
    What the text forbids and no value shows is a rule (see `outcome`), and checked as well.
 4. In the lesson, put `exercise.blank` into a cell as it stands (its minutes and difficulty
-   into the heading above: "Perplexity (5 minutes, easy)").
+   into the heading above: "Perplexity (5 minutes, easy)"). In the midst of the text, where what
+   follows uses the answer, put `exercise.gap` instead: it says whose function is used below.
 
 To ask before showing:
 

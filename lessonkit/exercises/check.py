@@ -125,6 +125,12 @@ class Exercise:
         return f"{self._header}\n    # your answer\n    ...\n\n\n{self.call}"
 
     @property
+    def gap(self) -> str:
+        """The same cell in the midst of a lesson, which goes on with the answer."""
+        answer = f"{self.name} = ex.{self.name}.settle({PREFIX}{self.name})"
+        return f"{self._header}\n    # your answer\n    ...\n\n\n{answer}"
+
+    @property
     def call(self) -> str:
         """The line of a lesson that has the answer judged."""
         return f"ex.{self.name}.check({PREFIX}{self.name})"
@@ -152,6 +158,14 @@ class Exercise:
         smallest = run(answer, self.judged_cases[0][0], self.rules)
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
+
+    def settle(self, answer: Any) -> Answer:
+        """Judge an answer, and give the function that the lesson goes on with; say whose it is."""
+        said = self.check(answer)
+        passed = said.status == "passed"
+        whose = "YOUR" if passed else "THE COURSE'S"
+        print(f"{said}\nFrom here on: {whose} {self.name}.")
+        return answer if passed else self.reference
 
     def accepts(self, answer: Answer) -> bool:
         """Say whether an answer passes, and look for no advice."""

@@ -1,4 +1,4 @@
-"""The exercises of lesson 14: operations per byte, the noise scale, a step's operations."""
+"""The exercises of lesson 14, in order: intensity, the noise scale, a step's operations."""
 
 import torch
 

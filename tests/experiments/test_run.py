@@ -1,4 +1,4 @@
-"""Experiments and timed runs: what each changes, what is recorded, how one goes on."""
+"""Experiments, races and timed runs: what each changes, what is recorded, how one goes on."""
 
 import dataclasses
 from pathlib import Path

@@ -64,3 +64,7 @@ def test_lesson_11() -> None:
     assert states("rows_shown", "Seventeen rows")
     base, narrow = (round(mean(greedy[variant])) for variant in ("base", "C: d_model 256"))
     assert states("half_the_rate", f"base scores {base} BLEU", f"network {narrow}.")
+
+
+def test_lesson_13() -> None:
+    assert {len(each) for each in scores(record("experiments/precision")).values()} == {5}

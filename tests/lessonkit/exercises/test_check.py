@@ -16,7 +16,7 @@ from lessonkit.exercises.compare import difference, same, show
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, SmallTensors, without
 from lessonkit.exercises.toys import Script
-from tests.helpers.exercise_walk import Odd
+from tests.helpers.exercise_walk import ALL, Odd
 from transformer import masks
 
 
@@ -184,6 +184,18 @@ def test_blanks_of_any_form_and_answers_that_are_none() -> None:
         assert make().check(blank).status == "not attempted"
     assert "is there a `return`?" in said(forgot_return)
     assert make().check(lambda values: 5).status == "wrong"
+
+
+def test_a_gap_goes_on_with_the_answer_or_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    exercise = ALL["gradients"]
+
+    def right(model, parts, loss_of):
+        return exercise.reference(model, parts, loss_of)
+
+    for answer, own in ((right, True), (exercise.mistakes["last_part"], False), (None, False)):
+        assert exercise.settle(answer) is (answer if own else exercise.reference)
+        whose = "YOUR" if own else "THE COURSE'S"
+        assert capsys.readouterr().out.endswith(f"From here on: {whose} gradients.\n")
 
 
 def test_properties_alone_may_decide_and_say_more_than_differing_values() -> None:

@@ -1,0 +1,230 @@
+"""The gaps and exercises of lesson 13, in its order: micro-batches, rounding, a scaler, an average.
+
+`Line` is its toy.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+
+words = read_words("13")
+globals().update(asked(words))  # recall and the predictions
+
+Gradients = list[Tensor]
+
+
+class Line(nn.Module):
+    """y = weight * x + bias; the loss of some points is the sum of their squared errors."""
+
+    def __init__(self, weight: float, bias: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor(weight))
+        self.bias = nn.Parameter(torch.tensor(bias))
+        self.written = f"Line({weight}, {bias})"
+
+    def __repr__(self) -> str:
+        return self.written
+
+
+def squares(line: Line, points: list[tuple[float, float]]) -> tuple[Tensor, int]:
+    """Give the summed loss of some points, and how many there are."""
+    x, y = torch.tensor(points).T
+    return (line.weight * x + line.bias - y).square().sum(), len(points)
+
+
+def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
+    """Give the gradients of the mean loss over all tokens of all parts."""
+    total = 0
+    for part in parts:
+        loss, tokens = loss_of(model, part)
+        loss.backward()
+        total += tokens
+    return [each.grad / total for each in model.parameters()]
+
+
+def _at_once(line: Line, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
+    """Work out the slopes by hand, over all points together."""
+    x, y = torch.tensor([point for part in parts for point in part]).T
+    off = (line.weight * x + line.bias - y).detach()
+    return [(2 * off * x).mean(), (2 * off).mean()]
+
+
+gradients = Exercise(
+    my_gradients,
+    words,
+    worked=[((Line(1.0, 0.0), [[(1.0, 0.0)]], squares), [torch.tensor(2.0), torch.tensor(2.0)])],
+    cases=[
+        (Line(1.0, 0.0), [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]], squares),
+        (Line(0.5, 0.25), [[(1.0, 1.0), (2.0, 0.0)], [(1.0, 3.0)], [(0.0, 1.0)]], squares),
+        (Line(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], squares),
+    ],
+    expected=_at_once,
+)
+
+
+def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """Multiply in a short type, and hand on float32."""
+    short = inputs.to(dtype) @ weight.to(dtype).T
+    return short.float()
+
+
+def _by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """Let PyTorch choose where to round."""
+    with torch.autocast("cpu", dtype=dtype):
+        return nn.functional.linear(inputs, weight).float()
+
+
+_ROW = torch.tensor([[1.001, 257.0, -0.33]])
+product = Exercise(
+    my_product,
+    words,
+    worked=[
+        # 257 needs nine binary digits: bfloat16 has eight, and float16 eleven.
+        ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.bfloat16), torch.tensor([[256.0]])),
+        ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.float16), torch.tensor([[257.0]])),
+    ],
+    cases=[
+        (_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.bfloat16),
+        (_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.float16),
+        (_ROW.T, torch.tensor([[0.7]]), torch.bfloat16),
+        (torch.tensor([[300.0]]), torch.tensor([[300.0]]), torch.float16),  # too large for it
+    ],
+    expected=_by_autocast,
+    properties={"it hands on float32": lambda value, *_: value.dtype == torch.float32},
+)
+
+
+def my_scaler(
+    scale: float, good_steps: int, gradients: Gradients, interval: int
+) -> tuple[Gradients | None, float, int]:
+    """Give the true gradients or None, the next scale, and the good steps."""
+    if not all(each.isfinite().all() for each in gradients):
+        return None, scale / 2, 0
+    true = [each / scale for each in gradients]
+    if good_steps + 1 == interval:
+        return true, scale * 2, 0
+    return true, scale, good_steps + 1
+
+
+def _by_grad_scaler(
+    scale: float, good_steps: int, gradients: Gradients, interval: int
+) -> tuple[Gradients | None, float, int]:
+    """Let PyTorch's own do it, put where the arguments say it stands."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
+    weights = [nn.Parameter(torch.zeros_like(each)) for each in gradients]
+    descent = torch.optim.SGD(weights, lr=1.0)
+    scaler.scale(torch.zeros(1))  # which makes it begin
+    state = scaler.state_dict()
+    scaler.load_state_dict(state | {"scale": scale, "_growth_tracker": good_steps})
+    for weight, each in zip(weights, gradients, strict=True):
+        weight.grad = each.clone()
+    scaler.step(descent)
+    scaler.update()
+    finite = all(bool(each.isfinite().all()) for each in gradients)
+    true = [-weight.detach() for weight in weights] if finite else None
+    state = scaler.state_dict()
+    return true, float(state["scale"]), int(state["_growth_tracker"])
+
+
+_GOOD, _INF = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
+scaler = Exercise(
+    my_scaler,
+    words,
+    worked=[
+        ((4.0, 0, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
+        ((4.0, 2, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
+        ((4.0, 1, [_INF], 3), (None, 2.0, 0)),
+    ],
+    cases=[
+        (8.0, 0, [_GOOD, _INF], 2),
+        (4.0, 1, [_GOOD], 5),
+        (8.0, 0, [torch.tensor([float("nan"), 1.0]), _GOOD], 2),
+        (2.0, 1, [_GOOD, torch.tensor([16.0])], 2),
+        (1.0, 4, [torch.tensor([-float("inf"), 1.0])], 5),
+        (65536.0, 0, [torch.tensor([65536.0])], 2000),
+    ],
+    expected=_by_grad_scaler,
+)
+
+
+class Ring:
+    """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
+
+    def __init__(self, others: list[Gradients]) -> None:
+        self.others, self.met = others, 0
+
+    def __call__(self, tensor: Tensor) -> None:
+        """Add up a tensor over all processes, in its place."""
+        for each in self.others:
+            tensor += each[self.met]
+        self.met += 1
+
+    def __repr__(self) -> str:
+        return f"<all_reduce with {len(self.others)} others>"
+
+
+def my_averaged(
+    gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int
+) -> Gradients:
+    """Give the mean of all processes' gradients."""
+    means = []
+    for each in gradients:
+        total = each.clone()
+        all_reduce(total)
+        means.append(total / size)
+    return means
+
+
+def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
+    """Take the means, all processes' gradients side by side."""
+    return [
+        torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others, strict=True)
+    ]
+
+
+_ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
+averaged = Exercise(
+    my_averaged,
+    words,
+    worked=[(([_ONE], Ring([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
+    cases=[
+        ([_ONE], Ring([]), 1),
+        ([_ONE, _TWO], Ring([[_TWO, _TWO]]), 2),
+        ([_ONE, torch.ones(2, 3)], Ring([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]), 3),
+    ],
+    expected=_by_mean,
+)
+
+
+def my_bfloat16(number: float) -> float:
+    """Give the nearest number of 8 significant binary digits."""
+    fraction, exponent = math.frexp(number)  # number = fraction * 2**exponent
+    return math.ldexp(round(fraction * 256), exponent - 8)
+
+
+bfloat16 = Exercise(
+    my_bfloat16,
+    words,
+    worked=[
+        ((1.0,), 1.0),
+        ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one
+        ((3.1415927,), 3.140625),  # 11.001001 in binary
+    ],
+    cases=[
+        (0.0,),
+        (259.0,),  # in the middle again, and the even one lies above
+        (1.0078125,),
+        (0.1,),
+        (-2.71828,),
+        (1023.0,),
+        (0.0007,),
+        (123456.0,),
+    ],
+    expected=lambda number: float(torch.tensor(number).bfloat16()),
+)
