@@ -33,8 +33,10 @@ SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
 PAGE = "records.md"  # in docs
 MARK = "records"
-HEADINGS = ("", "date", "what is new", "seconds", "seeds", "BLEU")
-HEADINGS += (f"p, {GOAL}", f"p, {HIGHER}", "on")
+HEADINGS = (
+    *("", "date", "what is new", "seconds", "seeds", "BLEU"),
+    *(f"p, {GOAL}", f"p, {HIGHER}", "on"),
+)
 
 
 def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:

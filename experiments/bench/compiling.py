@@ -21,14 +21,16 @@ def measure(advance: Callable[[str], object]) -> dict[str, Any]:
     Batches differ in their shapes, so the second step may compile once more, for any shape.
     """
     workload = load(RECIPE, ROUNDS)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for precision, bf16 in (("float32", False), ("bfloat16", True)):
         speeds: dict[str, dict[str, Any]] = {}
         for compiled in (False, True):
             for who, contender in make_contenders(workload, bf16).items():
                 if compiled:
                     contender.model.compile(dynamic=True)
-                took, ends, begun = [], [], time.perf_counter()
+                took: list[float] = []
+                ends: list[float] = []
+                begun = time.perf_counter()
                 for number, batch in enumerate(workload.batches, start=1):
                     took.append(seconds_of(partial(contender.step, number, batch)))
                     ends.append(time.perf_counter() - begun)
