@@ -25,6 +25,8 @@ class Noise(NamedTuple):
     scale: float  # the noise scale, in tokens
     cosine: float  # mean cosine between the gradients of two batches
     tokens: float  # mean tokens of a batch
+    single: float  # mean squared length of a batch's gradient
+    joint: float  # squared length of the mean of all batches' gradients
 
 
 def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
@@ -50,7 +52,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     scale = tokens * n * (single - joint) / (n - 1) / signal
     directions = torch.stack([each / each.norm() for each in gradients])
     cosine = (float(directions.sum(0).square().sum()) - n) / (n * (n - 1))
-    return Noise(scale, cosine, tokens)
+    return Noise(scale, cosine, tokens, single, joint)
 
 
 def _gradient(model: nn.Module, batch: Batch) -> Tensor:

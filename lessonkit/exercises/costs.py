@@ -1,4 +1,4 @@
-"""The exercises of lesson 14, in its order: the noise scale, a step's operations."""
+"""The exercises of lesson 14, in order: intensity, the noise scale, a step's operations."""
 
 import torch
 
@@ -7,6 +7,31 @@ from lessonkit.exercises.check import Exercise
 
 words = read_words("14")
 globals().update(asked(words))  # recall and the predictions
+
+
+def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
+    """Give a product's operations for each byte that it moves."""
+    operations = 2 * tokens * width**2
+    numbers = width**2 + 2 * tokens * width
+    return operations / (number_bytes * numbers)
+
+
+intensity = Exercise(
+    my_intensity,
+    words,
+    worked=[
+        ((1, 1, 1), 2 / 3),
+        ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
+    ],
+    cases=[
+        (1, 4096, 4),
+        (64, 4096, 4),
+        (64, 4096, 2),
+        (7, 3, 2),
+        (1000, 128, 4),
+    ],
+    expected=lambda tokens, width, number_bytes: 2 / number_bytes / (1 / tokens + 2 / width),
+)
 
 
 def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:

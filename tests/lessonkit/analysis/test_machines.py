@@ -143,6 +143,8 @@ def test_it_finds_the_noise_of_tokens_that_are_drawn() -> None:
     found = gradient_noise(Guess(), batches(400, 23, drawn.tolist()))
     assert found.scale == pytest.approx(noise / signal, rel=0.1)
     assert found.tokens == 23
+    assert found.single == pytest.approx(signal + noise / 23, rel=0.1)
+    assert found.joint == pytest.approx(signal, rel=0.1)
     # What two batches have in common is the signal; nearly, for it is a mean of ratios.
     assert found.cosine == pytest.approx(signal / (signal + noise / 23), abs=0.05)
 
