@@ -167,13 +167,14 @@ def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, An
 
 PEERS = {"ours": contender(12_345, 1.0), "torch.nn.Transformer": contender(9876, 1.25)}
 PRECISIONS = {"float32": {"contenders": PEERS, "profile": {"products": 0.6, "rest": 0.4}}}
-TRAINING = {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions": PRECISIONS}}}
+TRAINING = {"hardware": "a chip", "date": "2017-06-12"}
+TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions": PRECISIONS}}}
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A checkout with places for the tables, and no record."""
-    for file, names in (("README.md", ["bench"]), (tables.PAGE, ["training", "growth", "startup"])):
+    for file, names in (("README.md", ["bench"]), (tables.PAGE, list(tables.TABLES))):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         places = "\n".join(f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in names)
         (tmp_path / file).write_text(places, encoding="utf-8")
@@ -185,7 +186,7 @@ def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
 
 def test_tables_by_hand(checkout: Path) -> None:
     (checkout / "data/results/bench/training.json").write_text(json.dumps(TRAINING))
-    assert tables.readme_table().splitlines()[2] == (
+    assert tables.readme_table().splitlines()[4] == (
         "| `demo` | float32 | 12,345 | 1.25 (1.15 to 1.35) | not installed | 46% |"
     )
     whole = tables.page_tables()["training"]
@@ -201,8 +202,8 @@ def test_tables_by_hand(checkout: Path) -> None:
     readme = (checkout / "README.md").read_text(encoding="utf-8")
     assert readme == f"before\n<!-- bench -->\n{tables.readme_table()}\n<!-- /bench -->"
     page = (checkout / tables.PAGE).read_text(encoding="utf-8")
-    assert page.count("Not measured yet.") == 2
-    assert page.count("before") == 3
+    assert page.count("Not measured yet.") == 3
+    assert page.count("before") == 4
     assert "old" not in page
 
 
@@ -232,7 +233,7 @@ def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
     monkeypatch.setattr(sections, "start", lambda _: {"rounds": 7, "commands": {"x": ended}})
     monkeypatch.setattr(growth, "measure", interrupted)
     assert main(["bench"]) == 130
-    left = "growth training export"
+    left = "growth training compile export"
     said = f"stopped; go on with: python -m experiments bench {left}"
     assert capsys.readouterr().err.splitlines()[-1] == said
     kept = [path.name for path in (checkout / "data/results/bench").iterdir()]
