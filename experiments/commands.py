@@ -83,6 +83,19 @@ def corpus(options: argparse.Namespace) -> None:
     print(file)
 
 
+@command(
+    "--each 20",
+    option("--each", type=int, default=10, metavar="N", help="mutants of each file (10)"),
+    option("--seed", type=int, default=33, metavar="N", help="of the sample (33)"),
+)
+def mutants(options: argparse.Namespace) -> None:
+    """Change the paper's files in small ways, and count the changes that a test notices."""
+    require_checkout()
+    from experiments.mutants import try_mutants
+
+    try_mutants(options.each, options.seed)
+
+
 @command()
 def figures(options: argparse.Namespace) -> None:
     """Draw every figure into figures/, with its page."""

@@ -1,11 +1,10 @@
-"""Mutation score of the paper's six files: `python -m experiments.mutants`.
+"""Mutation score of the paper's six files: `python -m experiments mutants`.
 
 Not in the paper. How much can be changed before a test says so? Each mutant is the tree with one
 small edit: another operator, a constant off by one, a branch always taken, a call left out. The
 tests near the edited file run on it in a process of their own; a mutant that they pass survived.
 """
 
-import argparse
 import ast
 import os
 import random
@@ -149,16 +148,12 @@ def survives(mutant: Mutant, tree: Path) -> bool:
     return done.returncode == 0
 
 
-def main() -> None:
-    """Try a sample of the mutants, and print each with what became of it."""
-    parser = argparse.ArgumentParser(description="Mutation score of the paper's six files.")
-    parser.add_argument("--each", type=int, default=10, help="mutants of each file (10)")
-    parser.add_argument("--seed", type=int, default=33, help="of the sample (33)")
-    options = parser.parse_args()
+def try_mutants(each: int, seed: int) -> None:
+    """Try a sample of the mutants, so many of each file, and print what became of each."""
     sample: list[Mutant] = []
     for name in NEAR:
         every = list(mutants(ROOT / "transformer" / f"{name}.py"))
-        chosen = random.Random(options.seed).sample(every, min(options.each, len(every)))
+        chosen = random.Random(seed).sample(every, min(each, len(every)))
         sample += sorted(chosen, key=lambda mutant: mutant.line)
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +168,3 @@ def main() -> None:
             print("survived" if survived else "caught  ", end=" ")
             print(f"{mutant.file.relative_to(ROOT)}:{mutant.line}  {edit[:150]}", flush=True)
     print(f"{len(sample) - survivors} of {len(sample)} caught")
-
-
-if __name__ == "__main__":
-    main()

@@ -32,7 +32,7 @@ ARGUMENTS = {
 }
 MEASURED = ("text", "leaks", "heads", "roles", "attributions")
 IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
-IN_THE_CHECKOUT += ("speedrun",)
+IN_THE_CHECKOUT += ("speedrun", "mutants")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -75,7 +75,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     before = stored()
     assert ends("--help") == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert len(COMMANDS) == 21
+    assert len(COMMANDS) == 22
     for name, command in COMMANDS.items():
         assert f" {name} {command.about}" in listed
         assert ends(name, "--help") == 0
