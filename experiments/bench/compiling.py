@@ -9,6 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+import torch._inductor.config
+
 from experiments.bench.contenders import load, make_contenders
 from lessonkit.analysis.machines import seconds_of
 
@@ -20,6 +23,7 @@ def measure(advance: Callable[[str], object]) -> dict[str, Any]:
 
     Batches differ in their shapes, so the second step may compile once more, for any shape.
     """
+    torch._inductor.config.force_disable_caches = True  # what was compiled before helps nobody
     workload = load(RECIPE, ROUNDS)
     rows: list[dict[str, Any]] = []
     for precision, bf16 in (("float32", False), ("bfloat16", True)):
