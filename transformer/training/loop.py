@@ -172,8 +172,9 @@ def train(
                 saved_at = time.time()
                 meter.go_on()
 
-        meter.read()
-        files.save()
+        if progress.step % config.validate_every:  # after a validation, all is saved
+            meter.read()
+            files.save()
         if progress.step < config.steps:
             return _result(progress, out)
         end_loss = None

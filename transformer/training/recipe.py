@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,9 +96,8 @@ def train_recipe(
             cannot be had; a file cannot be written; the memory is too small; a loss is not
             finite; another process trains in `out`.
     """
-    if precision is None and resume and (out / DATA).is_file():
-        precision = _precision_of(out)
-    where = pick(device, precision)
+    where = processes.from_first(lambda: _pick(out, resume, device, precision))
+    where = replace(where, device=device or where.device)  # each process has its own
     first, origin = processes.rank() == 0, provenance(where.device)  # later the code may be another
     work = processes.from_first(lambda: _prepare(recipe, out, resume, where.device))
     torch.manual_seed(recipe.training.seed)
@@ -135,6 +135,15 @@ def train_recipe(
             write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
             write_manifest(out)
     return result
+
+
+def _pick(
+    out: Path, resume: bool, device: torch.device | None, precision: Precision | None
+) -> Devices:
+    """Choose for all processes, since clocks may differ; a resumed run has its own precision."""
+    if precision is None and resume and (out / DATA).is_file():
+        precision = _precision_of(out)
+    return pick(device, precision)
 
 
 def _precision_of(out: Path) -> Precision:
