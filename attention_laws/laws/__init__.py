@@ -9,6 +9,7 @@ from attention_laws.laws import (
     learning,
     loss,
     modes,
+    output,
     padding,
     parameters,
     reach,
@@ -23,6 +24,7 @@ from attention_laws.laws import (
 
 # `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
+    *output.LAWS,
     *modes.LAWS,
     *batches.LAWS,
     *loss.LAWS,
