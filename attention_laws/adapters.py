@@ -66,7 +66,7 @@ def from_module(
         raise UserError(
             f"the module is on {device}, and the laws run on the CPU: give module.cpu()"
         )
-    asked = Asked(batch_first, masks and style(masks), pad_id, tgt_pad_id)
+    asked = Asked(batch_first, style(masks) if masks else None, pad_id, tgt_pad_id)
     with untouched(module):
         evaluating(module)
         found = find_call(module, asked)

@@ -21,7 +21,7 @@ TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
 BATCH, SRC_LEN, TGT_LEN = 2, 5, 3  # of the first call: unequal, so that a shape tells its axes
 
 
-class Unfit(ValueError):
+class UnfitError(ValueError):
     """What a call gave holds no logits."""
 
 
@@ -163,7 +163,7 @@ class Call:
         """Call it once, and give the call that knows where the logits are.
 
         Raises:
-            Unfit: nothing that it gives has the shape of logits.
+            UnfitError: nothing that it gives has the shape of logits.
         """
         given = self.raw(src, tgt_in)
         shapes = []
@@ -174,7 +174,7 @@ class Call:
                 if form:
                     return replace(self, path=path, form=form, cuts=cuts)
         what = f"tensors of the shapes {shapes}" if shapes else f"{type(given).__name__}, no tensor"
-        raise Unfit(f"it gives {what}")
+        raise UnfitError(f"it gives {what}")
 
     @property
     def words(self) -> str:
@@ -299,4 +299,4 @@ def faults(
 def reason(error: Exception) -> str:
     """Give why a way to call a module failed, in a few words."""
     text = said(error)[:120]
-    return text if isinstance(error, Unfit) else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, UnfitError) else f"{type(error).__name__}: {text}"

@@ -100,13 +100,13 @@ def _first(way: Call, words: list[int], seen: hints.Seen) -> Call:
 
 def _padded(call: Call, asked: Asked, seen: hints.Seen, words: list[int]) -> tuple[Call, str]:
     """Let a call know the padding that was said, or that the module tells of."""
-    pads, told = hints.paddings(call.module, seen, (words[0], words[1]))
+    said, told = hints.paddings(call.module, seen, (words[0], words[1]))
+    src_pad, tgt_pad = (hints.usual(each) for each in said)
     if asked.pad != UNSAID:
-        pads, told = [asked.pad, asked.pad], ""
+        src_pad, tgt_pad, told = asked.pad, asked.pad, ""
     if asked.tgt_pad != UNSAID:
-        pads[1] = asked.tgt_pad
-    both = [hints.usual(each) for each in pads]
-    return replace(call, src_pad=both[0], tgt_pad=both[1]), told
+        tgt_pad = asked.tgt_pad
+    return replace(call, src_pad=src_pad, tgt_pad=tgt_pad), told
 
 
 def _other_padding(call: Call, words: list[int], count: int) -> tuple[Call, str]:

@@ -1,4 +1,4 @@
-"""What a module tells of its vocabularies and its padding, when it is run once (not in the paper)."""
+"""What a module tells of its vocabularies and padding when it is run once (not in the paper)."""
 
 import re
 from collections.abc import Iterator
@@ -100,6 +100,6 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
         yield from vars(holder).items() if hasattr(holder, "__dict__") else ()
 
 
-def usual(said: int) -> int:
+def usual(said: int) -> int | None:
     """Give an id that was said, or the usual padding."""
     return PAD_ID if said == UNSAID else said

@@ -15,10 +15,10 @@ class Style(NamedTuple):
     """How masks are written; as text "may-bool-4".
 
     Attributes:
-        one: What 1 or True says: "may" (attend) or "hidden"; "add": the mask is added to scores.
+        one: What 1 or True says: "may" (attend) or "hidden"; "add": it is added to scores.
         kind: Of the numbers: bool, int, byte or float.
-        axes: 4: (batch, 1, q_len, k_len); 3: without the 1; 2: padding (batch, length), the target's
-            (tgt_len, tgt_len); 1: as 2, and the target's is its padding, too.
+        axes: 4: (batch, 1, q_len, k_len); 3: without the 1; 2: (batch, length), and of the target
+            (tgt_len, tgt_len); 1: (batch, length) of both.
     """
 
     one: str

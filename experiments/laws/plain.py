@@ -3,6 +3,8 @@
 The paper's, small (§3 to §5). Nothing of the course is in it, as in anybody's folder.
 """
 
+# mypy: ignore-errors
+
 import math
 
 import torch
@@ -27,7 +29,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(D_MODEL, D_MODEL)
 
     def split(self, hidden):
-        """(batch, length, d_model) -> (batch, heads, length, d_k)"""
+        """Turn (batch, length, d_model) into (batch, heads, length, d_k)."""
         return hidden.view(hidden.shape[0], hidden.shape[1], HEADS, -1).transpose(1, 2)
 
     def scores(self, query, key):
@@ -106,10 +108,9 @@ class DecoderLayer(nn.Module):
 
         def attend(x):
             keys = self.attention.keys(x)
+            if past:
+                keys = [torch.cat(pair, dim=2) for pair in zip(past, keys, strict=True)]
             if past is not None:
-                keys = (
-                    [torch.cat((old, new), dim=2) for old, new in zip(past, keys)] if past else keys
-                )
                 past[:] = keys
             return self.attention(x, keys, mask)
 
@@ -186,10 +187,10 @@ class Setup:
 
         def padded(rows):
             longest = max(len(row) for row in rows)
-            return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+            return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
-        src = padded([source + [EOS] for source in sources])
-        tgt = padded([[BOS] + target + [EOS] for target in targets])
+        src = padded([[*source, EOS] for source in sources])
+        tgt = padded([[BOS, *target, EOS] for target in targets])
         return src, tgt[:, :-1], tgt[:, 1:]
 
     def loss(self, logits, tgt_out):
@@ -250,7 +251,7 @@ class Setup:
             totals = sums[:, None] + logits.log_softmax(dim=-1)
             best = totals.flatten().topk(min(2 * size, totals.numel()))
             going = []
-            for total, index in zip(best.values.tolist(), best.indices.tolist()):
+            for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
                 row, token = divmod(index, TGT_TYPES)
                 if token == EOS:
                     done.append(Candidate(prefixes[row], total, True))
@@ -261,12 +262,12 @@ class Setup:
             if len(done) >= size or not going:
                 break
             rows = torch.tensor([row for row, _, _ in going])
-            prefixes = [prefixes[row] + [token] for row, token, _ in going]
+            prefixes = [[*prefixes[row], token] for row, token, _ in going]
             sums = torch.tensor([total for _, _, total in going])
             tokens = torch.tensor([[token] for _, token, _ in going])
             cache = self.reorder(cache, rows)
         if len(done) < size:
-            done += [Candidate(*pair, False) for pair in zip(prefixes, sums.tolist())]
+            done += [Candidate(*pair, False) for pair in zip(prefixes, sums.tolist(), strict=True)]
         return sorted(done, key=lambda each: -each.log_prob)[:size]
 
     def rank(self, log_prob, length):
