@@ -1,10 +1,6 @@
-"""Adapters around models that are often met; each is an example of how to write one's own.
-
-Not in the paper.
-"""
+"""An adapter around a bare module, of which all is found out (not in the paper)."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,27 +8,12 @@ from torch import Tensor, nn
 from attention_laws.adapter import Adapter
 from attention_laws.errors import UserError
 from attention_laws.finding import Asked, find_call
-from attention_laws.foreign import from_hugging_face, from_x_transformers
 from attention_laws.hints import UNSAID
-from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
+from attention_laws.ids import BOS_ID, EOS_ID
 from attention_laws.masks import style
 from attention_laws.untouched import evaluating, untouched
 
 Call = Callable[[Tensor, Tensor], Tensor]
-
-
-def from_anything(model: Adapter | nn.Module) -> Adapter:
-    """Give an adapter as it is, and of a module the one that suits it."""
-    return model if isinstance(model, Adapter) else adapted(model)
-
-
-def adapted(module: nn.Module, **options: Any) -> Adapter:
-    """Adapt a module of a library that is known, or any other, as `from_module` does."""
-    if not options and hasattr(getattr(module, "config", None), "is_encoder_decoder"):
-        return from_hugging_face(module)
-    if not options and type(module).__name__ == "XTransformer":
-        return from_x_transformers(module)
-    return from_module(module, **options)
 
 
 def from_module(
@@ -130,39 +111,3 @@ def _one_padding(call: Call, pad: int | None, tgt_pad: int | None) -> Call:
         return logits[..., order]
 
     return forward
-
-
-def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
-    """Adapt a model around `torch.nn.Transformer`, whose masks say True = hidden.
-
-    Args:
-        model: A module with a `transformer`, batch first; `src_embedding` and `tgt_embedding`,
-            which give (batch, length, d_model) of ids, positions included; an `output`, nn.Linear.
-        pad_id: Padding.
-    """
-
-    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]).isinf()
-        hidden = model.transformer(
-            model.src_embedding(src),
-            model.tgt_embedding(tgt_in),
-            tgt_mask=future,
-            src_key_padding_mask=src == pad_id,
-            memory_key_padding_mask=src == pad_id,
-            tgt_key_padding_mask=tgt_in == pad_id,
-            tgt_is_causal=False,
-        )
-        return model.output(hidden)
-
-    tables = [
-        next(each for each in side.modules() if isinstance(each, nn.Embedding))
-        for side in (model.src_embedding, model.tgt_embedding)
-    ]
-    return Adapter(
-        forward=forward,
-        module=model,
-        pad_id=pad_id,
-        src_vocab_size=tables[0].num_embeddings,
-        tgt_vocab_size=model.output.out_features,
-        d_model=model.transformer.d_model,
-    )

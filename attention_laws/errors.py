@@ -7,12 +7,16 @@ class UserError(ValueError):
     """A mistake in what the user gave; the message names the value, the limit and the remedy."""
 
 
+class NothingSeenError(RuntimeError):
+    """What a law looks at was not to be seen; the message says what."""
+
+
 def told(error: BaseException) -> str:
     """Give an error in one line: kind, message, and the last place in the code.
 
     What we say ourselves has its remedy in it, and no place.
     """
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | NothingSeenError):
         return str(error)
     place = error.__traceback__
     while place is not None and place.tb_next is not None:

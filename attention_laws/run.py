@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from attention_laws.adapter import Adapter
-from attention_laws.adapters import from_anything
-from attention_laws.errors import UserError, told
+from attention_laws.adapters import from_module
+from attention_laws.errors import NothingSeenError, UserError, told
 from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.pipeline import Pipeline
@@ -48,7 +48,8 @@ def diagnose(
         The report; where the model cannot be run at all, one that says why.
     """
     try:
-        trial = Trial(from_anything(model), seed=seed, minute=minute)
+        adapter = model if isinstance(model, Adapter) else from_module(model)
+        trial = Trial(adapter, seed=seed, minute=minute)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever somebody's model raises
@@ -138,6 +139,8 @@ def _line(law: Law, kind: str, given: Any, try_it: Callable[[Law], Finding]) -> 
     else:
         try:
             finding = try_it(law)
+        except NothingSeenError as reason:
+            finding = not_tried(str(reason))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever somebody's model or pipeline raises

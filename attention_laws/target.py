@@ -14,7 +14,7 @@ from typing import Any
 from torch import nn
 
 from attention_laws.adapter import Adapter
-from attention_laws.adapters import adapted
+from attention_laws.adapters import from_module
 from attention_laws.errors import UserError, said
 from attention_laws.pipeline import Pipeline
 
@@ -96,7 +96,7 @@ def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
         UserError: it is nothing of the kind, or options are given of what is no bare module.
     """
     if isinstance(given, nn.Module):
-        return adapted(given, **options)
+        return from_module(given, **options)
     if not isinstance(given, Adapter | Pipeline):
         raise UserError(
             f"the factory gives {type(given).__name__}: let it give a torch.nn.Module, an Adapter "

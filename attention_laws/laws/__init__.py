@@ -12,6 +12,7 @@ from attention_laws.laws import (
     output,
     padding,
     parameters,
+    positions,
     reach,
     schedule,
     scores,
@@ -20,6 +21,7 @@ from attention_laws.laws import (
     text,
     tying,
     weights,
+    wiring,
 )
 
 # `schedule` is the first that trains: it counts the steps from the first.
@@ -31,7 +33,9 @@ LAWS: tuple[Law, ...] = (
     *future.LAWS,
     *padding.LAWS,
     *reach.LAWS,
+    *positions.LAWS,
     *weights.LAWS,
+    *wiring.LAWS,
     *start.LAWS,
     *tying.LAWS,
     *half.LAWS,
