@@ -110,11 +110,6 @@ def test_the_longest_sentence_passes_without_a_warning(translator: Translator) -
         assert len(translator.translate([translator.src_tokenizer.decode(ids)], beam_size=1)) == 1
 
 
-def test_a_long_sentence_is_refused_by_choice(translator: Translator) -> None:
-    with pytest.raises(UserError, match="and this model takes 255: split the sentence"):
-        translator.translate(["short", "the " * 300], refuse_long=True)
-
-
 def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
     with pytest.raises(UserError, match="'A dog' is one text: give a list of sentences"):
         translator.translate("A dog")

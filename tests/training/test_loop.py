@@ -24,7 +24,7 @@ from tests.helpers import ROOT
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_tensors, save_tensors
+from transformer.models.checkpoint import load_tensors
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
@@ -631,19 +631,6 @@ def test_weights_without_their_last_checkpoint_are_not_overwritten(
     with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
         go(tmp_path, Tiny(), resume=resume)
     assert all_bytes(tmp_path) == before
-
-
-@pytest.mark.parametrize("damage", ["missing", "another's"])
-def test_best_weights_that_are_lost_are_seen_before_the_work(tmp_path: Path, damage: str) -> None:
-    go(tmp_path, Tiny(), stop_after=5)
-    folder = RunFolder(tmp_path)
-    folder.best.unlink()
-    if damage == "another's":
-        save_tensors(folder.best, {"a": torch.ones(3)}, step=2, loss=1.25)
-    before = told(tmp_path)
-    with pytest.raises(UserError, match=r"best\.safetensors is missing or not this run"):
-        go(tmp_path, Tiny(), resume=True)
-    assert told(tmp_path) == before
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -150,11 +150,7 @@ def typed_again(words: Sequence[str], package: str) -> str:
 
 
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
-    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping.
-
-    Raises:
-        UserError: a string has no "=".
-    """
+    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -204,11 +200,7 @@ def _blocks() -> Iterator[list[str]]:
 
 
 def read_lines(content: bytes) -> list[str]:
-    """Cut UTF-8 text into lines, at line feeds alone.
-
-    Raises:
-        UserError: a line is not UTF-8.
-    """
+    """Cut UTF-8 text into lines, at line feeds alone."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -113,11 +113,7 @@ def make_parser(commands: Mapping[str, Command]) -> Parser:
 
 
 def main(arguments: Sequence[str] | None, parser: argparse.ArgumentParser) -> int:
-    """Run one command.
-
-    Args:
-        arguments: What follows the program's name; None reads `sys.argv`.
-        parser: Of the commands; each sets `run`.
+    """Run one command of a parser, by the words typed after the program's name, or `sys.argv`'s.
 
     Returns:
         The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130

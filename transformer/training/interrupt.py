@@ -15,11 +15,8 @@ def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
     """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
 
     So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
-    interrupt, as the command line does. A signal that is ignored or handled by someone else is
-    left alone, as are all in another thread than the main one.
-
-    Yields:
-        A list that is empty until Ctrl-C is pressed.
+    interrupt. Other handlers are left alone, as are all in another thread than the main one. The
+    list that it gives is empty until Ctrl-C is pressed.
     """
     pressed: list[int] = []
     interrupt, main = signal.default_int_handler, threading.main_thread()

@@ -1,11 +1,9 @@
 """The training loop, for any model with `model(src, tgt_in) -> logits` (§5), in reading order.
 
-`train` draws batches, makes an `update` of each, and every so often reports, validates and saves.
-Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume.
-On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
-not. The processor, torch and the numbers of threads and processes must be the same, since they
-decide the order of the sums (`recipe` says so where they are not), and so must be the batches.
-From three processes on it holds to rounding only (docs/several_processes.md).
+Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume: on a
+CPU, a run that was killed and resumed ends with bitwise the weights of one that was not, if
+processor, torch, threads, processes and batches are the same. From three processes on it holds
+to rounding only (docs/several_processes.md).
 """
 
 import dataclasses
@@ -49,7 +47,7 @@ class Batches(Protocol):
         ...
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class TrainingResult:
     """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
@@ -109,12 +107,11 @@ def train(
         out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
         d_model: Width of the model, for the schedule.
         device, precision: Where and in what numbers (see `devices.pick`).
-        micro_tokens: Most tokens to compute at once; a step's gradients are added up over parts
-            of its batch that are so small. None: the whole batch.
+        micro_tokens: Most tokens to compute at once, a step's gradients being added up over parts
+            of its batch. None: the whole batch.
         compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
-            `steps` may differ from the configuration begun with; with more of them the run ends
-            as one that was to be so long from the beginning.
+            `steps` may differ from the configuration begun with.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
         optimizer: Makes another optimizer than Adam.
@@ -176,7 +173,7 @@ def train(
             meter.read()
             files.save()
         if progress.step < config.steps:
-            return _result(progress, out)
+            return _ended(progress, out, progress.best_loss)
         end_loss = None
         if progress.step % config.validate_every:  # an end between two validations
             end_loss = measure()
@@ -254,13 +251,12 @@ def _finish(
     state: State, files: RunFiles, end_loss: float | None, measure: Callable[[], float]
 ) -> TrainingResult:
     """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
-    best_loss, ends_best = state.progress.best_loss, False
-    if end_loss is not None and (best_loss is None or end_loss < best_loss):
-        best_loss, ends_best = end_loss, True
+    best_loss = state.progress.best_loss
+    if best_loss is None or (end_loss is not None and end_loss < best_loss):
+        best_loss, best = end_loss, {k: each.clone() for k, each in weights(state.model).items()}
+    else:
+        best = files.best()
     assert best_loss is not None, "a run ends with a validation"
-    best = (
-        files.best() if not ends_best else {k: v.clone() for k, v in weights(state.model).items()}
-    )
     kept, loss = "best", best_loss
     if averaged := files.averaged():
         load_weights(state.model, averaged, files.folder.last)
@@ -269,25 +265,15 @@ def _finish(
     if kept == "best":
         load_weights(state.model, best, files.folder.best)
     files.finish(loss, kept)
-    return _result(state.progress, files.folder.out, best_loss, loss, kept)
+    return _ended(state.progress, files.folder.out, best_loss, loss, kept)
 
 
-def _result(
-    progress: Progress,
-    out: Path,
-    best_loss: float | None = None,
-    final_loss: float | None = None,
-    final_from: str = "",
+def _ended(
+    progress: Progress, out: Path, best: float | None, loss: float | None = None, kept: str = ""
 ) -> TrainingResult:
-    """Sum up; without a final loss, of a run that was stopped."""
+    """Sum up; without a loss of what is kept, a run that was stopped."""
     return TrainingResult(
-        step=progress.step,
-        epoch=progress.epoch + 1,
-        best_loss=progress.best_loss if best_loss is None else best_loss,
-        final_loss=final_loss,
-        final_from=final_from,
-        seconds=progress.seconds,
-        out=out,
+        progress.step, progress.epoch + 1, best, loss, kept, progress.seconds, out
     )
 
 

@@ -16,15 +16,10 @@ MOST_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after eac
 
 
 class Meter:
-    """Counts a run's losses and seconds.
+    """Counts a run's losses and seconds, which it keeps up to date in the run's progress.
 
     A GPU works behind the program, which waits whenever it reads a number. So the numbers of a
     step stay on the device until somebody asks for them.
-
-    Args:
-        progress: Of the run, which is kept up to date.
-        steps: All that there will be.
-        precision: Of the run: in fp16 a gradient that is not finite is a step left out.
     """
 
     def __init__(self, progress: Progress, steps: int, precision: Precision) -> None:
@@ -47,16 +42,14 @@ class Meter:
         """Bring the progress up to date.
 
         Raises:
-            UserError: a step's loss or gradient is not finite, or too many were left out.
+            UserError: a step's loss or gradient is not finite, or (fp16) too many were left out.
         """
         if self.unread:
             tokens, nlls, norms = zip(*self.unread, strict=True)
             sums = processes.add_up(torch.stack(nlls).tolist())
             steps = zip(tokens, sums, torch.stack(norms).tolist(), strict=True)
-            for before_end, (count, nll, norm) in zip(
-                range(len(self.unread) - 1, -1, -1), steps, strict=True
-            ):
-                self._count(self.progress.step - before_end, count, nll, norm)
+            for step, numbers in enumerate(steps, self.progress.step - len(tokens) + 1):
+                self._count(step, *numbers)
             self.unread.clear()
         now = time.perf_counter()
         self.progress.window_seconds += now - self.since

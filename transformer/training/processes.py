@@ -1,9 +1,8 @@
 """Several processes that train one model, begun by torchrun; or one by itself.
 
-Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process holds the
-whole model and takes a share of each step's sentences. DistributedDataParallel averages their
-gradients before Adam's update, so all make the same update and stay equal. The first process alone
-touches files. Where torchrun began none, each of these functions gives what is true of one process.
+Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process takes a share
+of each step's sentences, and DistributedDataParallel averages their gradients, so all make the same
+update and stay equal. Where torchrun began none, each function gives what is true of one process.
 """
 
 import contextlib
@@ -65,8 +64,7 @@ def without_exchange(network: nn.Module) -> contextlib.AbstractContextManager[No
 def seed(number: int, step: int) -> None:
     """Begin the random numbers of a step anew, but for the first process's, which go on.
 
-    So each process drops out other units, and the first's numbers, which a checkpoint holds, are
-    enough to resume all.
+    Each process drops out other units, and a checkpoint of the first's numbers resumes all.
     """
     if rank() > 0:
         torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
@@ -110,10 +108,7 @@ def joined() -> Iterator[torch.device | None]:
     """Join the processes that torchrun began, if it did; give the device that is this one's.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
-    silent end of the program.
-
-    Yields:
-        Its own GPU, or the CPU where there is none; None where it is by itself.
+    silent end of the program. None is the device of a process by itself.
 
     Raises:
         UserError: a process was lost, or there are more of them than GPUs.
