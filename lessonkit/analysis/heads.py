@@ -1,4 +1,4 @@
-"""Attention heads: their names, what is measured of them, and the table of lesson 09 (§3.2.2)."""
+"""Attention heads: their names, what is measured of them, and the table of lesson 10 (§3.2.2)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The exercises of lesson 10, in its order. `Decoder` is its toy.
+"""The exercises of lesson 12, in its order. `Decoder` is its toy.
 
 A step of an LSTM, the state after the last real token, what a decoder sees that it must not or
 does not that it must, and how far a stack of dilated convolutions reaches.
@@ -19,7 +19,7 @@ from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
-words = read_words("10")
+words = read_words("12")
 globals().update(asked(words))  # recall and the predictions
 
 

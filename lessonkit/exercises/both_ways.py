@@ -1,4 +1,4 @@
-"""The exercises of lesson 08, in its order. `Trainer` is its toy.
+"""The exercises of lesson 09, in its order. `Trainer` is its toy.
 
 Which fault a step of training has, what leaks from training, and groups of pairs that do not.
 """
@@ -20,7 +20,7 @@ RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-words = read_words("08")
+words = read_words("09")
 globals().update(asked(words))  # recall and the predictions
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
+from lessonkit.exercises.keep import keep
 from lessonkit.exercises.mistakes import Tried, composed, edited, find_mistakes
 from lessonkit.exercises.outcome import (
     Answer,
@@ -68,6 +69,7 @@ class Exercise:
         rules: What the text forbids, where the value alone does not tell: each gives a context
             that watches an answer and raises `BrokenRuleError`.
         handle: How a notebook calls the exercise; None is "ex." and its name.
+        kept: Whether an answer that passes is a part of the learner's own file (see `keep`).
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Exercise:
         properties: Mapping[str, Callable[..., bool]] | None = None,
         rules: Sequence[Rule] = (),
         handle: str | None = None,
+        kept: bool = False,
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
         self.handle = handle or f"ex.{self.name}"
@@ -94,6 +97,7 @@ class Exercise:
         self.reference, self.worked = reference, tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, properties or {}
         self.rules = rules
+        self.right, self.kept = reference, kept  # what a lesson goes on with where nothing passes
         self._hints_given = 0
 
     def __repr__(self) -> str:
@@ -159,13 +163,18 @@ class Exercise:
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
 
-    def settle(self, answer: Any) -> Answer:
-        """Judge an answer, and give the function that the lesson goes on with; say whose it is."""
+    def settle(self, answer: Any) -> Any:
+        """Judge an answer, and give what the lesson goes on with; say whose it is.
+
+        An answer that passes is written into the learner's file, where this exercise is kept.
+        """
         said = self.check(answer)
         passed = said.status == "passed"
-        whose = "YOUR" if passed else "THE COURSE'S"
-        print(f"{said}\nFrom here on: {whose} {self.name}.")
-        return answer if passed else self.reference
+        whose = "YOUR" if passed and answer is not self.right else "THE COURSE'S"
+        in_a_cell = getattr(answer, "__module__", None) == "__main__"
+        where = f", kept in {keep(answer)}" if passed and self.kept and in_a_cell else ""
+        print(f"{said}\nFrom here on: {whose} {self.name}{where}.")
+        return answer if passed else self.right
 
     def accepts(self, answer: Answer) -> bool:
         """Say whether an answer passes, and look for no advice."""

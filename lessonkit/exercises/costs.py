@@ -1,11 +1,11 @@
-"""The exercises of lesson 14, in order: intensity, the noise scale, a step's operations."""
+"""The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
 
 import torch
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 
-words = read_words("14")
+words = read_words("16")
 globals().update(asked(words))  # recall and the predictions
 
 

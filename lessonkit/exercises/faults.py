@@ -1,4 +1,4 @@
-"""The exercises of lesson 12, in its order. `Glimpse` and `Loss` are its toys.
+"""The exercises of lesson 14, in its order. `Glimpse` and `Loss` are its toys.
 
 The loss of a model that knows how often each token occurs, how far ahead a decoder sees, and the
 fault of a loss, told from outside; then six models without a label.
@@ -25,7 +25,7 @@ Sentences = list[list[int]]
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
 MOST_PLACES = 16  # of a sentence
 
-words = read_words("12")
+words = read_words("14")
 globals().update(asked(words))  # recall and the predictions
 cases = Cases(words["cases"])
 

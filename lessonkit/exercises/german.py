@@ -1,4 +1,4 @@
-"""The exercises of lesson 07, in its order: checkpoints, the length penalty, BLEU's two parts."""
+"""The exercises of lesson 08, in its order: checkpoints, the length penalty, BLEU's two parts."""
 
 import collections
 import itertools
@@ -18,7 +18,7 @@ State = dict[str, Tensor]
 Hypotheses = list[tuple[float, int]]  # log probability and length of each
 Words = list[str]
 
-words = read_words("07")
+words = read_words("08")
 globals().update(asked(words))  # recall and the predictions
 
 

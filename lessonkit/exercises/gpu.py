@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 13, in its order: micro-batches, rounding, a scaler, an average.
+"""The gaps and exercises of lesson 15, in its order: micro-batches, rounding, a scaler, an average.
 
 `Line` is its toy.
 """
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 
-words = read_words("13")
+words = read_words("15")
 globals().update(asked(words))  # recall and the predictions
 
 Gradients = list[Tensor]

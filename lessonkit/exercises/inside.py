@@ -1,4 +1,4 @@
-"""The exercises of lesson 09, in its order: entropy, a head cut out, alignments and their error."""
+"""The exercises of lesson 10, in its order: entropy, a head cut out, alignments and their error."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from lessonkit.exercises.toys import drawing
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-words = read_words("09")
+words = read_words("10")
 globals().update(asked(words))  # recall and the predictions
 
 

@@ -1,6 +1,6 @@
 """Models without a label: the learner examines them, and names what is wrong.
 
-Not in the paper. Nothing that is answered raises. The texts stand in `words/12.toml`.
+Not in the paper. Nothing that is answered raises. The texts stand in `words/14.toml`.
 """
 
 from collections.abc import Mapping, Sequence

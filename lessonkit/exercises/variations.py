@@ -1,4 +1,4 @@
-"""The exercises of lesson 11, in its order: a standard error, open brackets, two trees' phrases."""
+"""The exercises of lesson 13, in its order: a standard error, open brackets, two trees' phrases."""
 
 import math
 import statistics
@@ -9,7 +9,7 @@ from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 
-words = read_words("11")
+words = read_words("13")
 globals().update(asked(words))  # recall and the predictions
 
 

@@ -42,7 +42,10 @@ class Part(Exercise):
     ) -> None:
         self.written, self.lesson, self._sizes = reference, lesson, sizes
         run = self._runner(reference)
-        super().__init__(run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle)
+        super().__init__(
+            run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle, kept=True
+        )
+        self.right = reference
 
     def __repr__(self) -> str:
         """Name the class and what is offered."""
@@ -60,10 +63,6 @@ class Part(Exercise):
                 "wrong",
             )
         return super().check(self._runner(answer))
-
-    def settle(self, answer: Any) -> Any:
-        """Give the class to go on with: the learner's where it passes, else the reference."""
-        return answer if self.check(answer).status == "passed" else self.written
 
     def solution(self) -> Text:
         """Show a class that passes."""

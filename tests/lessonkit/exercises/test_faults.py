@@ -1,4 +1,4 @@
-"""Lesson 12: its cases without a label, and right answers that must pass."""
+"""Lesson 14: its cases without a label, and right answers that must pass."""
 
 from collections.abc import Callable
 from typing import Any

@@ -195,7 +195,7 @@ def test_an_answer_of_another_make_does_not():
 
 
 def groups_by_hand(pairs):
-    """The loop of lesson 08 as it stands there, its groups sorted."""
+    """The loop of lesson 09 as it stands there, its groups sorted."""
     found = []
     for pair in pairs:
         near = [g for g in found if any(set(pair) & set(p) for p in g)]

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
+from lessonkit.exercises.keep import find, keep
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
@@ -142,12 +143,12 @@ def test_a_class_is_kept_with_what_it_uses_and_a_second_beside_it(tmp_path: Path
     file = tmp_path / "my_transformer.py"
     names = run_cell(CELL, {})
     assert own.embedding.check(names["MyEmbedding"]).status == "passed"
-    assert own.keep(names["MyEmbedding"], file=file) == f"kept in {file}: MyEmbedding"
-    assert own.kept("MyEmbedding", file=file) is not own.reference.MyEmbedding
-    own.keep(run_cell(SECOND, names, 2)["MyFeedForward"], file=file)
-    own.keep(names["MyEmbedding"], file=file)
-    assert own.embedding.check(own.kept("MyEmbedding", file=file)).status == "passed"
-    forward = own.kept("MyFeedForward", file=file)(2, 3)
+    assert keep(names["MyEmbedding"], file) == file
+    assert own.kept("MyEmbedding", file) is not own.reference.MyEmbedding
+    keep(run_cell(SECOND, names, 2)["MyFeedForward"], file)
+    keep(names["MyEmbedding"], file)
+    assert own.embedding.check(own.kept("MyEmbedding", file)).status == "passed"
+    forward = find("MyFeedForward", file)(2, 3)
     assert forward(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
     assert file.read_text().count("class MyEmbedding") == 1
 
@@ -165,26 +166,62 @@ class MyEncoderLayer(nn.Module):
 
 def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
-    own.keep(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file=file)
-    later: dict = {"MyFeedForward": own.kept("MyFeedForward", file=file)}
-    own.keep(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file=file)
+    keep(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file)
+    later: dict = {"MyFeedForward": find("MyFeedForward", file)}
+    keep(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file)
     assert "my_transformer import" not in file.read_text()
-    layer = own.kept("MyEncoderLayer", file=file)(2, 3)
+    layer = find("MyEncoderLayer", file)(2, 3)
     assert layer(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
+
+
+def test_a_passed_answer_of_a_cell_is_kept_by_settling_and_it_is_said_whose_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = run_cell(CELL, {})["MyEmbedding"]
+    assert own.embedding.settle(mine) is mine
+    assert capsys.readouterr().out.endswith(
+        "From here on: YOUR MyEmbedding, kept in my_transformer.py.\n"
+    )
+    later = own.kept("MyEmbedding")
+    assert later is not own.reference.MyEmbedding
+    assert capsys.readouterr().out.endswith("From here on: YOUR MyEmbedding.\n")
+    Path("my_transformer.py").write_text(CELL.replace("* math", "+ math"))
+    assert own.kept("MyEmbedding") is own.reference.MyEmbedding  # edited since, and broken
+    assert "MyEmbedding: wrong" in capsys.readouterr().out
+
+
+ATTENTION = """
+def my_attention(query, key, value, mask):
+    return (query @ key.mT).softmax(-1) @ value
+
+attention = my_attention
+
+class MyHead:
+    def forward(self, x):
+        return attention(x, x, x, None)
+"""
+
+
+def test_a_function_settled_under_a_shorter_name_is_kept_under_both(tmp_path: Path) -> None:
+    file = tmp_path / "my_transformer.py"
+    keep(run_cell(ATTENTION, {})["MyHead"], file)
+    keep(run_cell(CELL, {}, 2)["MyEmbedding"], file)  # which reads the file, and writes it again
+    assert find("MyHead", file)().forward(torch.ones(1, 2, 3)).shape == (1, 2, 3)
 
 
 def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
-    assert own.kept("MyTransformer", file=file) is own.reference.MyTransformer
-    own.keep(run_cell(CELL, {})["MyEmbedding"], file=file)
-    assert own.kept("MyTransformer", file=file) is own.reference.MyTransformer
+    assert own.kept("MyTransformer", file) is own.reference.MyTransformer
+    keep(run_cell(CELL, {})["MyEmbedding"], file)
+    assert own.kept("MyTransformer", file) is own.reference.MyTransformer
     nowhere: dict = {"__name__": "__main__"}
     exec("class MyAttention:\n    def forward(self): return 1", nowhere)
     with pytest.raises(UserError, match="MyAttention was not written in a cell"):
-        own.keep(nowhere["MyAttention"], file=file)
+        keep(nowhere["MyAttention"], file)
     file.write_text("import nothing_of_that_name")
     with pytest.raises(UserError, match=r"cannot be run .*mend it, or remove it"):
-        own.kept("MyTransformer", file=file)
+        own.kept("MyTransformer", file)
 
 
 def test_a_hundred_sentences_are_translated_as_the_package_does(shipped: Translator) -> None:

@@ -1,4 +1,4 @@
-"""Keep the classes that a learner wrote in a file, so that later lessons can go on with them.
+"""The learner's own file: what passed in a lesson is kept there, and later ones go on with it.
 
 Not in the paper.
 """
@@ -10,48 +10,44 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from torch import nn
-
-from lessonkit.exercises.own import reference
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 FILE = Path("my_transformer.py")  # beside the lessons
 
 
-def keep(*classes: type[nn.Module], file: Path = FILE) -> str:
-    """Write classes of cells into a file, with all that they use of the notebook; say so in a line.
+def keep(piece: Any, file: Path | None = None) -> Path:
+    """Write a class or function of a cell into the file, after all that it uses of the notebook.
 
-    What the file holds under other names stays in it. A class from elsewhere is a UserError.
+    What the file holds under other names stays in it. A piece from elsewhere is a UserError.
     """
+    file = file or FILE
     imports, pieces = _read(file)
-    for each in classes:
-        _collect(each.__name__, each, imports, pieces)
+    _collect(piece.__name__, piece, imports, pieces)
     lines = [*sorted(imports), "", "", "\n\n\n".join(pieces.values()), ""]
     write_atomically(file, "\n".join(lines).encode())
-    return f"kept in {file}: {', '.join(each.__name__ for each in classes)}"
+    return file
 
 
-def kept(name: str, file: Path = FILE) -> type[nn.Module]:
-    """Give a class that was kept, "MyTransformer", say; the course's own where none was."""
-    own: Any = None
-    if file.is_file():
-        spec = importlib.util.spec_from_file_location("my_transformer", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise UserError(f"{file} cannot be run ({what}): mend it, or remove it") from error
-        own = getattr(module, name, None)
-    found: type[nn.Module] = getattr(reference, name) if own is None else own
-    return found
+def find(name: str, file: Path | None = None) -> Any:
+    """Give a class or function of the file, "MyTransformer", say; None where it has none."""
+    file = file or FILE
+    if not file.is_file():
+        return None
+    spec = importlib.util.spec_from_file_location("my_transformer", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UserError(f"{file} cannot be run ({what}): mend it, or remove it") from error
+    return getattr(module, name, None)
 
 
 def _read(file: Path) -> tuple[set[str], dict[str, str]]:
-    """Give a kept file's lines of import, and its definitions by name, in order."""
+    """Give a kept file's lines of import, and its pieces by name, in order."""
     imports: set[str] = set()
     pieces: dict[str, str] = {}
     if file.is_file():
@@ -60,6 +56,8 @@ def _read(file: Path) -> tuple[set[str], dict[str, str]]:
             source = ast.get_source_segment(text, node) or ""
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 pieces[node.name] = source
+            elif isinstance(node, ast.Assign):  # the name that a lesson goes on with
+                pieces[ast.unparse(node.targets[0])] = source
             else:
                 imports.add(source)
     return imports, pieces
@@ -85,7 +83,9 @@ def _collect(name: str, value: Any, imports: set[str], pieces: dict[str, str]) -
             imports.add(f"import {other.__name__} as {used}")
         elif module == code.__module__:
             if isinstance(other, type | FunctionType) and not pieces.get(used):
-                _collect(used, other, imports, pieces)
+                _collect(other.__name__, other, imports, pieces)
+                if used != other.__name__:
+                    pieces[used] = f"{used} = {other.__name__}"
         elif isinstance(other, type | FunctionType):
             imports.add(f"from {module} import {other.__name__} as {used}")
     pieces.pop(name)
