@@ -26,7 +26,7 @@ from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.files import check_file, find_model, read_json, write_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results

@@ -14,7 +14,7 @@ from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.data import corpora
 from transformer.models.folder import RunFolder
-from transformer.training.interrupt import NOTED
+from transformer.training.processes import NOTED
 
 Capture = pytest.CaptureFixture[str]
 PROGRAM = [sys.executable, "-m", "transformer"]

@@ -28,7 +28,7 @@ from transformer.models.checkpoint import load_tensors
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
-from transformer.training import checkpoint, loop, meter
+from transformer.training import loop, progress
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import validation_loss
@@ -323,9 +323,9 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = checkpoint.save_state
-    monkeypatch.setattr(checkpoint, "save_state", slow_save)
-    monkeypatch.setattr(meter, "time", SimpleNamespace(perf_counter=lambda: now))
+    save_state = progress.save_state
+    monkeypatch.setattr(progress, "save_state", slow_save)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
     speeds: dict[int, float | None] = {}
@@ -525,14 +525,14 @@ def test_a_state_is_saved_every_few_minutes(
 ) -> None:
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
     steps: list[int] = []
-    save = checkpoint.save_state
+    save = progress.save_state
 
-    def count(path: Path, state: checkpoint.State, settings: Any) -> None:
+    def count(path: Path, state: progress.State, settings: Any) -> None:
         steps.append(state.progress.step)
         save(path, state, settings)
 
     go(tmp_path / "1", Tiny())
-    monkeypatch.setattr(checkpoint, "save_state", count)
+    monkeypatch.setattr(progress, "save_state", count)
     go(tmp_path / "2", Tiny())
     assert set(range(12)) <= set(steps)
     same_runs(tmp_path / "1", tmp_path / "2")

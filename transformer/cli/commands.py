@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.parser import (
+from transformer.cli import (
     AUTO,
     MODELS,
     PROGRAM,
@@ -172,7 +172,7 @@ def translate_lines(options: argparse.Namespace) -> int:
     from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
-    from transformer.support.provenance import pick_device
+    from transformer.training.devices import pick_device
 
     if sys.stdin is None:
         raise UserError("standard input is closed: give it sentences, < sentences.txt")

@@ -22,7 +22,7 @@ from transformer.models.folder import RUN, RunFolder, read_recipe
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 

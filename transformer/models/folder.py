@@ -9,7 +9,7 @@ Not in the paper.
     data.json                            digests of the examples that the run learns from, and
                                          the machine that it was begun on
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
+    checkpoints/last.safetensors         to resume from (see `training.progress`)
     checkpoints/best.safetensors         weights of the lowest validation loss
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights

@@ -1,10 +1,14 @@
-"""Where to train and in what numbers: what the machine can do, and how much it holds.
+"""Where to train and in what numbers, and where a figure comes from: the machine and the code.
 
 Not in the paper, which trained in 32 bits on eight GPUs (§5.2).
 """
 
 import ctypes
+import datetime
 import os
+import platform
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,13 +16,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from transformer import __version__
 from transformer.support.errors import UserError
-from transformer.support.provenance import hardware, pick_device
+from transformer.support.files import PACKAGE
 
 TENSOR_CORES = (8, 0)  # compute capability from which a GPU multiplies in bfloat16 and TF32 (A100)
 IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments
@@ -168,3 +175,56 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_MAX, 0)
         mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def provenance(device: torch.device) -> dict[str, Any]:
+    """Say how this process was started, from what code, and on what machine, ready for JSON."""
+    return {
+        "command": command(),
+        "commit": commit(),
+        "hardware": hardware(device),
+        "torch": torch.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def command() -> str:
+    """Give the command line as typed, or where else this runs from: "a notebook"."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return shlex.join(["python", "-m", program.parent.name, *sys.argv[1:]])
+    if "ipykernel" in sys.modules:
+        return "a notebook"
+    return shlex.join([program.name, *sys.argv[1:]])
+
+
+def commit(root: Path = PACKAGE.parent) -> str:
+    """Give a checkout's commit, marked where its files differ from it; else the version."""
+    version = f"version {__version__}"
+    if not (root / ".git").exists():  # another project's repository around us is not ours
+        return version
+    git = ["git", "-C", str(root)]
+    try:
+        head, changed = (
+            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return version
+    return f"{head.strip()} with changes" if changed else head.strip()
+
+
+def hardware(device: torch.device) -> str:
+    """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = next(iter(names), platform.processor() or platform.machine())
+    return f"{model}, {threads} thread{'s' * (threads > 1)}"

@@ -26,12 +26,10 @@ from transformer.models.folder import RunFolder
 from transformer.models.log import Report, duration
 from transformer.support.errors import UserError, is_out_of_memory
 from transformer.training import processes
-from transformer.training.checkpoint import Progress, RunFiles, State
 from transformer.training.devices import Precision
-from transformer.training.interrupt import noted_interrupt
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.meter import Meter
 from transformer.training.micro_batches import cut
+from transformer.training.progress import Meter, Progress, RunFiles, State
 from transformer.training.schedule import rate_of
 
 BETA1 = 0.9  # Adam's (§5.3)
@@ -141,7 +139,8 @@ def train(
         )
         meter, stream = Meter(progress, config.steps, precision), _stream(batches, progress)
         last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-        pressed, saved_at = held.enter_context(noted_interrupt(processes.size() == 1)), time.time()
+        noted = processes.noted_interrupt(say=processes.size() == 1)
+        pressed, saved_at = held.enter_context(noted), time.time()
 
         while progress.step < last_step:
             late = time.time() - saved_at > SAVE_EVERY

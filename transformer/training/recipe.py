@@ -29,13 +29,19 @@ from transformer.models.folder import (
 )
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
-from transformer.support.provenance import hardware, provenance
 from transformer.training import processes
-from transformer.training.checkpoint import require_same
-from transformer.training.devices import Devices, Precision, check_memory, pick
+from transformer.training.devices import (
+    Devices,
+    Precision,
+    check_memory,
+    hardware,
+    pick,
+    provenance,
+)
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
 from transformer.training.micro_batches import cut, tokens_that_fit
+from transformer.training.progress import require_same
 
 Say = Callable[[str], None]
 

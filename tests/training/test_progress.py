@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
-from transformer.training.checkpoint import State, load_state, require_same, restore, save_state
 from transformer.training.devices import Precision
 from transformer.training.loop import new_state
+from transformer.training.progress import State, load_state, require_same, restore, save_state
 
 SETTINGS = {"steps": 3, "d_model": 5}
 
