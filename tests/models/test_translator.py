@@ -115,21 +115,6 @@ def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
         translator.translate("A dog")
 
 
-def test_sentences_that_do_not_fit_in_memory(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(translator.model, "decode", fail)
-    error: RuntimeError = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-    with pytest.raises(UserError, match=r"beam of 4 and 2 sentences .* a smaller beam or fewer"):
-        translator.translate(["A dog.", "A cat."])
-    error = RuntimeError("some mistake of ours")
-    with pytest.raises(RuntimeError, match="some mistake of ours"):
-        translator.translate(["A dog."])
-
-
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_attention_is_that_of_the_translation(
     translator: Translator, sentences: list[str], beam_size: int

@@ -586,29 +586,6 @@ def test_a_step_that_is_not_finite_stops_the_run_and_is_never_saved(
     same_runs(tmp_path / "1", tmp_path / "2")
 
 
-@pytest.mark.parametrize("where", ["a batch", "the weights"])
-def test_full_memory_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-
-    go(tmp_path, Tiny(), stop_after=3)
-    monkeypatch.setattr(Tiny, "forward" if where == "a batch" else "to", fail)
-    with pytest.raises(UserError, match="out of memory on cpu; what was saved before is kept"):
-        go(tmp_path, Tiny(), resume=True)
-
-
-def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("shapes do not fit")
-
-    model = Tiny()
-    model.register_forward_hook(fail)
-    with pytest.raises(RuntimeError, match="shapes do not fit"):
-        go(tmp_path, model)
-
-
 def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> None:
     go(tmp_path, Tiny(), stop_after=4)
     before = all_bytes(tmp_path)

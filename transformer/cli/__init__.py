@@ -119,16 +119,9 @@ def main(arguments: Sequence[str] | None, parser: argparse.ArgumentParser) -> in
         The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
         after Ctrl-C or a request to end (SIGTERM), or 70 after a mistake of the course's own.
     """
-    if sys.stderr is None:  # closed: print would take standard output instead
-        sys.stderr = io.StringIO()
-    if sys.stdout is None:
-        print("error: standard output is closed: give it a place, > out.txt", file=sys.stderr)
-        return MISTAKE
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    if broken := [word for word in typed if word.startswith("--") and word.endswith("=--")]:
-        parser.error(f"{broken[0]}: '--' is no value")  # of which argparse makes none at all
     options = parser.parse_args(typed)
     options.typed = typed
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # `kill` does what Ctrl-C does

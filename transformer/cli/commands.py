@@ -174,8 +174,6 @@ def translate_lines(options: argparse.Namespace) -> int:
     from transformer.models.translator import Translator
     from transformer.training.devices import pick_device
 
-    if sys.stdin is None:
-        raise UserError("standard input is closed: give it sentences, < sentences.txt")
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)

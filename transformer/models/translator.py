@@ -12,7 +12,7 @@ from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError
 from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -78,8 +78,7 @@ class Translator:
             alpha: Of the length penalty.
 
         Raises:
-            UserError: `sentences` is a single text, `beam_size` or `alpha` is out of range, or the
-                memory is too small.
+            UserError: `sentences` is a single text, or `beam_size` or `alpha` is out of range.
         """
         if isinstance(sentences, str):
             raise UserError(f"{sentences!r} is one text: give a list of sentences")
@@ -97,7 +96,7 @@ class Translator:
         """Translate one sentence and give every attention weight on the way.
 
         Raises:
-            UserError: the sentence is empty, or the memory is too small.
+            UserError: the sentence is empty.
         """
         source = self.encode(sentence)
         if not source:
@@ -145,14 +144,6 @@ class Translator:
 
         self._searcher = self._searcher or Searcher()
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
-        try:
-            return self._searcher.search(
-                self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
-            )
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            raise UserError(
-                f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
-                "sentences side by side: give a smaller beam or fewer sentences at once"
-            ) from error
+        return self._searcher.search(
+            self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
+        )

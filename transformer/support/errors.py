@@ -71,8 +71,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return MISTAKE, f"error: cannot go on: {error}"
     if is_out_of_memory(error):
         return MISTAKE, (
-            "error: out of memory; what was saved before is kept: "
-            "give a smaller model, batch or beam, or a machine with more memory"
+            "error: out of memory; what was saved before is kept: give a smaller model or beam, "
+            "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
         )
     return FAULT, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "

@@ -9,7 +9,7 @@ to rounding only (docs/several_processes.md).
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -24,7 +24,7 @@ from transformer.data.batches import Batch
 from transformer.models.checkpoint import load_weights, weights
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, duration
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
@@ -118,11 +118,11 @@ def train(
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
             configuration or model, or without its last checkpoint; a loss is not finite
-            (seen at the next report or validation, and never saved); the memory is too
-            small; a file cannot be written; another process trains in `out`.
+            (seen at the next report or validation, and never saved); a file cannot be written;
+            another process trains in `out`.
     """
     device = torch.device(device)
-    with _full_memory_in_one_line(device), ExitStack() as held:
+    with ExitStack() as held:
         model.to(device).train()
         state = new_state(model, config, precision, optimizer)
         progress = state.progress
@@ -274,20 +274,6 @@ def _ended(
     return TrainingResult(
         progress.step, progress.epoch + 1, best, loss, kept, progress.seconds, out
     )
-
-
-@contextmanager
-def _full_memory_in_one_line(device: torch.device) -> Iterator[None]:
-    """Say in a line that a tensor found no room."""
-    try:
-        yield
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise UserError(
-            f"out of memory on {device}; what was saved before is kept: go on in smaller parts "
-            "(--resume --batch-tokens auto), or begin another run with a smaller model"
-        ) from error
 
 
 def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:
