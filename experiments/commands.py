@@ -14,8 +14,8 @@ from experiments import training_parts
 from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
+from transformer.cli import Parser, add_beam, add_model, add_train_options
 from transformer.cli.commands import parse_settings, train_as_typed
-from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
 

@@ -33,7 +33,7 @@ from transformer.support.files import (
     write_atomically,
     write_json,
 )
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
