@@ -137,11 +137,6 @@ def leaks(options: argparse.Namespace) -> None:
     figures = texts.measure_splits(pairs)
     texts.write_figures(file, {"pairs": len(pairs), "figures": figures})
     print(file)
-    for name, split in figures.items():
-        print(
-            f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
-            f"training; memory alone scores {split['bleu']['score']:.2f} BLEU"
-        )
 
 
 @command("de-en de-en", add_model, NAME)
