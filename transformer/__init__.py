@@ -12,16 +12,7 @@ __version__ = "0.1.0"
 
 # The names of this door, by the module that each is in.
 DOOR = {
-    "config": (
-        "BOS_ID",
-        "EOS_ID",
-        "PAD_ID",
-        "UNK_ID",
-        "DataConfig",
-        "ModelConfig",
-        "TokenizerKind",
-        "TrainingConfig",
-    ),
+    "config": ("BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "ModelConfig", "TrainingConfig"),
     "masks": ("causal_mask", "padding_mask"),
     "attention": ("MultiHeadAttention", "scaled_dot_product_attention"),
     "embeddings": ("Embedding", "sinusoidal_positions"),

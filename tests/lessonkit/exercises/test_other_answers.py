@@ -20,7 +20,6 @@ SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(b
 NORM = "    if norm > clip_norm:\n        mean = mean * clip_norm / norm"
 ENDS = "said, right = ([p{} for p in side] for side in (said, right))\n    common ="
 RIGHT = {
-    "a low score": ("attention", "-math.inf", "-1e9"),
     "a score low enough": ("attention", "-math.inf", "-1e4"),
     "attention written out": (
         *("attention", "    scores = scores.masked_fill(~mask, -math.inf)\n", ""),
