@@ -307,7 +307,7 @@ def damages(visit: Visit) -> None:
     visit.expect("and another direction's model", told, True)
     page.unroute("**/demo-fr-en/*")
     visit.settle_from_new(lambda: page.reload())
-    page.wait_for_load_state("networkidle")  # the other direction is fetched ahead
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))  # whole again, and kept
 
 
 def without_models(visit: Visit, address: str) -> None:
