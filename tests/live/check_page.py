@@ -3,15 +3,16 @@
     python tests/live/check_page.py [--shots FOLDER]
 
 A copy of the page is served from this computer, the only one that can be reached. A sentence is
-typed and its translation read; heads, cuts and steps are tried by mouse and by keyboard; every
-example is set up; what is wrong is to be told in one line. axe-core looks for what shuts readers
-out, in light, in dark and on a phone, where npm has put it: `python -m experiments check live`. It
-prints a line for each thing tried; the exit status says whether anything was wrong.
+typed and its translation read; boxes, heads, cuts and steps are tried by mouse and by keyboard; the
+tour is taken from stop to stop; what is wrong is to be told in one line. axe-core looks for what
+shuts readers out, in light, in dark and on a phone, where npm has put it: `python -m experiments
+check live`. It prints a line for each thing tried; the exit status says whether anything was wrong.
 
 It is not part of `make test`. It needs Playwright and Chromium.
 """
 
 import argparse
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 from check_lessons import cut_off, launch  # noqa: E402  (it says what to do without Playwright)
-from playwright.sync_api import Browser, Error, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Error, Route, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
@@ -64,8 +65,9 @@ def served() -> Iterator[str]:
 class Visit:
     """One visit to the page: what was tried, and what was wrong."""
 
-    def __init__(self, browser: Browser, shots: Path | None) -> None:
-        self.page = browser.new_page(viewport={"width": 1100, "height": 900})
+    def __init__(self, browser: Browser, shots: Path | None, bypass_csp: bool = True) -> None:
+        size = {"width": 1100, "height": 900}  # Playwright's own waiting evaluates strings
+        self.page = browser.new_page(viewport=size, bypass_csp=bypass_csp)
         self.page.set_default_timeout(PATIENCE)
         self.shots = shots
         self.problems: list[str] = []
@@ -94,6 +96,11 @@ class Visit:
         before = self.page.evaluate("document.body.dataset.done ?? '0'")
         act()  # type: ignore[operator]
         self.page.wait_for_function(SETTLED, arg=before)
+
+    def settle_from_new(self, act: object) -> None:
+        """Open a page, and wait until it has drawn."""
+        act()  # type: ignore[operator]
+        self.page.wait_for_function(SETTLED, arg="0")
 
     def type(self, sentence: str) -> None:
         """Type a sentence, key by key at once, and wait for its translation."""
@@ -138,7 +145,7 @@ def translates(visit: Visit, address: str) -> None:
     print(f"       {visit.text('#status')}")
     visit.type("   ")
     visit.expect("nothing typed", visit.text("#status"), "Type a sentence.")
-    visit.expect("nothing to show then", page.is_visible("#heads"), False)
+    visit.expect("nothing to show then", page.is_visible("#architecture"), False)
     visit.type("cat " * 300)
     line = '..." has 300 tokens, and this model takes 255: split the sentence'
     visit.expect("too long: one line says so", visit.text("#error").endswith(line), True)
@@ -146,9 +153,21 @@ def translates(visit: Visit, address: str) -> None:
     visit.expect("and the line goes away", page.is_visible("#error"), False)
 
 
-def explores(visit: Visit) -> None:
-    """Choose a head, walk over its map with the keys, take things away, step."""
+def unseen(visit: Visit) -> None:
+    """Words that the model has never read are marked, and a sentence that it has is offered."""
     page = visit.page
+    visit.type("Wolfgang is reading a novel.")
+    page.wait_for_selector("#unseen:not([hidden])")
+    visit.expect("an unseen word is marked", page.inner_text("#unseen mark"), "Wolfgang")
+    visit.settle(lambda: page.click("#unseen button"))
+    page.wait_for_selector("#unseen", state="hidden")
+
+
+def explores(visit: Visit) -> None:
+    """Choose a head, walk over its map with the keys, follow tokens, take things away, step."""
+    page = visit.page
+    visit.type("The clever saleswoman is reading an interesting novel.")
+    page.click("[data-box=cross]")
     page.focus("#head-picker input[value='1.1']")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -159,12 +178,16 @@ def explores(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     told = visit.text("#readout")
     visit.expect("and a square", told, "vendeuse attends to saleswoman: 1.00")
-    page.check("#stack-picker input[value='decoder']", force=True)
-    visit.expect(
-        "the decoder's map begins with bos",
-        page.inner_text("#map thead th:nth-child(2)"),
-        "<bos>",
-    )
+    page.hover("#src-tokens [data-at='2']")
+    lit = page.locator(".lit").count()
+    visit.expect("a token lights up in tokens, map, scores and cuts", lit, 4)
+    page.click("[data-box=decoder]")
+    first = page.inner_text("#map thead th:nth-child(2)")
+    visit.expect("the decoder's map begins with bos", first, "<bos>")
+    page.click("#tgt-tokens [data-at='1']")
+    masked = page.locator("#numbers td", has_text="masked").count()
+    tokens = page.locator("#tgt-tokens button").count()
+    visit.expect("and what is to come is masked", masked, tokens - 2)
     page.check("#mode-picker input[value='before']", force=True)
     visit.settle(lambda: page.click("#places button:nth-child(3)"))
     visit.expect(
@@ -183,25 +206,108 @@ def explores(visit: Visit) -> None:
     visit.expect("a head removed", visit.text("#removed"), "decoder 1.3 ×")
     visit.settle(lambda: page.click("#put-back"))
     visit.expect("all put back", visit.text("#cut"), "Nothing is taken away yet.")
+
+
+def searches(visit: Visit) -> None:
+    """Step through the search, play it, draw."""
+    page = visit.page
+    page.click("[data-box=output]")
     page.focus("#step")
+    page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     visit.expect("the search steps on", visit.text("#step-said").split(" ")[0], "2")
     visit.expect("8 candidates a step", page.locator("#candidates tbody tr").count(), 8)
+    page.click("#play")
+    page.wait_for_function("document.querySelector('#step-said').textContent.startsWith('3 ')")
+    page.click("#play")
     page.click("#options summary")
-    visit.settle(lambda: page.fill("#beam-size", "1"))
+    visit.settle(lambda: page.fill("#beam_size", "1"))
     visit.expect("2 for greedy search", page.locator("#candidates tbody tr").count(), 2)
-    visit.settle(lambda: page.fill("#beam-size", "4"))
+    visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
+    visit.settle(lambda: page.fill("#temperature", "3"))
+    visit.settle(lambda: page.fill("#top_p", "1"))
+    drawn = {visit.text("#translation")}
+    for _ in range(3):
+        visit.settle(lambda: page.click("#draw-again"))
+        drawn.add(visit.text("#translation"))
+    visit.expect("hot draws differ", len(drawn) > 1, True)
 
 
-def examples(visit: Visit) -> None:
-    """Set up every example; each must leave something to see, and no line of error."""
+def boxes_and_tour(visit: Visit) -> None:
+    """Open every box; go to every stop by the keyboard; each has something to see, no error."""
     page = visit.page
-    buttons = page.locator("#examples button")
-    for index in range(buttons.count()):
-        title = buttons.nth(index).inner_text()
-        visit.settle(buttons.nth(index).click)
-        page.wait_for_selector(".see:not([hidden])")
-        visit.expect(f"“{title}”", page.is_visible("#error"), False)
+    for index in range(page.locator("[data-box]").count()):
+        box = page.locator("[data-box]").nth(index)
+        box.click()
+        visit.expect(f"{box.get_attribute('data-box')}", page.is_visible("#numbers *"), True)
+    page.focus("#stops button")
+    visit.settle(lambda: page.keyboard.press("Enter"))
+    for number in range(1, 9):
+        title = visit.text("#stop-title")
+        visit.expect(title, title.startswith(f"{number} of 8."), True)
+        visit.expect("  no error", page.is_visible("#error"), False)
+        if number < 8:
+            visit.settle(lambda: page.click("#stop-on"))
+
+
+def links(visit: Visit, address: str) -> None:
+    """What the address says is shown again, and a page within a page has no furniture."""
+    page = visit.page
+    visit.settle(lambda: page.locator("#stops button").nth(4).click())
+    said = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
+    copied = page.url
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(copied))
+    again = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
+    visit.expect("a link restores the stop", again, said)
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(f"{address}?embed#s=The+cat.&box=output"))
+    visit.expect("embedded, without its head", page.is_visible("h1"), False)
+    visit.expect(
+        "and with the box that was asked for", visit.text("#box-title"), "Linear & softmax"
+    )
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(address))
+
+
+def obeys_its_own_policy(browser: Browser, address: str) -> list[str]:
+    """With the page's Content-Security-Policy in force it translates, and nothing is blocked."""
+    visit = Visit(browser, None, bypass_csp=False)
+    visit.page.goto(address)
+    visit.page.wait_for_selector("#architecture:not([hidden])")
+    visit.expect("it obeys its own policy", visit.problems, [])
+    visit.page.context.close()
+    return visit.problems
+
+
+def damages(visit: Visit) -> None:
+    """A flipped bit in any file of a model, or another direction's model, is told by its name."""
+    page, folder = visit.page, MODELS / "demo-fr-en"
+    manifest = (folder / "manifest.json").read_text(encoding="utf-8")
+    for file in (*json.loads(manifest)["sha256"], "manifest.json"):
+        flipped = bytearray((folder / file).read_bytes())
+        flipped[len(flipped) // 2] ^= 1
+        if file == "manifest.json":
+            flipped = bytearray(b"{")
+        route = f"**/demo-fr-en/{file}"
+        page.route(route, partial(Route.fulfill, body=bytes(flipped)))
+        visit.settle_from_new(lambda: page.reload())
+        visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+        told = visit.text("#error").startswith(f"models/demo-fr-en/{file} is damaged: copy")
+        visit.expect(f"a damaged {file} is told", told, True)
+        page.unroute(route)
+    other = MODELS / "demo-en-fr"
+    page.route(
+        "**/demo-fr-en/*",
+        lambda request: request.fulfill(path=other / request.request.url.rpartition("/")[2]),
+    )
+    visit.settle_from_new(lambda: page.reload())
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+    told = visit.text("#error").startswith("models/demo-fr-en holds a model from en to fr: copy")
+    visit.expect("and another direction's model", told, True)
+    page.unroute("**/demo-fr-en/*")
+    visit.settle_from_new(lambda: page.reload())
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))  # whole again, and kept
 
 
 def without_models(visit: Visit, address: str) -> None:
@@ -211,6 +317,7 @@ def without_models(visit: Visit, address: str) -> None:
     visit.settle(lambda: page.select_option("#model", "en-fr"))
     line = " is missing (404): copy the folder data/models/en-fr there, or choose another model"
     visit.expect("a missing model is told in a line", visit.text("#error").endswith(line), True)
+    damages(visit)
     page.context.set_offline(True)
     visit.settle(lambda: page.select_option("#model", "demo-en-fr"))
     visit.expect(
@@ -251,8 +358,8 @@ def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
         visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         visit.page.set_viewport_size({"width": width, "height": 800})
         visit.settle(lambda visit=visit: visit.page.goto(address))
-        visit.settle(visit.page.locator("#examples button").nth(6).click)
-        visit.page.wait_for_selector("#cuts-see:not([hidden])")
+        visit.settle(visit.page.locator("#stops button").nth(5).click)
+        visit.page.wait_for_selector("#stop:not([hidden])")
         visit.audit(name)
         wide = visit.page.evaluate("document.documentElement.scrollWidth")
         visit.expect(f"nothing sticks out, {name}", wide <= width, True)
@@ -273,13 +380,17 @@ def main() -> int:
         visit = Visit(browser, shots)
         try:
             translates(visit, address)
+            unseen(visit)
             explores(visit)
-            examples(visit)
+            searches(visit)
+            boxes_and_tour(visit)
+            links(visit, address)
             without_models(visit, address)
         except Error as error:
             visit.problems.append(f"the browser: {error.message.splitlines()[0]}")
         problems = visit.problems + [f"asked for {asked}" for asked in visit.outside]
         visit.page.context.close()
+        problems += obeys_its_own_policy(browser, address)
         problems += looks(browser, address, shots)
     print(*(f"  {problem}" for problem in problems), sep="\n")
     return 1 if problems else 0

@@ -5,8 +5,11 @@ import { BOS_ID, config_of, EOS_ID } from "./config.js";
 import { beam_search } from "./decoding.js";
 import { UserError } from "./errors.js";
 import { Hiding, probabilities, without_heads } from "./interventions.js";
+import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
 import { read_safetensors } from "./safetensors.js";
+import { sample_search } from "./sampling.js";
+import { trace } from "./trace.js";
 import { tidy } from "./treatment.js";
 
 export const FILES = [
@@ -15,6 +18,15 @@ export const FILES = [
   "tgt_tokenizer.json",
   "model.safetensors",
 ];
+
+const LETTERS_A_TOKEN = 20; // more than any text has, on average
+
+/** Say in a line that a text is too long. */
+function too_long(text, size, most) {
+  const letters = [...text.slice(0, 100)];
+  const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
+  return new UserError(`"${shown}" has ${size}, and this model takes ${most}: split the sentence`);
+}
 
 /** A model with its tokenizers, ready to translate. */
 export class Translator {
@@ -33,15 +45,10 @@ export class Translator {
   encode(sentence) {
     const text = tidy(sentence);
     if (text === "") return [];
+    const most = LETTERS_A_TOKEN * this.max_len; // cutting more would take seconds
+    if (text.length > most) throw too_long(text, `${text.length} letters`, most);
     const ids = this.src_tokenizer.encode(text);
-    if (ids.length > this.max_len) {
-      const letters = [...text];
-      const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
-      throw new UserError(
-        `"${shown}" has ${ids.length} tokens, and this model takes ${this.max_len}: ` +
-          "split the sentence",
-      );
-    }
+    if (ids.length > this.max_len) throw too_long(text, `${ids.length} tokens`, this.max_len);
     return [...ids, EOS_ID];
   }
 
@@ -52,15 +59,34 @@ export class Translator {
     return this.tgt_tokenizer.decode(this.search(this.model, src, options).hypotheses[0].ids);
   }
 
+  /**
+   * Follow a sentence and its translation through the model's boxes (see trace.js).
+   * @returns {object} In place of the logits the most probable tokens of each row.
+   */
+  trace(src, said) {
+    const { logits, ...rest } = trace(this.model, src, said);
+    const next = said.map((_, t) => this.most_probable(logits.row(t)));
+    return { ...rest, next };
+  }
+
+  /** Give the most probable tokens of a row of logits: piece, logit, probability. */
+  most_probable(logits) {
+    const chances = softmax(logits);
+    const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, 8);
+    const pieces = this.tgt_tokenizer.pieces(order);
+    return order.map((id, rank) => ({ piece: pieces[rank], logit: logits[id], chance: chances[id] }));
+  }
+
   /** Search with a model, or with one that hides places of the source. */
   search(model, src, options = {}) {
-    return beam_search(model, src, { ...options, max_len: this.max_len });
+    const way = options.search === "draw" ? sample_search : beam_search;
+    return way(model, src, { ...options, max_len: this.max_len });
   }
 
   /**
    * Translate a sentence and give everything that was looked at on the way.
    * @param {string} sentence Not empty.
-   * @param {object} options beam_size and alpha.
+   * @param {object} options Of the search: "beam" or "draw", and that one's own.
    * @param {object} cuts What is taken away: `before` and `after`, places of the source (see
    *   `Hiding`), and `removed`, heads.
    * @param {?number[]} compared Ids of another translation of the sentence.
@@ -84,6 +110,7 @@ export class Translator {
         said,
         src_tokens: this.src_tokenizer.pieces(src),
         tgt_tokens: this.tgt_tokenizer.pieces(said),
+        src,
         maps: model.attention_maps(src, [BOS_ID, ...said.slice(0, -1)]),
         hypotheses,
         steps,

@@ -188,7 +188,12 @@ def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -
     adapter = small(seed=3, **changes)
     before = state(adapter)
     others = {line.law: line.seen for line in diagnose(adapter).lines if line.verdict != "kept"}
-    assert set(others) <= {*(law.name for law in LAWS if law.minute), "left_padding", *ONE_LAYER, "sinusoids_of_paper"}
+    assert set(others) <= {
+        *(law.name for law in LAWS if law.minute),
+        "left_padding",
+        *ONE_LAYER,
+        "sinusoids_of_paper",
+    }
     assert same(before, state(adapter))
 
 
