@@ -181,3 +181,26 @@ def _fused(call: Called) -> Attention:
         scores = scores.masked_fill(~mask, -torch.inf) if hidden else scores + mask
     factor = factor_of(given["query"]) * factor_of(given["key"])
     return Attention(scores.softmax(dim=-1), scores, product, query.shape[-1], factor)
+
+
+@torch.no_grad()
+def let_end(subject: Any) -> bool:
+    """Change the output layer so that fresh models end sentences; tell whether it was found.
+
+    Args:
+        subject: A `law.Subject`.
+    """
+    if subject.adapter.module is None:
+        return False
+    with watching() as calls:
+        logits = subject.logits(subject.src(1, 5), subject.tgt_in(1, 4))
+    maps = [each for each in calls if each.name == "linear"]
+    wide = [each for each in maps if each.out.shape[-1] == logits.shape[-1]]
+    given = {each.data_ptr() for each in wide[-1].args[1:] if each is not None} if wide else set()
+    weights = [each for each in subject.module.parameters() if each.data_ptr() in given]
+    for weight in weights:
+        if weight.dim() == 1:
+            weight[subject.adapter.eos_id] += 2
+        else:
+            weight.mul_(3)
+    return bool(weights)

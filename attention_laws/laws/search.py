@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
-from attention_laws.watch import watching
+from attention_laws.watch import let_end
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
 BEAM_SIZE = 4
@@ -65,7 +65,7 @@ def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding
         if found.verdict != Verdict.KEPT or _ended(subject):
             return found
         drawn = subject.generator.get_state()
-        if not _let_end(subject) or not _ended(subject):
+        if not let_end(subject) or not _ended(subject):
             return kept(f"{found.seen}; no sentence ends in eos")
         subject.generator.set_state(drawn)
         again = check(subject)
@@ -85,25 +85,6 @@ def _ended(subject: Subject) -> bool:
         return any(len(ids) < LENGTH for ids in adapter.greedy(src, LENGTH))
     beams = adapter.beam(src, BEAM_SIZE, LENGTH) if adapter.beam is not None else []
     return any(each.finished for row in beams for each in row)
-
-
-@torch.no_grad()
-def _let_end(subject: Subject) -> bool:
-    """Change the output layer so that fresh models end sentences; tell whether it was found."""
-    if subject.adapter.module is None:
-        return False
-    with watching() as calls:
-        logits = subject.logits(subject.src(1, 5), subject.tgt_in(1, 4))
-    maps = [each for each in calls if each.name == "linear"]
-    wide = [each for each in maps if each.out.shape[-1] == logits.shape[-1]]
-    given = {each.data_ptr() for each in wide[-1].args[1:] if each is not None} if wide else set()
-    weights = [each for each in subject.module.parameters() if each.data_ptr() in given]
-    for weight in weights:
-        if weight.dim() == 1:
-            weight[subject.adapter.eos_id] += 2
-        else:
-            weight.mul_(3)
-    return bool(weights)
 
 
 @law(
