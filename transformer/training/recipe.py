@@ -14,19 +14,8 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Example, TokenBudgetBatches, collate, encode_pairs
 from transformer.model import count_parameters
-from transformer.models.folder import (
-    DATA,
-    RECIPE,
-    RUN,
-    Description,
-    Network,
-    RunFolder,
-    holds_run,
-    read_description,
-    read_recipe,
-    write_description,
-    write_manifest,
-)
+from transformer.models import folder
+from transformer.models.folder import Description, Network, RunFolder
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import processes
@@ -119,9 +108,9 @@ def train_recipe(
         )
         if first and not result.interrupted:
             if not ended:  # some step was made
-                write_json(out / RUN, _record(origin, result, recipe, where.precision))
-            write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
-            write_manifest(out)
+                write_json(out / folder.RUN, _record(origin, result, recipe, where.precision))
+            write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
+            folder.write_manifest(out)
     return result
 
 
@@ -129,12 +118,12 @@ def _pick(
     out: Path, resume: bool, device: torch.device | None, precision: Precision | None
 ) -> Devices:
     """Choose for all processes, since clocks may differ; a resumed run has its own precision."""
-    if precision is None and resume and (out / DATA).is_file():
+    if precision is None and resume and (out / folder.DATA).is_file():
         try:
-            precision = Precision(read_json(out / DATA)["precision"])
+            precision = Precision(read_json(out / folder.DATA)["precision"])
         except (TypeError, KeyError, ValueError) as error:
             raise UserError(
-                f"{out / DATA} is damaged: put it back, or begin in another folder"
+                f"{out / folder.DATA} is damaged: put it back, or begin in another folder"
             ) from error
     return pick(device, precision)
 
@@ -143,7 +132,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
     """Read all that the run needs, and refuse, before the work, what cannot be done."""
     _check_folder(out, resume)
     if resume:
-        require_same(read_recipe(out).settings(), recipe.settings())
+        require_same(folder.read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
     with torch.device("meta"):
         check_memory(work.description.build(), device, processes.size_here())
@@ -152,7 +141,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
 
 def _check_folder(out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use."""
-    if resume and not holds_run(out):
+    if resume and not folder.holds_run(out):
         raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
     RunFolder(out).check(resume)
     check_folder(out)
@@ -183,7 +172,7 @@ def _load(recipe: Recipe, begun: Path | None) -> Work:
     if begun is None:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     else:
-        description = read_description(begun)._replace(recipe=recipe)
+        description = folder.read_description(begun)._replace(recipe=recipe)
     sides = description.src_tokenizer, description.tgt_tokenizer
     batches = TokenBudgetBatches(
         encode_pairs(*sides, text, data.max_train_tokens),
@@ -205,15 +194,16 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
     machine: dict[str, Any] = {"hardware": hardware(where.device), "torch": torch.__version__}
     machine |= {"processes": processes.size()}
     if not resume:
-        write_json(out / DATA, digests | machine | {"precision": where.precision})
-        write_description(out, work.description)
+        write_json(out / folder.DATA, digests | machine | {"precision": where.precision})
+        folder.write_description(out, work.description)
         return False
-    begun = read_json(out / DATA)
+    begun = read_json(out / folder.DATA)
     for split, digest in digests.items():
         if begun.get(split) != digest:
             raise UserError(
-                f"the {split} examples are not those that the run was begun with ({out / DATA}): "
-                "put the corpus and the tokenizers back as they were, or begin in another folder"
+                f"the {split} examples are not those that the run was begun with "
+                f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or "
+                "begin in another folder"
             )
     for name, now in machine.items():
         if (before := begun.get(name)) != now:
@@ -222,8 +212,8 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
                 f"begun with {name} {before}, resumed with {now}: "
                 f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
             )
-    same = read_recipe(out).training.steps == work.description.recipe.training.steps
-    return same and (out / RUN).is_file()
+    same = folder.read_recipe(out).training.steps == work.description.recipe.training.steps
+    return same and (out / folder.RUN).is_file()
 
 
 def digest_of(examples: Sequence[Example]) -> str:
