@@ -322,7 +322,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
 @pytest.mark.usefixtures("quick")
 def test_a_run_that_torchrun_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "launcher", lambda: "torchrun --nproc-per-node 3")
-    monkeypatch.setattr(recipe_run, "provenance", lambda _: {"command": "python -m transformer"})
+    monkeypatch.setattr(devices, "provenance", lambda _: {"command": "python -m transformer"})
     carry_out(RECIPE, tmp_path)
     record = json.loads((tmp_path / "run.json").read_text())
     assert record["command"] == "torchrun --nproc-per-node 3 -m transformer"

@@ -12,24 +12,16 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import Example, TokenBudgetBatches, collate, encode_pairs
+from transformer.data.batches import Example, TokenBudgetBatches, collate, cut, encode_pairs
 from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network, RunFolder
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
-from transformer.training import processes
-from transformer.training.devices import (
-    Devices,
-    Precision,
-    check_memory,
-    hardware,
-    pick,
-    provenance,
-)
+from transformer.training import devices, processes
+from transformer.training.devices import Devices, Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
-from transformer.training.micro_batches import cut, tokens_that_fit
 from transformer.training.progress import require_same
 
 Say = Callable[[str], None]
@@ -81,7 +73,7 @@ def train_recipe(
     """
     where = processes.from_first(lambda: _pick(out, resume, device, precision))
     where = replace(where, device=device or where.device)  # each process has its own
-    first, origin = processes.rank() == 0, provenance(where.device)  # later the code may be another
+    first, origin = processes.rank() == 0, devices.provenance(where.device)
     work = processes.from_first(lambda: _prepare(recipe, out, resume, where.device))
     torch.manual_seed(recipe.training.seed)
     model = build(work.description)
@@ -125,7 +117,7 @@ def _pick(
             raise UserError(
                 f"{out / folder.DATA} is damaged: put it back, or begin in another folder"
             ) from error
-    return pick(device, precision)
+    return devices.pick(device, precision)
 
 
 def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
@@ -135,7 +127,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
         require_same(folder.read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
     with torch.device("meta"):
-        check_memory(work.description.build(), device, processes.size_here())
+        devices.check_memory(work.description.build(), device, processes.size_here())
     return work
 
 
@@ -159,7 +151,7 @@ def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
         batch_loss(model, part, training, where.precision).loss.backward()
 
     model.to(where.device).train()
-    tokens = tokens_that_fit(training.batch_tokens, attempt)
+    tokens = devices.tokens_that_fit(training.batch_tokens, attempt)
     model.zero_grad()
     return processes.smallest(tokens)
 
@@ -191,8 +183,8 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
     batches = {"training": work.batches, "validation": work.held_out}
     digests = {name: digest_of(each.examples) for name, each in batches.items()}
     # What the order of the run's sums depends on, so its last bits.
-    machine: dict[str, Any] = {"hardware": hardware(where.device), "torch": torch.__version__}
-    machine |= {"processes": processes.size()}
+    machine: dict[str, Any] = {"hardware": devices.hardware(where.device)}
+    machine |= {"torch": torch.__version__, "processes": processes.size()}
     if not resume:
         write_json(out / folder.DATA, digests | machine | {"precision": where.precision})
         folder.write_description(out, work.description)
