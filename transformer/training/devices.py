@@ -151,8 +151,7 @@ def check_memory(model: nn.Module, device: torch.device, here: int = 1) -> None:
     Args:
         model: On whatever device; "meta" will do.
         device: Where it is to be trained.
-        here: How many processes of this machine train it together; each has all of it, and where
-            there are several one copy more, of what they exchange.
+        here: How many processes of this machine train it, each with a copy more to exchange.
     """
     weights = sum(parameter.nbytes for parameter in model.parameters())
     needed = (IN_MEMORY + (here > 1)) * weights
