@@ -64,17 +64,6 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
     assert other.output.weight is other.embedding.weight
 
 
-def test_compiled_weights_have_their_plain_names() -> None:
-    plain, path = Tied(), Path("a.safetensors")
-    compiled = torch.compile(Tied(), backend="eager")
-    assert weights(compiled).keys() == weights(plain).keys()
-    load_weights(compiled, weights(plain), path)
-    assert torch.equal(compiled.output.weight, plain.embedding.weight)
-    other = Tied()
-    load_weights(other, weights(compiled), path)
-    assert torch.equal(other.output.weight, plain.embedding.weight)
-
-
 @pytest.mark.parametrize(
     ("saved", "given", "problem"),
     [
