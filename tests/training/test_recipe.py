@@ -205,17 +205,6 @@ def test_resuming_what_is_done_leaves_the_record_alone(
 
 
 @pytest.mark.usefixtures("quick")
-def test_weights_without_a_recipe_are_not_overwritten(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=3)
-    (tmp_path / "recipe.json").unlink()
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    for resume, message in ((False, "holds a run already"), (True, "has nothing to resume")):
-        with pytest.raises(UserError, match=message):
-            carry_out(RECIPE.override({"vocab_size": "271"}), tmp_path, resume=resume)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
-
-
-@pytest.mark.usefixtures("quick")
 def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has nothing to resume"):
         carry_out(RECIPE, tmp_path / "none", resume=True)
