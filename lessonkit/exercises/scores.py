@@ -203,7 +203,7 @@ difference_error = Exercise(
 
 
 def my_sign_flips(differences: list[int]) -> float:
-    """Give the p-value of paired differences, by every choice of their signs."""
+    """Give the p-value of paired differences, by all choices of signs."""
     measured = abs(sum(differences))
     as_far = 0
     for signs in itertools.product((1, -1), repeat=len(differences)):
