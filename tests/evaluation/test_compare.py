@@ -11,7 +11,6 @@ from sacrebleu.significance import PairedTest
 from transformer.evaluation.compare import (
     Interval,
     difference_interval,
-    holm,
     margin,
     mean_interval,
     paired_bootstrap,
@@ -65,13 +64,6 @@ def test_sides_of_unlike_length_are_refused() -> None:
         paired_bootstrap(["a", "b"], ["a"], [["a"], ["b"]])
     with pytest.raises(UserError, match="no translations to score"):
         paired_bootstrap([], [], [])
-
-
-def test_holm_by_hand() -> None:
-    # sorted 0.01 * 4, 0.02 * 3, 0.02 * 2 (but not under the one before), 0.6
-    assert holm([0.02, 0.6, 0.01, 0.02]) == pytest.approx([0.06, 0.6, 0.04, 0.06])
-    assert holm([0.5, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 # From the tables of textbooks: (degrees of freedom, level) to factor.

@@ -41,8 +41,6 @@ def paired_bootstrap(
         first, second: Translations, in the order of the references.
         references: For each sentence its accepted translations, one or more.
     """
-    check_sentences(first, references)
-    check_sentences(second, references)
     counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
     a, b = ([bleu_of_counts(count[rows].sum(0)) for rows in draws] for count in counts)
@@ -61,6 +59,7 @@ def paired_bootstrap(
 
 def sentence_counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
     """Count what BLEU (13a) adds up, (sentences, 10): lengths, matches of 1 to 4 words, all."""
+    check_sentences(said, references)
     metric = BLEU(effective_order=True)  # silences a warning about single sentences
     scores = [metric.sentence_score(*pair) for pair in zip(said, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
@@ -90,20 +89,6 @@ def verdict(interval: Interval, worth: float) -> str:
     if interval.high < 0:
         return "lower"
     return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust the p-values of comparisons made together (Holm 1979), in their order, 0 to 1.
-
-    Of m comparisons the smallest is multiplied by m, the next by m - 1, and so on. Where all that
-    are at 0.05 or less are reported, one or more is false in at most 5 of 100 such families.
-    """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for left, place in zip(range(len(order), 0, -1), order, strict=True):
-        largest = max(largest, min(1.0, left * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
 
 
 @cache
