@@ -12,7 +12,6 @@ from transformer.data.parallel import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"
-KEPT = "keys.append(key)\n        values.append(value)"
 GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
@@ -45,11 +44,18 @@ RIGHT = {
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
     ),
-    "a cache is one tensor": (
-        *("cached_greedy", KEPT),
-        "keys = torch.cat((keys, key[None])) if len(keys) else key[None]\n"
-        "        values = torch.cat((values, value[None])) if len(values) else value[None]",
-        *("torch.stack(keys)", "keys", "torch.stack(values)", "values"),
+    "a beam sorts a list of all": (
+        *("beam_step", "best = sums.flatten().topk(beam_size).indices"),
+        "best = sums.flatten().sort(descending=True).indices[:beam_size]",
+        *("(place // sums.shape[1], place % sums.shape[1])", "divmod(place, sums.shape[1])"),
+    ),
+    "a cache with a fused kernel": (
+        *("cached_attention", "    scores =", "    import torch.nn.functional as F\n    scores ="),
+        *("scores.softmax(dim=-1) @ values", "F.scaled_dot_product_attention(query, keys, values)"),
+    ),
+    "greedy by log probabilities": (
+        *("greedy_decode", "logits[0, -1].argmax()", "logits[0].log_softmax(dim=-1)[-1].argmax()"),
+        *("src.new_tensor([ids])", "torch.tensor(ids)[None]"),
     ),
     "a fault is looked for in many steps": (
         *("fault", "range(3)", "range(6)"),
@@ -83,6 +89,10 @@ WRONG = {
         *("sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
+    "joined words": ("clipped_counts", GRAMS, 'collections.Counter(map("".join, grams))'),
+    "both ends": ("clipped_counts", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
+    "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
+    "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
     "words joined": ("clipped_precision", GRAMS, 'collections.Counter(map("".join, grams))'),
     "the ends": ("clipped_precision", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
     "lower case": ("clipped_precision", "*(words", "*([w.lower() for w in words]"),
