@@ -17,7 +17,6 @@ GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
 SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
-NORM = "    if norm > clip_norm:\n        mean = mean * clip_norm / norm"
 ENDS = "said, right = ([p{} for p in side] for side in (said, right))\n    common ="
 RIGHT = {
     "a low score": ("scaled_attention", "-math.inf", "-1e9"),
@@ -43,9 +42,6 @@ RIGHT = {
         *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
     ),
     "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
-    "always a factor": (
-        *("accumulated_gradient", NORM, "    mean = mean * torch.clamp(clip_norm / norm, max=1)"),
-    ),
     "a beam ends where nothing better can come": (
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
