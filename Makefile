@@ -4,6 +4,7 @@
 # make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
+# make lessons-count  words, code, gaps and honest minutes of each lesson
 # make gpu        the tests that need a GPU; fails where there is none
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make site       build the course's site into build/site (Node needed for its formulas)
@@ -39,7 +40,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lessons notebooks gpu live site colab help
+.PHONY: lab test quick lessons notebooks lessons-count gpu live site colab help
 .NOTPARALLEL:
 
 help:
@@ -70,6 +71,9 @@ lessons: $(STAMP)
 notebooks: $(STAMP)
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(LESSONS)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id $(LESSONS)
+
+lessons-count: $(STAMP)
+	@$(BIN)/python -m experiments lessons
 
 gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'

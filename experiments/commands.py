@@ -303,6 +303,17 @@ def lines(options: argparse.Namespace) -> None:
 
 
 @command(
+    "--at HEAD~20", option("--at", default="", metavar="COMMIT", help="count that one instead")
+)
+def lessons(options: argparse.Namespace) -> None:
+    """Count what each lesson asks of its reader: words, lines, figures, gaps, minutes."""
+    from experiments import lesson_counts
+
+    root = require_checkout()
+    print(lesson_counts.table(list(lesson_counts.lessons(root, options.at))))
+
+
+@command(
     "--share 0.1",
     option("--seed", type=int, default=1, metavar="N", help="of what is drawn (1)"),
     option("--share", type=float, default=1.0, metavar="X", help="of the attacks (1)"),
