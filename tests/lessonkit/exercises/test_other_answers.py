@@ -13,7 +13,7 @@ from transformer.data.parallel import group_pairs
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"
 KEPT = "keys.append(key)\n        values.append(value)"
-GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
+LAST = "outputs[rows, lengths - 1]"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
 SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
@@ -86,10 +86,6 @@ WRONG = {
         *("sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
-    "words joined": ("clipped_precision", GRAMS, 'collections.Counter(map("".join, grams))'),
-    "the ends": ("clipped_precision", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
-    "lower case": ("clipped_precision", "*(words", "*([w.lower() for w in words]"),
-    "two words at most": ("clipped_precision", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "small weights": ("spread", "w > 0", "w > 0.01"),
     "the other": ("shared", "common =", ENDS.format("[::2]")),
@@ -240,10 +236,6 @@ STOPPED = {
 
 
 def test_advice_names_the_mistake():
-    def upside_down(hypotheses, alpha):
-        scores = [((5 + length) / 6) ** alpha / log_prob for log_prob, length in hypotheses]
-        return scores.index(max(scores))
-
     def rounded(n, k):
         return max(1, math.ceil(math.log(n) / math.log(k)))
 
@@ -251,7 +243,6 @@ def test_advice_names_the_mistake():
     for exercise, answer, says in (
         ("groups", groups_by_hand, "differs from the lesson's loop"),
         ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),
-        ("best_hypothesis", upside_down, "which of the two numbers is divided by the other"),
         ("reach", rounded, "math.log(125, 5)"),
         *(("beam", answer, "some sentence is finished") for answer in stopped),
     ):
