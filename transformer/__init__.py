@@ -21,7 +21,7 @@ DOOR = {
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
     "data": ("corpora", "tokenizers"),
-    "data.parallel": ("ParallelText", "aligned_tokens"),
+    "data.parallel": ("ParallelText", "aligned_tokens", "group_pairs"),
     "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs", "padding_share"),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
@@ -36,6 +36,7 @@ DOOR = {
     "evaluation.compare": ("chance_of", "margin", "mean_interval", "paired_bootstrap"),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes.named": ("find_recipe",),
+    "support.files": ("results_folder",),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
 

@@ -187,7 +187,7 @@ def test_an_answer_of_another_make_does_not():
 
 
 def groups_by_hand(pairs):
-    """The loop of lesson 09 as it stands there, its groups sorted."""
+    """A loop that takes both languages for one, its groups sorted."""
     found = []
     for pair in pairs:
         near = [g for g in found if any(set(pair) & set(p) for p in g)]
@@ -241,7 +241,7 @@ def test_advice_names_the_mistake():
 
     stopped = [edited(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
     for exercise, answer, says in (
-        ("groups", groups_by_hand, "differs from the lesson's loop"),
+        ("groups", groups_by_hand, "English *Stop* and French *Stop*"),
         ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),
         ("reach", rounded, "math.log(125, 5)"),
         *(("beam", answer, "some sentence is finished") for answer in stopped),
