@@ -10,7 +10,7 @@ from typing import Any
 DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
-    "records": ("load_result", "load_runs", "scores"),
+    "records": ("load_result", "load_runs", "origin", "scores"),
     "runs": ("course_profile", "run_folder"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}

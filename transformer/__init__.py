@@ -19,6 +19,7 @@ DOOR = {
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
     "data": ("batches", "corpora", "tokenizers"),
+    "data.parallel": ("ParallelText", "aligned_tokens", "group_pairs"),
     "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs", "padding_share"),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
@@ -26,12 +27,15 @@ DOOR = {
     "training.loop": ("train",),
     "training.recipe": ("train_recipe",),
     "models.folder": ("holds_run",),
+    "models.checkpoint": ("load_tensors",),
+    "models.log": ("read_log",),
     "models.translator": ("Translator",),
     "evaluation.scores": ("bleu", "chrf"),
     "evaluation": ("compare",),
-    "evaluation.compare": ("paired_bootstrap",),
-    "evaluation.evaluate": ("evaluate_translator",),
+    "evaluation.compare": ("chance_of", "margin", "mean_interval", "paired_bootstrap"),
+    "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes.named": ("find_recipe",),
+    "support.files": ("results_folder",),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
 
