@@ -21,7 +21,7 @@ DOOR = {
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
     "data": ("corpora",),
-    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs"),
+    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "collate_sources", "encode_pairs"),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
     "training.devices": ("Precision",),
