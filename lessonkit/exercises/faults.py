@@ -159,7 +159,10 @@ first_apart = Exercise(
         ({}, {}),
         ({"a": torch.tensor([1.0])}, {"a": torch.tensor([1.00001])}),
         ({"a": torch.tensor([2.0])}, {"a": torch.tensor([1.0])}),
-        ({"b": torch.tensor([0.0]), "a": torch.tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
+        (
+            {"b": torch.tensor([0.0]), "a": torch.tensor([5.0])},
+            {"b": torch.ones(1), "a": torch.ones(1)},
+        ),
         (_RIGHT | {"b": torch.tensor([4.0, 3.0])}, _RIGHT),
         (_RIGHT | {"b": torch.tensor([3.0, 4.0002])}, _RIGHT),
         (_RIGHT | {"a": torch.tensor([1.00015, 2.0])}, _RIGHT),
