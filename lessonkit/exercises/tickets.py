@@ -18,7 +18,7 @@ from lessonkit.museum import SPECIMENS, sound
 from transformer.support.errors import UserError
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-CELL = "ex.tickets.answer(\n{})".format("".join(f"    {each}=None,\n" for each in NUMBERS))
+CELL = "tickets.answer(\n{})".format("".join(f"    {each}=None,\n" for each in NUMBERS))
 SEED = 3  # of the weights
 BUDGET = 20  # experiments, for all tickets together
 STEPS = (1, 20, 40, 60)  # of a log
@@ -174,7 +174,7 @@ class Tickets:
 
     def __repr__(self) -> str:
         """Name what it offers."""
-        return "Ten tickets: ex.tickets.log(1), ex.tickets.experiment(1, 'future'), .answer(...)"
+        return "Ten tickets: tickets.log(1), tickets.experiment(1, 'future'), tickets.answer(...)"
 
     def log(self, number: int) -> Text:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""

@@ -66,7 +66,7 @@ def said(text: Any) -> str:
 
 
 def test_a_blank_cell_lists_the_causes_and_nonsense_raises_nothing() -> None:
-    blank = eval(CELL, {"ex": ex})
+    blank = eval(CELL, {"tickets": ex.tickets})
     assert blank.status == "not attempted"
     assert all(f"{letter} {name}" in said(blank) for letter, (name, _) in CAUSES.items())
     assert said(blank).endswith("0 of 10 right, 10 not attempted. Put a letter in place of None.")
