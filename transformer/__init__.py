@@ -1,8 +1,6 @@
 """The companion package of a notebook course on "Attention Is All You Need".
 
-`from transformer import Transformer, Translator, train` gives what a lesson needs; each name is
-loaded when it is first used, so that `python -m transformer --help` answers at once. docs/tour.md
-says in which order to read the files.
+Each name is loaded when it is first used. docs/tour.md says in which order to read the files.
 """
 
 import importlib
