@@ -214,7 +214,9 @@ def in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
 
     Functions of a notebook are written before it, under the names that they are given by.
     """
-    own = [f"{inspect.getsource(each)}\n{name} = {each.__name__}" for name, each in functions.items()]
+    own = [
+        f"{inspect.getsource(each)}\n{name} = {each.__name__}" for name, each in functions.items()
+    ]
     command = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
     paths = os.pathsep.join(filter(None, sys.path))
     with tempfile.TemporaryDirectory() as folder:
