@@ -217,7 +217,7 @@ def in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
     own = [
         f"{inspect.getsource(each)}\n{name} = {each.__name__}" for name, each in functions.items()
     ]
-    command = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     paths = os.pathsep.join(filter(None, sys.path))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "worker.py"
@@ -230,5 +230,5 @@ def in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
             text=True,
         )
     if done.returncode:
-        raise UserError(f"the two processes failed:\n{done.stderr[-2000:]}")
+        raise UserError(f"the two processes failed:\n{done.stderr[:1500]}")
     return done.stdout
