@@ -138,15 +138,29 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
 
     The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
     """
+    difference, error, degrees = _welch(base, other)
+    half = student_t(degrees) * error if error else 0.0
+    return Interval(difference - half, difference + half)
+
+
+def difference_p(base: Sequence[float], other: Sequence[float]) -> float:
+    """Give the p-value of that difference: how often chance alone puts two means so far apart."""
+    difference, error, degrees = _welch(base, other)
+    if error == 0:
+        return float(difference == 0)
+    return 1 - _within(abs(difference) / error, degrees)
+
+
+def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+    """Give the difference of two means, its standard error, and the degrees of freedom."""
     _require_two(base)
     _require_two(other)
     a, b = variance(base) / len(base), variance(other) / len(other)
     difference = mean(other) - mean(base)
     if a + b == 0:
-        return Interval(difference, difference)
+        return difference, 0.0, math.inf
     degrees = (a + b) ** 2 / (a**2 / (len(base) - 1) + b**2 / (len(other) - 1))
-    half = student_t(degrees) * math.sqrt(a + b)
-    return Interval(difference - half, difference + half)
+    return difference, math.sqrt(a + b), degrees
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:

@@ -91,7 +91,7 @@ WRONG = {
     "two words at most": ("clipped_precision", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "small weights": ("spread", "w > 0", "w > 0.01"),
-    "the other": ("shared", "common =", ENDS.format("[::2]")),
+    "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }
 
 
