@@ -207,6 +207,13 @@ NAMED = {  # what is said of an edit of a reference
         *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
     ),
+    "it calls `scaled_dot_product_attention` of transformer.attention": (
+        *("attention", "    return", "    import transformer\n    return"),
+        *(
+            "weights @ value, weights",
+            "transformer.scaled_dot_product_attention(query, key, value, mask)",
+        ),
+    ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
         *("attention", "weights @ value,"),
         "F.scaled_dot_product_attention(query, key, value, mask),",
