@@ -7,6 +7,7 @@ none: it is counted apart.
 
 import ast
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,10 +16,12 @@ from typing import Any, NamedTuple
 import torch
 
 from attention_laws import Report, Verdict, diagnose
+from transformer.training.devices import provenance
 
 FILE = Path(__file__).with_name("plain.py")
 SETUP = "class Setup"  # from here on the file trains and searches
 SEED = 36
+SOUND_WARNING = "empty_source"  # true of the sound model, too
 
 
 class Mutant(NamedTuple):
@@ -170,15 +173,6 @@ def _rounded(tensor: torch.Tensor) -> list[float]:
     return [round(each, 4) for each in tensor.detach().flatten().tolist()]
 
 
-class Tried(NamedTuple):
-    """What the laws say of a mutant."""
-
-    mutant: Mutant
-    broken: list[str]
-    warned: list[str]
-    alone: list[str]  # broken where `forward` alone is given
-
-
 def sample(
     number: int, of_setup: bool, on_line: Callable[[str], None]
 ) -> tuple[list[Any], int, int]:
@@ -217,13 +211,43 @@ def sample(
     return chosen, crashed, equal
 
 
-def tried(mutant: Mutant, module: ModuleType) -> Tried:
+def tried(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
     """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    whole: Report = diagnose(module.whole())
-    alone: Report = diagnose(module.bare())
-    warned = [line.law for line in whole.of(Verdict.WARNED) if line.law != "empty_source"]
-    return Tried(mutant, _stopped(whole), warned, _stopped(alone))
+    whole, alone = diagnose(module.whole()), diagnose(module.bare())
+    return {
+        "mutant": str(mutant),
+        "broken": _stopped(whole),
+        "warned": [line.law for line in whole.of(Verdict.WARNED) if line.law != SOUND_WARNING],
+        "alone": _stopped(alone),
+    }
 
 
 def _stopped(report: Report) -> list[str]:
     return report.broken or (["could not be judged"] if report.exit_status else [])
+
+
+def make_record(each: int, seeds: int, on_line: Callable[[str], None] = print) -> dict[str, Any]:
+    """Try mutants of the model, half as many of what trains and searches, and sound variants.
+
+    Args:
+        each: Mutants of the model.
+        seeds: Runs of each of ten sound variants, with the whole adapter and alone.
+        on_line: Called with what became of each.
+    """
+    from experiments.laws.variants import alarms
+
+    warnings.simplefilter("ignore")
+    record: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
+    for part, number in (("model", each), ("setup", each // 2)):
+        chosen, crashed, equal = sample(number, part == "setup", on_line)
+        rows = []
+        for mutant, module in chosen:
+            rows.append(tried(mutant, module))
+            on_line(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
+        counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
+        record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
+        record[part]["mutants"] = rows
+        on_line(f"{part}: {counts} of {len(rows)}")
+    found = alarms(seeds, on_line)
+    record["variants"] = {"runs": len(found), "alarms": {k: v for k, v in found.items() if v}}
+    return record
