@@ -257,7 +257,7 @@ def museum(options: argparse.Namespace) -> None:
     option("--each", type=int, default=100, metavar="N", help="mutants of the model (100)"),
     option("--seeds", type=int, default=5, metavar="N", help="runs of each sound variant (5)"),
 )
-def law_mutants(options: argparse.Namespace) -> None:
+def laws(options: argparse.Namespace) -> None:
     """Try every law on mutants of a sound model and on sound variants, for data/results/laws."""
     require_checkout()
     from experiments.laws.mutants import make_record
