@@ -4,10 +4,12 @@
 # make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
 #                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
+# make lessons-count  words, code, gaps and honest minutes of each lesson
 # make gpu        the tests that need a GPU; fails where there is none
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make site       build the course's site into build/site (Node needed for its formulas)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
+#                 (REVISION=v1.2: what they fetch on Colab, instead of main)
 # make help       this list; what maintainers need besides: python -m experiments --help
 
 PYTHON ?= python3
@@ -39,7 +41,7 @@ LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DI
 PYTHON_FITS = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)
 PYTHON_FOUND = $(or $(shell $(PYTHON) -c 'import platform; print("Python", platform.python_version())' 2>/dev/null),not found)
 
-.PHONY: lab test quick lessons notebooks gpu live site colab help
+.PHONY: lab test quick lessons notebooks lessons-count gpu live site colab help
 .NOTPARALLEL:
 
 help:
@@ -71,6 +73,9 @@ notebooks: $(STAMP)
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(LESSONS)
 	$(BIN)/nbstripout --keep-output --keep-count --keep-id $(LESSONS)
 
+lessons-count: $(STAMP)
+	@$(BIN)/python -m experiments lessons
+
 gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
 	$(BIN)/python -m pytest -m gpu
@@ -89,7 +94,7 @@ site: $(STAMP)
 
 # Without REPO: what the address there is (or none) asks for. An empty one is a mistake.
 colab: $(STAMP)
-	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)')
+	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)') $(if $(REVISION),--revision='$(REVISION)')
 
 # `venv --clear` empties what a link leads to, and a file it cannot enter.
 VENV_IN_THE_WAY = $(shell if test -L .venv; then echo a link; elif test -e .venv -a ! -d .venv; then echo a file; fi)

@@ -303,6 +303,17 @@ def lines(options: argparse.Namespace) -> None:
 
 
 @command(
+    "--at HEAD~20", option("--at", default="", metavar="COMMIT", help="count that one instead")
+)
+def lessons(options: argparse.Namespace) -> None:
+    """Count what each lesson asks of its reader: words, lines, figures, gaps, minutes."""
+    from experiments import lesson_counts
+
+    root = require_checkout()
+    print(lesson_counts.table(list(lesson_counts.lessons(root, options.at))))
+
+
+@command(
     "--share 0.1",
     option("--seed", type=int, default=1, metavar="N", help="of what is drawn (1)"),
     option("--share", type=float, default=1.0, metavar="X", help="of the attacks (1)"),
@@ -347,9 +358,10 @@ def ship(options: argparse.Namespace) -> None:
 
 @command()
 def tables(options: argparse.Namespace) -> None:
-    """Print the tables of recorded runs that stand in README.md."""
-    from experiments.bench.tables import readme_table
-    from experiments.tables import runs_table, seeds_table
-    from lessonkit.records import systems_table
+    """Put the tables of records and lessons into README.md and docs/results.md."""
+    from experiments.tables import page_tables
 
-    print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
+    root = require_checkout()
+    for (page, mark), table in page_tables(root).items():
+        put_table(root / page, mark, table)
+        print(f"{page}: {mark}")

@@ -1,5 +1,6 @@
 """Attacks are judged, rooms counted, models shipped."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from experiments import ship
 from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all, judge
+from experiments.lesson_counts import count
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
 
 
@@ -85,3 +87,24 @@ def test_nothing_is_shipped_into_an_installed_package(
     assert main(["ship", str(tiny_folder), "en-fr"]) == 2
     assert "clone the repository" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
+    def cell(kind: str, source: str, **more: object) -> dict:
+        return {"cell_type": kind, "source": [source], "metadata": {}, "outputs": []} | more
+
+    picture = {"outputs": [{"data": {"image/png": ""}}]}
+    cells = [
+        cell("markdown", "# A lesson\n\nRead [three more words](https://example.com) - here."),
+        cell("code", "fetch()", metadata={"tags": ["colab"]}),
+        cell("code", "a = 1\n\nshow(a)", **picture),
+        cell("markdown", "> **Try it.** Change it."),
+        cell("code", "guess = None\nex.size.predict(guess)"),
+        cell("code", "def my_x():\n    # your answer\n    ...\n\n\nx = ex.x.settle(my_x)"),
+        cell("code", "draw()", metadata={"jupyter": {"source_hidden": True}}),
+        cell("markdown", "### A sum (5 minutes, easy)\n\nWords that do not count."),
+        cell("code", "def my_y():\n    # your answer\n    ...\n\n\nex.y.check(my_y)"),
+    ]
+    found = count("a", json.dumps({"cells": cells}))
+    assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
+    assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
