@@ -19,11 +19,8 @@ DOOR = {
     "knife": ("knife_explorer",),
     "machines": ("Shared", "exchange_explorer", "roofline_explorer"),
     "masks": ("draw_mask", "mask_explorer"),
-    "parameters": ("parameters_explorer",),
     "positions": (
-        "draw_accuracy_by_length",
         "draw_similarity",
-        "draw_table",
         "draw_turn",
         "draw_waves",
         "position_explorer",
