@@ -14,6 +14,7 @@ from lessonkit.exercises.own.parts import (
     stack,
     transformer,
 )
+from lessonkit.exercises.own.whole import run
 
 PARTS: dict[str, Part] = {
     part.name: part
@@ -42,4 +43,5 @@ __all__ = [
     "stack",
     "transformer",
     "kept",
+    "run",
 ]
