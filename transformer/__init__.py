@@ -1,8 +1,6 @@
 """The companion package of a notebook course on "Attention Is All You Need".
 
-`from transformer import Transformer, Translator, train` gives what a lesson needs; each name is
-loaded when it is first used, so that `python -m transformer --help` answers at once. docs/tour.md
-says in which order to read the files.
+Each name is loaded when it is first used. docs/tour.md says in which order to read the files.
 """
 
 import importlib
@@ -20,15 +18,18 @@ DOOR = {
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
-    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs"),
+    "data": ("corpora", "tokenizers"),
+    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs", "padding_share"),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
     "training.devices": ("Precision",),
     "training.loop": ("train",),
     "training.recipe": ("train_recipe",),
+    "models.folder": ("holds_run",),
     "models.translator": ("Translator",),
     "evaluation.scores": ("bleu", "chrf"),
     "evaluation.compare": ("paired_bootstrap",),
+    "evaluation.evaluate": ("evaluate_translator",),
     "recipes.named": ("find_recipe",),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
@@ -37,4 +38,10 @@ _PLACES = {name: module for module, names in DOOR.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'transformer' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"transformer.{_PLACES[name]}"), name)
+    place = f"transformer.{_PLACES[name]}"
+    module = importlib.import_module(place)
+    return (
+        getattr(module, name)
+        if hasattr(module, name)
+        else importlib.import_module(f"{place}.{name}")
+    )
