@@ -12,6 +12,7 @@ It is not part of `make test`. It needs Playwright and Chromium.
 """
 
 import argparse
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 from check_lessons import cut_off, launch  # noqa: E402  (it says what to do without Playwright)
-from playwright.sync_api import Browser, Error, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Error, Route, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
@@ -64,8 +65,9 @@ def served() -> Iterator[str]:
 class Visit:
     """One visit to the page: what was tried, and what was wrong."""
 
-    def __init__(self, browser: Browser, shots: Path | None) -> None:
-        self.page = browser.new_page(viewport={"width": 1100, "height": 900})
+    def __init__(self, browser: Browser, shots: Path | None, bypass_csp: bool = True) -> None:
+        size = {"width": 1100, "height": 900}  # Playwright's own waiting evaluates strings
+        self.page = browser.new_page(viewport=size, bypass_csp=bypass_csp)
         self.page.set_default_timeout(PATIENCE)
         self.shots = shots
         self.problems: list[str] = []
@@ -268,6 +270,46 @@ def links(visit: Visit, address: str) -> None:
     visit.settle_from_new(lambda: page.goto(address))
 
 
+def obeys_its_own_policy(browser: Browser, address: str) -> list[str]:
+    """With the page's Content-Security-Policy in force it translates, and nothing is blocked."""
+    visit = Visit(browser, None, bypass_csp=False)
+    visit.page.goto(address)
+    visit.page.wait_for_selector("#architecture:not([hidden])")
+    visit.expect("it obeys its own policy", visit.problems, [])
+    visit.page.context.close()
+    return visit.problems
+
+
+def damages(visit: Visit) -> None:
+    """A flipped bit in any file of a model, or another direction's model, is told by its name."""
+    page, folder = visit.page, MODELS / "demo-fr-en"
+    manifest = (folder / "manifest.json").read_text(encoding="utf-8")
+    for file in (*json.loads(manifest)["sha256"], "manifest.json"):
+        flipped = bytearray((folder / file).read_bytes())
+        flipped[len(flipped) // 2] ^= 1
+        if file == "manifest.json":
+            flipped = bytearray(b"{")
+        route = f"**/demo-fr-en/{file}"
+        page.route(route, partial(Route.fulfill, body=bytes(flipped)))
+        visit.settle_from_new(lambda: page.reload())
+        visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+        told = visit.text("#error").startswith(f"models/demo-fr-en/{file} is damaged: copy")
+        visit.expect(f"a damaged {file} is told", told, True)
+        page.unroute(route)
+    other = MODELS / "demo-en-fr"
+    page.route(
+        "**/demo-fr-en/*",
+        lambda request: request.fulfill(path=other / request.request.url.rpartition("/")[2]),
+    )
+    visit.settle_from_new(lambda: page.reload())
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+    told = visit.text("#error").startswith("models/demo-fr-en holds a model from en to fr: copy")
+    visit.expect("and another direction's model", told, True)
+    page.unroute("**/demo-fr-en/*")
+    visit.settle_from_new(lambda: page.reload())
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))  # whole again, and kept
+
+
 def without_models(visit: Visit, address: str) -> None:
     """A missing model, a network that goes away, and a page opened from a file."""
     page = visit.page
@@ -275,6 +317,7 @@ def without_models(visit: Visit, address: str) -> None:
     visit.settle(lambda: page.select_option("#model", "en-fr"))
     line = " is missing (404): copy the folder data/models/en-fr there, or choose another model"
     visit.expect("a missing model is told in a line", visit.text("#error").endswith(line), True)
+    damages(visit)
     page.context.set_offline(True)
     visit.settle(lambda: page.select_option("#model", "demo-en-fr"))
     visit.expect(
@@ -347,6 +390,7 @@ def main() -> int:
             visit.problems.append(f"the browser: {error.message.splitlines()[0]}")
         problems = visit.problems + [f"asked for {asked}" for asked in visit.outside]
         visit.page.context.close()
+        problems += obeys_its_own_policy(browser, address)
         problems += looks(browser, address, shots)
     print(*(f"  {problem}" for problem in problems), sep="\n")
     return 1 if problems else 0
