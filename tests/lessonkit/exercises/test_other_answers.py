@@ -37,7 +37,11 @@ RIGHT = {
         *("attention_in_blocks", "query @ key.T", "(query[:, None] * key).sum(dim=-1)"),
         *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
     ),
-    "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
+    "a list for a tuple": (
+        "attention",
+        "return weights @ value, weights",
+        "return [weights @ value, weights]",
+    ),
     "always a factor": (
         *("accumulated_gradient", NORM, "    mean = mean * torch.clamp(clip_norm / norm, max=1)"),
     ),

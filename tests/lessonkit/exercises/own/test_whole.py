@@ -11,6 +11,14 @@ from lessonkit.exercises import own
 from lessonkit.exercises.own import reference, whole
 from transformer.support.errors import UserError
 
+# Until lessons 05 and 06 have the last of these exercises.
+pytestmark = pytest.mark.skipif(
+    not all(
+        hasattr(import_module(f"lessonkit.exercises.{module}"), name)
+        for name, (module, _) in whole.FUNCTIONS.items()
+    ),
+    reason="a function of lesson 05 or 06 is not there yet",
+)
 CLASSES = [each for name, each in vars(reference).items() if name.startswith("My")]
 
 
