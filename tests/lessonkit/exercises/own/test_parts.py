@@ -128,6 +128,36 @@ def test_what_changes_from_call_to_call_is_refused() -> None:
     assert "mine.train()" in said
 
 
+CALLED = "heads, weights = scaled_dot_product_attention(queries, keys, values, mask)"
+BY_HAND = """scores = torch.einsum("bhqd,bhkd->bhqk", queries, keys) / keys.shape[-1] ** 0.5
+        weights = (scores + torch.where(mask, 0.0, -1e9)).softmax(-1)
+        heads = weights @ values"""
+ADDED = "return self.token(ids) * self.scale + self.waves[: ids.shape[1]]"
+IN_PLACE = """out = self.token(ids)
+        out *= self.scale
+        out += self.waves[torch.arange(ids.shape[1])]
+        return out"""
+FIRST = "x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, tgt_mask)[0])"
+UNFRAMED = """y = self.self_attention_residual.norm(x)
+        x = x + self.self_attention(y, y, mask=tgt_mask)[0]"""
+MASK = "causal_mask(tgt_in.shape[1], device=tgt_in.device)"
+
+
+@pytest.mark.slow
+def test_what_is_right_in_another_way_passes() -> None:
+    for part, *edit in (
+        (own.attention, CALLED, BY_HAND),
+        (own.attention, "heads.transpose(1, 2).flatten(2)", "torch.cat(heads.unbind(1), dim=-1)"),
+        (own.embedding, ADDED, IN_PLACE),
+        (own.residual, "return x + sublayer(self.norm(x))", "return sublayer(self.norm(x)).add(x)"),
+        (own.decoder_layer, FIRST, UNFRAMED),
+        (own.transformer, MASK, "causal_mask(tgt_in.shape[1]) & padding_mask(tgt_in)"),
+        (own.transformer, "return self.output(self.decoder(x, memory, tgt_mask, src_mask))",
+         "return self.decoder(x, memory, tgt_mask, src_mask) @ self.src_embedding.token.weight.T"),
+    ):  # fmt: skip
+        assert part.check(as_own(part, *edit)).status == "passed", edit
+
+
 def test_dropout_of_ones_own_is_no_mistake() -> None:
     made = "(d_model)\n        self.drop = nn.Dropout(0.5)\n"
     edits = ("(d_model)\n", made, "sublayer(self.norm(x))", "self.drop(sublayer(self.norm(x)))")
