@@ -1,7 +1,10 @@
-"""The classes of one's own: right ones pass, likely mistakes are known, and kept ones translate."""
+"""A Transformer of one's own: its classes are judged and kept, and all together they run."""
 
+import ast
+import inspect
 import linecache
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +15,11 @@ from lessonkit.exercises import own
 from lessonkit.exercises.keep import find, keep
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, cut, shown
+from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
-    MyTransformer,
 )
-from transformer.data import corpora
-from transformer.data.batches import collate_sources
-from transformer.decoding import greedy_search
-from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 PARTS = list(own.PARTS.values())
@@ -198,11 +197,6 @@ def test_weights_that_no_trained_model_fits_are_told() -> None:
             ("nn.Embedding(vocab_size,", "nn.Embedding(vocab_size + 1,"),
             "the shape of token.weight is (6, 2), not (5, 2)",
         ),
-        (
-            own.transformer,
-            ("self.output.weight = self.tgt_embedding.token.weight", ""),
-            "should be one matrix",
-        ),
     ):
         assert says in one_paragraph(part.check(as_own(part, *edit)))
 
@@ -357,17 +351,53 @@ def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None
         own.kept("MyTransformer", file)
 
 
-def test_a_hundred_sentences_are_translated_as_the_package_does(shipped: Translator) -> None:
-    sizes = shipped.recipe.model
-    mine = MyTransformer(
-        *(shipped.src_tokenizer.vocab_size, sizes.d_model, sizes.d_ff),
-        *(sizes.num_heads, sizes.num_layers),
-    )
-    said = mine.load_state_dict(shipped.model.state_dict())
-    assert repr(said) == "<All keys matched successfully>"
-    sentences = corpora.load("embedded", "test", "en", "fr").src[:100]
-    src = collate_sources([shipped.src_tokenizer.encode(each) for each in sentences])
-    by_mine = greedy_search(mine.eval(), src, use_cache=False)
-    by_package = greedy_search(shipped.model, src)
-    assert [each.ids for each in by_mine] == [each.ids for each in by_package]
-    assert len({tuple(each.ids) for each in by_mine}) > 90
+CLASSES = [each for name, each in vars(reference).items() if name.startswith("My")]
+
+
+def solutions() -> list[str]:
+    """The course's answers, as a learner would have kept them."""
+    found = [whole.IMPORTS, *map(inspect.getsource, CLASSES)]
+    for short, (module, _) in whole.FUNCTIONS.items():
+        found.append(str(vars(import_module(f"lessonkit.exercises.{module}"))[short].solution()))
+    return found
+
+
+@pytest.mark.slow
+def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "my_transformer.py"
+    mine.write_text("\n\n\n".join(solutions()))
+    own.run(3, mine, tmp_path / "run.py")
+    lines = capfd.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith(("My", "my_"))]
+    assert len(said) == len(own.PARTS) + len(whole.FUNCTIONS) == 12
+    assert all(line.endswith(" YOURS") for line in said)
+    assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
+    assert "The black cat is sleeping. -> " in "\n".join(lines)
+    assert lines[-1].startswith("BLEU of 50 validation sentences: ")
+    with pytest.raises(UserError, match=r"run\.py stopped with an error"):
+        own.run("three", mine, tmp_path / "run.py")  # type: ignore[arg-type]
+    assert "ValueError: invalid literal" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, out = tmp_path / "my_transformer.py", tmp_path / "run.py"
+    broken = inspect.getsource(reference.MyEmbedding).replace("* self.scale", "/ self.scale")
+    attention = inspect.getsource(reference.MyAttention)
+    mine.write_text("\n\n\n".join([whole.IMPORTS, attention, broken]))
+    whole.write(mine, out)
+    said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert said.pop("MyAttention") == "YOURS"
+    assert said.pop("MyEmbedding") == "THE COURSE'S, for yours does not pass (lesson 03)"
+    assert all("for yours is not kept" in each for each in said.values())
+    found = [getattr(node, "name", "") for node in ast.parse(out.read_text()).body]
+    counts = {name: found.count(name) for name in ("MyAttention", "MyEmbedding", "MyFeedForward")}
+    assert counts == {"MyAttention": 1, "MyEmbedding": 2, "MyFeedForward": 1}
+    names: dict[str, object] = {"__name__": "whole"}
+    exec(compile(out.read_text(), "run.py", "exec"), names)
+    for part in own.PARTS.values():
+        assert part.check(names[part.name]).status == "passed"
