@@ -45,9 +45,7 @@ def draw_lines(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
     return frame(ax, title)
 
 
-def draw_gradients(
-    norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "", of: str = "layer"
-) -> Axes:
+def draw_gradients(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
     The lowest layer's norm is the first of a stack.
@@ -56,7 +54,7 @@ def draw_gradients(
     _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
     ax.set_yscale("log")
     ax.legend(frameon=False, fontsize=9)
-    return frame(ax, title, f"{of} (1 is the lowest)", "gradient (norm)")
+    return frame(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
 def draw_symptoms(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
