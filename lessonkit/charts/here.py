@@ -36,6 +36,11 @@ PLACES: dict[str, tuple[str, tuple[Box, ...]]] = {
         "the waves of the positions, added to the embeddings of source and target",
         ((218, 96, 152, 74), (446, 96, 152, 74)),
     ),
+    "layer": (
+        "the layers of encoder and decoder: attention and feed-forward, each with its residual "
+        "sum and norm",
+        ((218, 246, 196, 200), (446, 294, 196, 296)),
+    ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
         (SCORED,),
