@@ -27,7 +27,7 @@ HEADER = ("paper", "module", "test", "minute", "CPU", "GPU")
 CALLOUTS = ("Shape", "Pitfall", "Differs from the paper", "Predict", "Try it")
 PAPER = re.compile(r"Paper (§\d|Table \d|Figure \d|abstract|appendix)")
 PAPER_LINK = re.compile(r"https://arxiv\.org/(abs|html)/1706\.03762")
-SEE = "*What to see.*"
+SEE = re.compile(r"\*What to (see|look for)\.\*")
 IGNORED = re.compile(r"#\s*(NBVAL_IGNORE_OUTPUT|NBVAL_SKIP|PYTEST_VALIDATE_IGNORE_OUTPUT)")
 IGNORED_TAGS = {"nbval-ignore-output", "nbval-skip"}
 MACHINE_PATH = re.compile(
@@ -35,6 +35,7 @@ MACHINE_PATH = re.compile(
 )
 TIMESTAMP = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
 
+APPENDIX = re.compile(r"# A\d")  # the title of a notebook that belongs to a lesson
 QUOTED_TABLE = re.compile(r"^>\s*\|", re.MULTILINE)
 # A list's mark after a line of prose: Markdown may begin a list there.
 STRAY_ITEM = re.compile(
@@ -165,7 +166,7 @@ def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
             "open with a title, Paper sections, modules, tests, minutes on CPU and on GPU",
         )
     text = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
-    for heading in ("Recap", "Exercises"):
+    for heading in () if APPENDIX.match(text) else ("Recap", "Exercises"):
         if not re.search(rf"^#+ .*\b{heading}\b", text, re.MULTILINE | re.IGNORECASE):
             yield len(cells) - 1, f"no heading {heading!r}", "close with a recap and exercises"
 
@@ -174,9 +175,9 @@ def explained_pictures(cells: list[Cell]) -> Iterator[Finding]:
     """A picture says in words what it is; under it a sentence says what to see in it."""
     for index, cell in code_cells(cells):
         below = cells[index + 1] if index + 1 < len(cells) else None
-        explained = below and below["cell_type"] == "markdown" and SEE in source(below)
+        explained = below and below["cell_type"] == "markdown" and SEE.search(source(below))
         if has_picture(cell) and not explained:
-            remedy = f"begin the markdown cell below it with {SEE!r} and a sentence"
+            remedy = "begin the markdown cell below it with *What to look for.* and a sentence"
             yield index, "a picture without explanation", remedy
         if has_picture(cell) and any(text.startswith("<") for text in output_texts(cell)):
             remedy = "call `renderer.enable()` of lessonkit.charts where plotting begins"

@@ -1,5 +1,6 @@
 """Each room's door gives what it names, and opens without loading it."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 
 import pytest
 
+import lessonkit
 import transformer
 from lessonkit import analysis, charts
 from tests.helpers import ROOT
@@ -18,8 +20,12 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
             found = getattr(transformer, name)
             assert found is getattr(sys.modules[f"transformer.{module}"], name)
     for door in (analysis, charts):
-        assert all(getattr(door, name) is not None for name in dir(door))
-    for door in (transformer, analysis, charts):
+        for name in itertools.chain(*door.DOOR.values()):
+            assert getattr(lessonkit, name) is getattr(door, name) is not None
+    for module, names in lessonkit.DOOR.items():
+        for name in names:
+            assert getattr(lessonkit, name) is getattr(sys.modules[f"lessonkit.{module}"], name)
+    for door in (transformer, lessonkit, analysis, charts):
         with pytest.raises(AttributeError, match=r"has no .*'Transfomer'"):
             door.Transfomer  # noqa: B018
 

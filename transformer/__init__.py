@@ -20,15 +20,18 @@ DOOR = {
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
-    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "encode_pairs"),
+    "data": ("corpora",),
+    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "collate_sources", "encode_pairs"),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
     "training.devices": ("Precision",),
     "training.loop": ("train",),
     "training.recipe": ("train_recipe",),
+    "models.folder": ("holds_run",),
     "models.translator": ("Translator",),
     "evaluation.scores": ("bleu", "chrf"),
     "evaluation.compare": ("paired_bootstrap",),
+    "evaluation.evaluate": ("evaluate_translator",),
     "recipes.named": ("find_recipe",),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
@@ -37,4 +40,10 @@ _PLACES = {name: module for module, names in DOOR.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'transformer' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"transformer.{_PLACES[name]}"), name)
+    place = f"transformer.{_PLACES[name]}"
+    module = importlib.import_module(place)
+    return (
+        getattr(module, name)
+        if hasattr(module, name)
+        else importlib.import_module(f"{place}.{name}")
+    )

@@ -79,6 +79,9 @@ def _defined(node: ast.AST) -> dict[str, ast.AST]:
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
             names = (each for target in targets for each in ast.walk(target))
             found |= {each.id: inner for each in names if isinstance(each, ast.Name)}
+            if "DOORS" in found and inner is found["DOORS"]:  # what the rooms' doors give
+                for room in ast.literal_eval(inner.value or ast.Tuple([])):
+                    found |= _defined(_parsed(ROOT / "lessonkit" / room / "__init__.py"))
             if "DOOR" in found and inner is found["DOOR"] and inner.value is not None:
                 given = ast.literal_eval(inner.value).values()  # what `__getattr__` loads
                 found |= {name: inner for names in given for name in names}

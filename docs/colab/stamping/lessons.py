@@ -97,10 +97,13 @@ def _setup(repo: str | None) -> Cell:
 
 def _beside(name: str, titles: dict[str, str], repo: str | None) -> Cell:
     """Make the last cell: the lessons before and after, here and on Colab."""
-    names = list(titles)
-    place = names.index(name)
+    names = [each for each in titles if each[0].isdigit()]
+    beside = [("The lessons begin here", 0)]  # an appendix
+    if name in names:
+        place = names.index(name)
+        beside = [("Before this", place - 1), ("After this", place + 1)]
     parts = []
-    for word, other in (("Before this", place - 1), ("After this", place + 1)):
+    for word, other in beside:
         if 0 <= other < len(names):
             file = names[other]
             part = f"{word}: [{titles[file]}]({file})"
