@@ -9,6 +9,7 @@
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make site       build the course's site into build/site (Node needed for its formulas)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
+#                 (REVISION=v1.2: what they fetch on Colab, instead of main)
 # make help       this list; what maintainers need besides: python -m experiments --help
 
 PYTHON ?= python3
@@ -93,7 +94,7 @@ site: $(STAMP)
 
 # Without REPO: what the address there is (or none) asks for. An empty one is a mistake.
 colab: $(STAMP)
-	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)')
+	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)') $(if $(REVISION),--revision='$(REVISION)')
 
 # `venv --clear` empties what a link leads to, and a file it cannot enter.
 VENV_IN_THE_WAY = $(shell if test -L .venv; then echo a link; elif test -e .venv -a ! -d .venv; then echo a file; fi)

@@ -358,9 +358,10 @@ def ship(options: argparse.Namespace) -> None:
 
 @command()
 def tables(options: argparse.Namespace) -> None:
-    """Print the tables of recorded runs that stand in README.md."""
-    from experiments.bench.tables import readme_table
-    from experiments.tables import runs_table, seeds_table
-    from lessonkit.records import systems_table
+    """Put the tables of records and lessons into README.md and docs/results.md."""
+    from experiments.tables import page_tables
 
-    print(runs_table(), seeds_table(), systems_table(), readme_table(), sep="\n\n")
+    root = require_checkout()
+    for (page, mark), table in page_tables(root).items():
+        put_table(root / page, mark, table)
+        print(f"{page}: {mark}")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 MOST_WORDS, MOST_MINUTES = 1_800, 30  # of a body
 EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
+TITLE = re.compile(r"(?<= · ).+")
+SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
 LINK = re.compile(r"\]\([^)\s]*\)")  # its address is not read
 WORDS_A_MINUTE, SECONDS_A_LINE, FIGURE, DOING = 180, 5, 0.75, 2
 
@@ -28,6 +30,8 @@ class Count(NamedTuple):
     gaps: int  # of code that the learner writes
     tries: int  # "Try it", and cells to change
     exercises: int
+    title: str = ""
+    sections: str = ""  # of the paper
 
     @property
     def minutes(self) -> float:
@@ -53,6 +57,8 @@ def count(name: str, text: str) -> Count:
         gaps=sum(".settle(" in each for each in sources),
         tries=sum(each.count("> **Try it.**") for each in texts),
         exercises=sum(bool(EXERCISE.search(_source(cell))) for cell in cells),
+        title=(TITLE.search(texts[0]) or [""])[0],
+        sections=" ".join((SECTIONS.search(texts[0]) or [""])[0].split()),
     )
 
 
@@ -74,10 +80,19 @@ def table(counts: list[Count]) -> str:
     """Give a line for each lesson, and their sums."""
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
-    sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:]))
+    sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:9]))
     for each in [*counts, sums]:
-        numbers = [*each[1:], round(each.minutes)]
+        numbers = [*each[1:9], round(each.minutes)]
         rows.append(f"{each.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
+    return "\n".join(rows)
+
+
+def page_table(counts: list[Count]) -> str:
+    """Give the table of lessons that stands in README: title, sections, minutes, a link."""
+    rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
+    for each in counts:
+        number, link = each.lesson[:2], f"[read](notebooks/{each.lesson}.ipynb)"
+        rows.append(f"| {number} | {each.title} | {each.sections} | {each.minutes:.0f} | {link} |")
     return "\n".join(rows)
 
 

@@ -1,10 +1,15 @@
-"""The tables of recorded runs that stand in README.md and docs/records.md. Not in the paper."""
+"""The tables that stand in README.md and docs/results.md, made of records and lessons.
+
+Not in the paper.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from lessonkit.records import load_runs, markdown, precision, run_cells
+from experiments import lesson_counts
+from lessonkit.records import load_runs, markdown, precision, run_cells, systems_table
 from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json, results_folder
 
@@ -36,6 +41,20 @@ SEED_COLUMNS = {
     "beam": "beam",
 }
 
+SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of these, README's
+
+
+def page_tables(root: Path) -> dict[tuple[str, str], str]:
+    """Give every table by the page that it stands on and the name of its place there."""
+    lessons = list(lesson_counts.lessons(root))
+    return {
+        ("README.md", "lessons"): lesson_counts.page_table(lessons),
+        ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),
+        ("docs/results.md", "results"): runs_table(),
+        ("docs/results.md", "seeds"): seeds_table(),
+        ("docs/results.md", "systems"): systems_table(),
+    }
+
 
 def runs_table() -> str:
     """Give every recorded run as a row of a Markdown table, in the order of their names."""
@@ -54,7 +73,7 @@ def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
     return enough or [sorted(every, key=lambda run: int(run["training"]["seed"]))]
 
 
-def seeds_table() -> str:
+def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
     """Give rows of a Markdown table for the recipes that were run with several seeds.
 
     A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
@@ -65,7 +84,7 @@ def seeds_table() -> str:
         path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
     ]
     groups = [group for name in names for group in load_seeds(name)]
-    return markdown(SEED_COLUMNS, [_seeds(group) for group in groups if len(group) > 1])
+    return markdown(columns, [_seeds(group) for group in groups if len(group) > 1])
 
 
 def _seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -1,12 +1,15 @@
 """What the documents name is there: files, modules and targets of make."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import ROOT
 from tests.helpers.names import missing
+from transformer.cli.commands import COMMANDS
+from transformer.cli.parser import make_parser
 
 DOCUMENTS = [
     ROOT / "README.md",
@@ -49,3 +52,30 @@ def test_what_is_promised_is_held_by_tests_that_exist() -> None:
             source = (ROOT / file).read_text(encoding="utf-8")
             for name in re.findall(r"`(test_\w+)`", tests):
                 assert f"def {name}(" in source, f"{file} has no {name}"
+
+
+def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= 8_500
+    parser = make_parser(COMMANDS)
+    typed = 0
+    for path in DOCUMENTS:
+        for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S):
+            for words in re.findall(
+                r"(?:^|\| )python -m transformer (.*?)(?:  #.*)?$", block, re.M
+            ):
+                parser.parse_args(shlex.split(words))  # SystemExit where it is not understood
+                typed += 1
+    assert typed > 10
+
+
+def test_windows_is_set_up_as_make_does_it() -> None:
+    page = (ROOT / "docs" / "setting_up.md").read_text(encoding="utf-8")
+    shell, linux = re.findall(r"^```\n(py .*?|python3 -m venv.*?)\n```", page, re.M | re.S)
+    for line, other in zip(shell.splitlines(), linux.splitlines(), strict=True):
+        said = line.replace("py -3.11", "python3").replace("\\", "/").replace('"', "'")
+        assert said.replace(".venv/Scripts", ".venv/bin") == other
+    install = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert (
+        "-m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'"
+        in install
+    )

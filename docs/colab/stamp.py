@@ -1,11 +1,12 @@
 """Write the repository's public address into what needs it: `make colab REPO=owner/name`.
 
-    python docs/colab/stamp.py [--repo owner/name]
+    python docs/colab/stamp.py [--repo owner/name] [--revision v1.2]
 
 The address goes into pyproject.toml, and from there into lessons and README: a cell that fetches
 the course on Colab, badges, absolute links, the lessons beside each. Another address replaces it (a
 fork's). Without --repo everything is brought up to date with the address there is, or with none;
-a new lesson gets its cells this way.
+a new lesson gets its cells this way. A lesson fetches main, or the revision that is named: a
+release names its tag, so that a lesson copied today runs with today's code in a year.
 """
 
 import argparse
@@ -13,11 +14,12 @@ import sys
 from pathlib import Path
 
 from stamping import address, lessons, readme
+from stamping.address import BRANCH
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def texts(root: Path, repo: str | None) -> dict[Path, str]:
+def texts(root: Path, repo: str | None, revision: str = BRANCH) -> dict[Path, str]:
     """Give every stamped file's text for an address; nothing is written.
 
     Raises:
@@ -28,7 +30,7 @@ def texts(root: Path, repo: str | None) -> dict[Path, str]:
     books = {path: lessons.read(path) for path in sorted((root / lessons.FOLDER).glob("*.ipynb"))}
     titles = {path.name: lessons.title(book) for path, book in books.items()}
     found = {
-        path: lessons.text(lessons.stamped(book, path.name, titles, repo, old))
+        path: lessons.text(lessons.stamped(book, path.name, titles, repo, old, revision))
         for path, book in books.items()
     }
     found[page] = readme.stamped(page.read_text(encoding="utf-8"), repo)
@@ -40,12 +42,13 @@ def main(arguments: list[str]) -> int:
     """Stamp this repository, and say what has changed."""
     parser = argparse.ArgumentParser(description="Write the repository's address where it belongs.")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="the address; else the one there is")
+    parser.add_argument("--revision", metavar="NAME", default=BRANCH, help="what lessons fetch")
     given = parser.parse_args(arguments)
     try:
         known = given.repo is None
         repo = address.read(ROOT / "pyproject.toml") if known else address.check(given.repo)
         changed = 0
-        for path, text in texts(ROOT, repo).items():
+        for path, text in texts(ROOT, repo, given.revision).items():
             if text != path.read_text(encoding="utf-8"):
                 path.write_text(text, encoding="utf-8")
                 changed += 1

@@ -1,7 +1,7 @@
 """The benchmarks' records as tables in Markdown, and the pages that show them.
 
-Not in the paper. `python -m experiments bench` puts them into docs/benchmarks.md and the short one
-into README.md. No torch in here: the command line's help names the sections.
+Not in the paper. `python -m experiments bench` puts them into docs/benchmarks.md. No torch in here:
+the command line's help names the sections.
 """
 
 import statistics
@@ -19,19 +19,13 @@ MARIAN = "MarianMTModel"  # of Hugging Face
 SECTIONS = ("startup", "growth", "training", "compile", "export")
 
 
-def readme_table() -> str:
-    """Give the table of training steps that stands in README.md."""
-    return _recorded("training", _short)
-
-
 def page_tables() -> dict[str, str]:
     """Give the table of each section that stands in docs/benchmarks.md, by the section's name."""
     return {name: _recorded(name, table) for name, table in TABLES.items()}
 
 
 def write_tables(root: Path) -> None:
-    """Put the tables of what is recorded into a checkout's README.md and docs/benchmarks.md."""
-    put_table(root / "README.md", "bench", readme_table())
+    """Put the tables of what is recorded into a checkout's docs/benchmarks.md."""
     for mark, table in page_tables().items():
         put_table(root / PAGE, mark, table)
 
@@ -52,22 +46,6 @@ def _recorded(name: str, table: Callable[[dict[str, Any]], str]) -> str:
     figures = read_json(file)
     how = "" if name == "startup" else ", eager" if name != "compile" else ", eager and compiled"
     return f"{figures['hardware']}, {figures['date']}{how}:\n\n{table(figures)}"
-
-
-def _short(figures: dict[str, Any]) -> str:
-    """Give a row for each recipe and precision, and a column for each peer."""
-    rows = [
-        [
-            f"`{recipe}`",
-            precision,
-            f"{found[OURS]['tokens_per_second']:,}",
-            *(_times(found.get(peer)) for peer in (TORCH, MARIAN)),
-            f"{found[OURS]['share_of_ceiling']:.0%}",
-        ]
-        for recipe, precision, found in _measured(figures)
-    ]
-    heading = ["recipe", "precision", "tokens/s", f"times `{TORCH}`", f"times `{MARIAN}`"]
-    return markdown([*heading, "of the largest product's rate"], rows, words=2)
 
 
 def _training(figures: dict[str, Any]) -> str:

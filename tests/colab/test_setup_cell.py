@@ -19,8 +19,11 @@ ON_COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('g
 WHERE = "\nimport transformer; print(transformer.__file__)"
 
 
-def run(folder: Path, code: str) -> list[str]:
-    """Run code in a folder, where GitHub is another folder beside it; give what it prints."""
+def run(folder: Path, code: str, refused: str = "") -> list[str]:
+    """Run code in a folder, where GitHub is another folder beside it; give what it prints.
+
+    What it ends with is `refused`, the last line; "" where it ends well.
+    """
     remotes = (folder.parent / "remotes").as_uri()
     git = {
         "GIT_CONFIG_COUNT": "1",
@@ -36,8 +39,8 @@ def run(folder: Path, code: str) -> list[str]:
         text=True,
         timeout=120,
     )
-    assert result.returncode == 0, result.stderr
-    assert not result.stderr
+    assert result.returncode == bool(refused), result.stderr
+    assert result.stderr.splitlines()[-1:] == [refused][: bool(refused)]
     return result.stdout.splitlines()
 
 
@@ -65,14 +68,15 @@ def test_it_fits_a_cell() -> None:
 
 
 def test_elsewhere_it_does_nothing_and_on_colab_it_says_what_is_wrong(runtime: Path) -> None:
-    fetch = "Could not fetch https://github.com/no/body: check REPO, and rerun this cell."
+    fetch = "Could not fetch main of https://github.com/no/body: check both."
+    unset = "Set REPO above to the course's owner/name, and rerun."
     for code, said in (
-        (CELL, []),
-        (ON_COLAB + CELL, ["Set REPO above to the course's owner/name on GitHub, and rerun."]),
-        (ON_COLAB + CELL.replace('REPO = ""', 'REPO = "no/body"'), [fetch]),
+        (CELL, ""),
+        (ON_COLAB + CELL, unset),
+        (ON_COLAB + CELL.replace('REPO = ""', 'REPO = "no/body"'), fetch),
     ):
-        assert run(runtime, code) == said
-        assert list(runtime.iterdir()) == []
+        assert run(runtime, code, said) == []
+        assert not (runtime / "attention-course").exists()
 
 
 @pytest.mark.slow
@@ -86,3 +90,13 @@ def test_it_fetches_the_course_once_though_it_runs_twice(runtime: Path, remote: 
     assert (clone / "mark").exists()
     assert not (clone / "half").exists()
     assert not (runtime / "new-course").exists()
+
+
+@pytest.mark.slow
+def test_it_fetches_the_commit_that_it_names(runtime: Path, remote: str) -> None:
+    bare = next((runtime.parent / "remotes").glob("*/*"))
+    git = ["git", "-C", str(bare), "rev-parse", "HEAD~1"]
+    earlier = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    run(runtime, ON_COLAB + remote.replace('"main"', f'"{earlier}"'))
+    head = (runtime / "attention-course" / ".git" / "HEAD").read_text().strip()
+    assert head == earlier

@@ -111,12 +111,19 @@ def test_a_malformed_address_is_one_line_and_changes_nothing(copied: Path) -> No
     assert contents(copied) == before
 
 
-def test_readme_has_one_place_for_badges() -> None:
-    bare = "# A\n\n<!-- badges -->\n<!-- /badges -->\n\nText.\n"
-    stamped = readme.stamped(bare, "me/it")
-    assert stamped.count("[![Open in Colab](") == 1
-    assert stamped.endswith("<!-- /badges -->\n\nText.\n")
-    assert readme.stamped(stamped, "me/it") == stamped
+def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
+    row = "| 02 | Attention | §3.2 | 30 | [read](notebooks/02_attention.ipynb) |\n"
+    bare = readme.stamped(f"# A\n\n<!-- badges -->\n<!-- /badges -->\n\n{row}", None)
+    assert row in bare
+    stamped = readme.stamped(bare, "Me/it")
+    for link in (
+        "https://me.github.io/it/notebooks/02_attention.html",
+        "https://colab.research.google.com/github/Me/it/blob/main/notebooks/02_attention.ipynb",
+        "https://github.com/Me/it/actions/workflows/ci.yml",
+        "https://me.github.io/it/live/index.html",
+    ):
+        assert f"]({link})" in stamped
+    assert readme.stamped(stamped, "Me/it") == stamped
     assert readme.stamped(stamped, None) == bare
     with pytest.raises(ValueError, match="has no lines <!-- badges -->"):
         readme.stamped("# A\n", "me/it")

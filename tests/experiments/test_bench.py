@@ -174,10 +174,9 @@ TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions"
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A checkout with places for the tables, and no record."""
-    for file, names in (("README.md", ["bench"]), (tables.PAGE, list(tables.TABLES))):
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        places = "\n".join(f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in names)
-        (tmp_path / file).write_text(places, encoding="utf-8")
+    marks = [f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in tables.TABLES]
+    (tmp_path / tables.PAGE).parent.mkdir()
+    (tmp_path / tables.PAGE).write_text("\n".join(marks), encoding="utf-8")
     (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
@@ -186,9 +185,6 @@ def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
 
 def test_tables_by_hand(checkout: Path) -> None:
     (checkout / "data/results/bench/training.json").write_text(json.dumps(TRAINING))
-    assert tables.readme_table().splitlines()[4] == (
-        "| `demo` | float32 | 12,345 | 1.25 (1.15 to 1.35) | not installed | 46% |"
-    )
     whole = tables.page_tables()["training"]
     peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
     assert peer in whole
@@ -199,8 +195,6 @@ def test_tables_by_hand(checkout: Path) -> None:
     ]
     assert whole.splitlines()[-3:] == shares
     tables.write_tables(checkout)
-    readme = (checkout / "README.md").read_text(encoding="utf-8")
-    assert readme == f"before\n<!-- bench -->\n{tables.readme_table()}\n<!-- /bench -->"
     page = (checkout / tables.PAGE).read_text(encoding="utf-8")
     assert page.count("Not measured yet.") == 3
     assert page.count("before") == 4
@@ -208,9 +202,8 @@ def test_tables_by_hand(checkout: Path) -> None:
 
 
 def test_the_pages_give_the_recorded_figures() -> None:
-    pages = {(tables.PAGE, mark): text for mark, text in tables.page_tables().items()}
-    for (file, mark), table in (pages | {("README.md", "bench"): tables.readme_table()}).items():
-        text = (ROOT / file).read_text(encoding="utf-8")
+    text = (ROOT / tables.PAGE).read_text(encoding="utf-8")
+    for mark, table in tables.page_tables().items():
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "python -m experiments bench puts them in"
 
@@ -292,8 +285,8 @@ def test_a_model_is_measured_in_every_engine(
     assert set(made["with_beams"]) == {"ctranslate2"}  # the ONNX graphs' script is greedy
 
 
-def test_readme_tells_what_is_recorded() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_tells_what_is_recorded_of_exported_models() -> None:
+    page = (ROOT / tables.PAGE).read_text(encoding="utf-8")
     records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
     for row, figures, kind in (
         ("CTranslate2, greedy", "figures", "ctranslate2"),
@@ -303,5 +296,5 @@ def test_readme_tells_what_is_recorded() -> None:
         found = [record[figures][kind] for record in records]
         together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
         alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
-        assert f"| {row}, in batches | {' | '.join(together)} |" in readme
-        assert f"| {row}, one by one | {' | '.join(alone)} |" in readme
+        assert f"| {row}, in batches | {' | '.join(together)} |" in page
+        assert f"| {row}, one by one | {' | '.join(alone)} |" in page

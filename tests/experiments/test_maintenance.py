@@ -106,5 +106,5 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
         cell("code", "def my_y():\n    # your answer\n    ...\n\n\nex.y.check(my_y)"),
     ]
     found = count("a", json.dumps({"cells": cells}))
-    assert found == ("a", 11, 2, 1, 1, 1, 1, 1)
+    assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
     assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)

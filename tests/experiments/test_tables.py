@@ -16,7 +16,7 @@ from experiments.speedrun import (
     records_table,
     train_for_time,
 )
-from experiments.tables import COLUMNS, runs_table, seeds_table
+from experiments.tables import COLUMNS, page_tables, runs_table, seeds_table
 from lessonkit import records as results
 from lessonkit.records import load_speed_runs
 from tests.helpers import ROOT
@@ -91,17 +91,15 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
 
 
 def test_pages_give_the_recorded_figures() -> None:
-    made = {"results": runs_table, "seeds": seeds_table, "systems": results.systems_table}
-    pages = {("README.md", mark): table() for mark, table in made.items()}
-    pages["docs/records.md", "records"] = records_table(load_speed_runs())
+    pages = page_tables(ROOT) | {("docs/records.md", "records"): records_table(load_speed_runs())}
     for (file, mark), table in pages.items():
         text = (ROOT / file).read_text(encoding="utf-8")
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
-        assert shown == [table], "paste what `python -m experiments tables` prints"
+        assert shown == [table], "`python -m experiments tables` puts them in"
 
 
-def test_readme_says_of_multi30k_what_is_recorded() -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+def test_the_results_say_of_multi30k_what_is_recorded() -> None:
+    text = " ".join((ROOT / "docs/results.md").read_text(encoding="utf-8").split())
     ways = results.load_result("loss_ways/multi30k")
     plain = results.load_result("systems/multi30k-plain")
     run = results.load_result("systems/multi30k")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stamping.address import BRANCH
 from stamping.links import COLAB, badge, relinked
 
 FOLDER = "notebooks"
@@ -33,7 +34,12 @@ def text(notebook: Notebook) -> str:
 
 
 def stamped(
-    notebook: Notebook, name: str, titles: dict[str, str], repo: str | None, old: str | None
+    notebook: Notebook,
+    name: str,
+    titles: dict[str, str],
+    repo: str | None,
+    old: str | None,
+    revision: str = BRANCH,
 ) -> Notebook:
     """Give a lesson as it must be for an address.
 
@@ -43,6 +49,7 @@ def stamped(
         titles: Of all lessons, by file, in the course's order.
         repo: The address, owner/name; None where there is none yet.
         old: The address that it was stamped with before.
+        revision: What the lesson fetches: a branch, a tag, a commit.
     """
     new = copy.deepcopy(notebook)
     cells = [cell for cell in new["cells"] if not {SETUP, BESIDE} & set(tags(cell))]
@@ -50,7 +57,7 @@ def stamped(
         if cell["cell_type"] == "markdown":
             _write(cell, relinked(source(cell), repo, old, FOLDER))
     _write(cells[0], _titled(source(cells[0]), name, repo))
-    new["cells"] = [cells[0], _setup(repo), *cells[1:], _beside(name, titles, repo)]
+    new["cells"] = [cells[0], _setup(repo, revision), *cells[1:], _beside(name, titles, repo)]
     _count(new["cells"])
     _ask_for_gpu(new)
     return new
@@ -86,12 +93,13 @@ def _titled(said: str, name: str, repo: str | None) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _setup(repo: str | None) -> Cell:
+def _setup(repo: str | None, revision: str) -> Cell:
     """Make the cell that fetches the course on Colab; it has run, and printed nothing."""
     folded = {"jupyter": {"source_hidden": True}, "tags": [SETUP]}
     cell: Cell = {"cell_type": "code", "execution_count": 1, "id": SETUP, "metadata": folded}
     cell["outputs"] = []
-    _write(cell, _CELL.replace('REPO = ""', f'REPO = "{repo or ""}"').rstrip("\n"))
+    said = _CELL.replace('REPO = ""', f'REPO = "{repo or ""}"')
+    _write(cell, said.replace(f'REVISION = "{BRANCH}"', f'REVISION = "{revision}"').rstrip("\n"))
     return cell
 
 

@@ -1,13 +1,18 @@
-"""README's place for badges: between two comments, one line for each, or nothing."""
+"""What README has of the address: badges between two comments, and where each lesson opens."""
 
-from stamping.links import badge
+import re
+
+from stamping.links import COLAB, badge
 
 FIRST, LAST = "<!-- badges -->\n", "<!-- /badges -->\n"
 LESSON = "notebooks/00_start_here.ipynb"
+LICENCE = "[![Code: MIT](https://img.shields.io/badge/code-MIT-blue)](LICENSE)"
+SHIELD = "https://img.shields.io/badge/live-translate-009E73"
+_ROW = re.compile(r"\[read\]\([^)]*?(notebooks/\w+)\.(?:ipynb|html)\)(?: · \[Colab\]\([^)]*\))?")
 
 
 def stamped(text: str, repo: str | None) -> str:
-    """Give README with its badges for an address.
+    """Give README with its badges and links for an address.
 
     Raises:
         ValueError: it has no place for them.
@@ -16,4 +21,29 @@ def stamped(text: str, repo: str | None) -> str:
     _, last, after = rest.partition(LAST)
     if not (first and last):
         raise ValueError(f"README.md has no lines {FIRST.strip()} and {LAST.strip()}")
-    return before + first + (badge(repo, LESSON) + "\n" if repo else "") + last + after
+    said = before + first + "\n".join([*badges(repo), LICENCE]) + "\n" + last + after
+    return _ROW.sub(lambda found: _links(found[1], repo), said)
+
+
+def badges(repo: str | None) -> list[str]:
+    """Give the pictures that say how an address fares, and that lead there."""
+    if repo is None:
+        return []
+    actions = f"https://github.com/{repo}/actions/workflows"
+    ci = f"[![CI]({actions}/ci.yml/badge.svg)]({actions}/ci.yml)"
+    pages = f"[![Pages]({actions}/pages.yml/badge.svg)]({site(repo)})"
+    live = f"[![Translate in the browser]({SHIELD})]({site(repo)}live/index.html)"
+    return [ci, pages, badge(repo, LESSON), live]
+
+
+def site(repo: str) -> str:
+    """Give where GitHub Pages shows the site of a repository."""
+    owner, name = repo.split("/")
+    return f"https://{owner.lower()}.github.io/{name}/"
+
+
+def _links(page: str, repo: str | None) -> str:
+    """Give where a lesson is read, and where it runs."""
+    if repo is None:
+        return f"[read]({page}.ipynb)"
+    return f"[read]({site(repo)}{page}.html) · [Colab]({COLAB.format(repo)}{page}.ipynb)"

@@ -2,22 +2,22 @@
 import sys
 
 REPO = ""  # owner/name on GitHub; `make colab REPO=owner/name` writes it here
+REVISION = "main"  # the branch, tag or commit that is fetched
 KEEP_ON_DRIVE = False  # True: what you train stays on your Google Drive
 
 if "google.colab" in sys.modules:
     import os
+    import subprocess
 
-    course = os.path.abspath("attention-course")
-    address = f"https://github.com/{REPO}"
-    clone = f"git clone -q --depth=1 {address} new-course 2> /dev/null"
-    if REPO and not os.path.isdir(course):
-        os.system(f"rm -rf new-course; {clone} && mv new-course {course}")
-    if os.path.isdir(course):
-        sys.path.insert(0, course)
-        from lessonkit.colab import set_up
+    if not REPO:
+        sys.exit("Set REPO above to the course's owner/name, and rerun.")
+    course, address = "attention-course", f"https://github.com/{REPO}"
+    fetch = "rm -rf $0 && git init -q $0 && cd $0 && git fetch -q --depth=1"
+    fetch += ' "$1" "$2" && git checkout -q FETCH_HEAD && cd .. && mv $0 $3'
+    shell = ["sh", "-c", fetch, "new-course", address, REVISION, course]
+    if not os.path.isdir(course) and subprocess.call(shell):
+        sys.exit(f"Could not fetch {REVISION} of {address}: check both.")
+    sys.path.insert(0, os.path.abspath(course))
+    from lessonkit.colab import set_up
 
-        set_up(KEEP_ON_DRIVE)
-    elif REPO:
-        print(f"Could not fetch {address}: check REPO, and rerun this cell.")
-    else:
-        print("Set REPO above to the course's owner/name on GitHub, and rerun.")
+    set_up(KEEP_ON_DRIVE)

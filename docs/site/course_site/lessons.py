@@ -85,6 +85,18 @@ def read_lessons(root: Path) -> list[Lesson]:
     return [Lesson(path) for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
 
 
+def hide_answers(path: Path) -> None:
+    """Mark the cells whose outputs JupyterLab folds, so that MyST folds them too.
+
+    They answer what a prediction asks.
+    """
+    book = json.loads(path.read_text(encoding="utf-8"))
+    for cell in book["cells"]:
+        if cell["metadata"].get("jupyter", {}).get("outputs_hidden"):
+            cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
+    path.write_text(json.dumps(book), encoding="utf-8")
+
+
 def leave_out_set_up(app: Sphinx, doctree: nodes.document) -> None:
     """Leave out the cell that sets up Colab: on a page it does nothing."""
     for cell in list(doctree.findall(nodes.container)):
