@@ -80,9 +80,9 @@ def table(counts: list[Count]) -> str:
     """Give a line for each lesson, and their sums."""
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
-    sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:9]))
+    sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:8]))
     for each in [*counts, sums]:
-        numbers = [*each[1:9], round(each.minutes)]
+        numbers = [*each[1:8], round(each.minutes)]
         rows.append(f"{each.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
     return "\n".join(rows)
 

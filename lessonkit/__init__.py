@@ -10,6 +10,7 @@ from typing import Any
 DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
+    "museum.faults": ("FAULTS", "build_with"),
     "records": ("load_result", "load_runs", "scores"),
     "runs": ("course_profile", "run_folder"),
 }
