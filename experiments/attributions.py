@@ -23,7 +23,7 @@ from transformer.evaluation.compare import RESAMPLES, SEED
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 
 
 def error_difference(

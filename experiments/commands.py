@@ -14,8 +14,8 @@ from experiments import training_parts
 from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
+from transformer.cli import Parser, add_beam, add_model, add_train_options
 from transformer.cli.commands import parse_settings, train_as_typed
-from transformer.cli.parser import Parser, add_beam, add_model, add_train_options
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
@@ -116,6 +116,16 @@ def text(options: argparse.Namespace) -> None:
     print(file)
 
 
+@command("de-en", add_model)
+def words(options: argparse.Namespace) -> None:
+    """Write the words that a model has read, for the live page to tell others by."""
+    from experiments.texts import write_words
+
+    file = require_checkout() / "docs" / "live" / "words" / f"{options.model}.txt"
+    write_words(options.model, file)
+    print(file)
+
+
 @command()
 def leaks(options: argparse.Namespace) -> None:
     """Measure what of Tatoeba's test pairs stands in training for data/results/leaks."""
@@ -127,11 +137,6 @@ def leaks(options: argparse.Namespace) -> None:
     figures = texts.measure_splits(pairs)
     texts.write_figures(file, {"pairs": len(pairs), "figures": figures})
     print(file)
-    for name, split in figures.items():
-        print(
-            f"{name}: {split['leak']['either']:.1%} of {split['test']:,} test pairs have a side in "
-            f"training; memory alone scores {split['bleu']['score']:.2f} BLEU"
-        )
 
 
 @command("de-en de-en", add_model, NAME)

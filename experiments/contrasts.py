@@ -22,7 +22,7 @@ from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, find_model, read_json, write_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")

@@ -22,7 +22,7 @@ from transformer.data import corpora
 from transformer.data.corpora import default_split
 from transformer.models.translator import Translator
 from transformer.support.files import write_json
-from transformer.support.provenance import provenance
+from transformer.training.devices import provenance
 
 RECORD = "bench/export.json"
 ROUNDS = 5

@@ -28,7 +28,7 @@ from lessonkit.museum.trained_table import (
 )
 from transformer.evaluation.compare import Interval
 from transformer.support.files import read_json, results_folder
-from transformer.support.provenance import provenance
+from transformer.training.devices import provenance
 
 SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed

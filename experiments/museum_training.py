@@ -28,7 +28,7 @@ from transformer.evaluation.scores import bleu, count_run_on
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import unknown_name
 from transformer.support.files import check_file, read_json, write_json
-from transformer.support.provenance import provenance
+from transformer.training.devices import provenance
 
 STEPS, REPORT_EVERY, WARMUP_STEPS, DROPOUT = 400, 20, 120, 0.1
 BEAM_SIZE, SENTENCES_A_BATCH, EXTRA_LENGTH = 4, 50, 20

@@ -18,8 +18,7 @@ from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
-from transformer.support.provenance import pick_device
-from transformer.training.devices import Precision, pick
+from transformer.training.devices import Precision, pick, pick_device
 from transformer.training.recipe import train_recipe
 
 # In a run's folder, beside what training leaves.

@@ -8,6 +8,7 @@ test set, `loss` a model on its validation text: system 4's perplexity is of the
 import dataclasses
 import math
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,14 @@ from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import check_file, find_model, read_json, write_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.support.files import (
+    check_file,
+    find_model,
+    read_json,
+    write_atomically,
+    write_json,
+)
+from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
@@ -41,6 +48,17 @@ BATCH_SENTENCES = 128  # of system 4
 def write_figures(file: Path, figures: dict[str, Any]) -> None:
     """Write figures that need no model and no GPU, with where they come from."""
     write_json(file, provenance(torch.device("cpu")) | {"seed": SEED} | figures)
+
+
+WORD = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
+
+
+def write_words(model: str, file: Path) -> None:
+    """Write the words of a model's training source, in lower case, for the page that translates."""
+    data = Translator.load(model).recipe.data
+    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang).src
+    words = {word.lower() for sentence in text for word in WORD.findall(sentence)}
+    write_atomically(file, ("\n".join(sorted(words)) + "\n").encode())
 
 
 def multi30k_figures() -> dict[str, Any]:

@@ -110,7 +110,7 @@ def from_translator(translator: Translator) -> Pipeline:
         test=pairs[1],
         encode_src=lambda text: translator.src_tokenizer.encode_all([text])[0],  # as training does
         encode_tgt=lambda text: translator.tgt_tokenizer.encode_all([text])[0],
-        encode_to_translate=lambda text: translator.encode(text, refuse_long=True),
+        encode_to_translate=translator.encode,
         decode=translator.tgt_tokenizer.decode,
         score=corpus_bleu,
         unk_id=UNK_ID,

@@ -8,8 +8,8 @@ import pytest
 
 from tests.helpers import ROOT
 from tests.helpers.names import missing
+from transformer.cli import make_parser
 from transformer.cli.commands import COMMANDS
-from transformer.cli.parser import make_parser
 
 DOCUMENTS = [
     ROOT / "README.md",

@@ -56,8 +56,6 @@ def test_concatenated_positions_stand_beside_the_word() -> None:
 def test_errors() -> None:
     with pytest.raises(UserError, match="d_model 7 is odd"):
         sinusoidal_positions(3, 7)
-    with pytest.raises(UserError, match="vocab_size 4 holds no word"):
-        Embedding(ModelConfig(), 4)
     embedding = make()
     embedding(torch.zeros(1, 19, dtype=torch.long))
     with pytest.raises(UserError, match="20 tokens are more than max_len 19: shorten"):

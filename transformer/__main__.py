@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Sequence
 
-from transformer.cli import parser
+from transformer import cli
 from transformer.cli.commands import COMMANDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, as `transformer.cli.parser.main`."""
-    return parser.main(arguments, parser.make_parser(COMMANDS))
+    """Run one command, as `transformer.cli.main`."""
+    return cli.main(arguments, cli.make_parser(COMMANDS))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Scaled dot-product and multi-head attention (§3.2), with a cache for decoding.
 
-Two paths give the same output. The explicit one follows Eq. 1 line by line and returns the weights;
-where nobody asks for them, PyTorch's own `scaled_dot_product_attention` serves, which is faster.
+The explicit path follows Eq. 1 line by line and returns the weights; where nobody asks for them,
+PyTorch's own `scaled_dot_product_attention` gives the same output faster.
 """
 
 import math
@@ -32,8 +32,8 @@ def scaled_dot_product_attention(
 
     Returns:
         The output (batch, num_heads, q_len, d_v), and the weights before dropout
-        (batch, num_heads, q_len, k_len). Each row of the weights sums to 1; a query
-        that may attend to nothing has weights 0 and output 0.
+        (batch, num_heads, q_len, k_len): each row sums to 1. A query that may attend to nothing
+        has weights 0 and output 0.
     """
     scores = query @ key.transpose(-2, -1)  # (batch, num_heads, q_len, k_len)
     scores = scores / math.sqrt(query.shape[-1])
@@ -47,9 +47,8 @@ def scaled_dot_product_attention(
 
 
 class KeyValueCache:
-    """The keys and values that one attention has computed while decoding.
+    """The keys and values that one attention has computed while decoding (not in the paper).
 
-    Not in the paper: without it, every new token would compute all earlier ones again.
     Self-attention grows its cache by a position a step; cross-attention fills it once.
     """
 
@@ -77,8 +76,7 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: Width of the input and of the output.
         num_heads: Number of heads, h in the paper.
-        d_k: Width of a head's queries and keys.
-        d_v: Width of a head's values.
+        d_k, d_v: Width of a head's queries and keys, and of its values.
         dropout: Probability of dropping an attention weight.
         bias: Whether the four projections have biases; the paper's have none.
     """
@@ -112,16 +110,16 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             query: (batch, q_len, d_model)
-            memory: What keys and values are made of, (batch, k_len, d_model): the
-                encoder's output for cross-attention; None, for self-attention, means `query`.
+            memory: What keys and values are made of, (batch, k_len, d_model): the encoder's output
+                for cross-attention; None, for self-attention, means `query`.
             mask: Boolean, True = may attend, broadcastable to (batch, num_heads, q_len, k_len).
-            cache: Keys and values from earlier steps. In self-attention the new
-                positions are added to it; in cross-attention a filled one is used as it is.
+            cache: Grown by the new positions in self-attention; used as it is, once filled, in
+                cross-attention.
             return_weights: Whether to take the explicit path and return the weights.
 
         Returns:
-            The output (batch, q_len, d_model), and the weights
-            (batch, num_heads, q_len, k_len), or None where not asked for.
+            The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
+            None where not asked for.
         """
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)

@@ -1,8 +1,4 @@
-"""Configurations: frozen dataclasses, checked when made (no torch in here).
-
-A `Recipe` is everything that makes a model: its data, its network, its training.
-The named recipes are in `transformer/recipes`.
-"""
+"""Configurations: frozen dataclasses, checked when made (no torch in here)."""
 
 import dataclasses
 from enum import StrEnum

@@ -1,8 +1,7 @@
 """From a source sentence to a translation: greedy and beam search (§6.1).
 
-Both search a whole batch at once, with a key/value cache, and take any model that has
-`encode`, `decode` and `new_cache` (see `EncoderDecoder`). A sentence is searched for
-itself: what stands beside it in the batch changes nothing.
+Both search a whole batch at once, each sentence for itself, and take any model that has `encode`,
+`decode` and `new_cache`.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -33,17 +32,11 @@ class EncoderDecoder(Protocol):
 
 
 class Hypothesis(NamedTuple):
-    """A translation and how good the model thinks it is.
+    """A translation and how good the model thinks it is."""
 
-    Attributes:
-        ids: Target ids, without bos and eos.
-        score: Sum of log probabilities, eos included, over the length penalty (nats).
-        finished: Whether it ends in eos, not at the length limit.
-    """
-
-    ids: list[int]
-    score: float
-    finished: bool
+    ids: list[int]  # of the target, without bos and eos
+    score: float  # sum of log probabilities, eos included, over the length penalty (nats)
+    finished: bool  # whether it ends in eos, not at the length limit
 
 
 def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
@@ -207,14 +200,11 @@ def beam_search(
 
 
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:
-    """Take the most probable token at every step: a beam of one.
+    """Take the most probable token at every step: a beam of one, without length penalty.
 
     Args:
         model: In evaluation mode.
         src: Source ids with eos, padded, (batch, src_len).
         options: `extra_length`, `max_len` and `use_cache`, as `beam_search` takes them.
-
-    Returns:
-        One hypothesis a sentence; its score has no length penalty.
     """
     return [found for (found,) in beam_search(model, src, beam_size=1, alpha=0.0, **options)]

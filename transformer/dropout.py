@@ -13,17 +13,9 @@ LEVELS = 2**16  # of a random number of 16 bits
 def dropout(hidden: Tensor, p: float, training: bool = True) -> Tensor:
     """Zero each number with probability p while training, and scale up the rest (§5.4).
 
-    On a CPU, PyTorch's spends a random number of 64 bits on each decision, and a step that trains
-    on captions takes a tenth longer with it. Here four decisions share one: p is rounded to a
-    multiple of 2^-16, and the scale is that of the rounded p, so the mean is kept exactly.
-
-    Args:
-        hidden: Of any shape and floating type.
-        p: From 0 to 1.
-        training: Whether to drop at all.
-
-    Returns:
-        The same shape; without training the tensor itself.
+    On a CPU, PyTorch spends a random number of 64 bits on each decision; here four share one, which
+    saves a tenth of a step. p is rounded to a multiple of 2^-16 and the scale is the rounded p's,
+    so the mean is kept exactly. Without training the tensor itself is returned.
     """
     if not training or p in (0, 1) or hidden.device.type != "cpu":
         return F.dropout(hidden, p, training)
@@ -38,16 +30,13 @@ class Dropout(nn.Dropout):
     """`nn.Dropout` that calls `dropout`."""
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Give a tensor of the same shape, any; in evaluation the tensor itself."""
+        """Drop numbers of a tensor of any shape; in evaluation give the tensor itself."""
         return dropout(hidden, self.p, self.training)
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Run a model without dropout; afterwards every part of it is in the mode it was in.
-
-    Not in the paper.
-    """
+    """Run a model without dropout; afterwards every part of it is in the mode it was in."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.config import SPECIAL_TOKENS, ModelConfig, Positions
+from transformer.config import ModelConfig, Positions
 from transformer.dropout import Dropout
 from transformer.support.errors import UserError
 
@@ -32,20 +32,10 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
 
 
 class Embedding(nn.Module):
-    """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4).
-
-    Args:
-        config: The network; its layers are not read.
-        vocab_size: Number of types.
-
-    Raises:
-        UserError: vocab_size holds no word.
-    """
+    """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4)."""
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__()
-        if vocab_size <= len(SPECIAL_TOKENS):
-            raise UserError(f"vocab_size {vocab_size} holds no word: train on more text")
         self.max_len = config.max_len
         self.concatenated = config.positions == Positions.CONCATENATED
         width = position_width = config.d_model

@@ -32,11 +32,9 @@ class Residual(nn.Module):
     """The frame around a sub-layer: residual sum, dropout, layer normalisation (§3.1, §5.4).
 
     Post-norm, the paper's: LayerNorm(x + Dropout(sublayer(x))).
-    Pre-norm, not in the paper: x + Dropout(sublayer(LayerNorm(x))); it trains more
-    easily (Xiong et al. 2020, arXiv 2002.04745).
-
-    A sub-layer stands between two calls: `output = sublayer(frame.before(hidden))`,
-    then `hidden = frame.after(hidden, output)`.
+    Pre-norm, not in the paper (Xiong et al. 2020): x + Dropout(sublayer(LayerNorm(x))).
+    A sub-layer stands between two calls: `output = sublayer(frame.before(hidden))`, then
+    `hidden = frame.after(hidden, output)`.
     """
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
@@ -124,8 +122,7 @@ class DecoderLayer(nn.Module):
         Args:
             hidden: (batch, tgt_len, d_model)
             memory: The encoder's output, (batch, src_len, d_model).
-            tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len);
-                None where every key may be attended to.
+            tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len); None allows all.
             src_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, src_len).
             cache: Of self-attention and of cross-attention.
             return_weights: Whether to return the attention weights.

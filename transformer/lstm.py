@@ -2,7 +2,7 @@
 
 Not in the paper. Without attention: Sutskever et al. 2014 (arXiv 1409.3215). With it: the
 bidirectional encoder and the step-by-step context of Bahdanau et al. 2015 (arXiv 1409.0473), the
-query compared by dot product. Each step waits for the one before it; a Transformer's do not.
+query compared by dot product.
 """
 
 from typing import NamedTuple
@@ -19,17 +19,14 @@ from transformer.model import AttentionMaps
 
 
 class State(NamedTuple):
-    """An LSTM's state after some tokens: `hidden` and `cell`, (batch, hidden_size) each."""
+    """An LSTM's state after some tokens, (batch, hidden_size) each."""
 
     hidden: Tensor
     cell: Tensor
 
 
 class RecurrentCache:
-    """What decoding remembers from step to step: one state, however long the prefix is.
-
-    With attention also the keys, the source as it is compared with each state: projected once.
-    """
+    """What decoding remembers from step to step: one state, and with attention the keys."""
 
     def __init__(self) -> None:
         self.state: State | None = None
@@ -49,11 +46,6 @@ class Recurrent(nn.Module):
     With attention the encoder reads in both directions, its memory has a vector for each source
     token, and before each step the decoder's state is compared with all of them; their average
     enters the step beside the token. Without it the memory is the encoder's last state.
-
-    Args:
-        config: The shape of the network.
-        src_vocab_size: Number of source types.
-        tgt_vocab_size: Number of target types.
     """
 
     def __init__(
@@ -108,17 +100,7 @@ class Recurrent(nn.Module):
     def decode(
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None = None
     ) -> Tensor:
-        """Score the token after each of `tgt_in`.
-
-        Args:
-            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
-            memory: From `encode`.
-            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
-            cache: From `new_cache`; it takes the state after the last of `tgt_in`.
-
-        Returns:
-            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
-        """
+        """Score the token after each of `tgt_in`; arguments as of `Transformer.decode`."""
         return self.output(self._steps(tgt_in, memory, src_mask, cache)[0])
 
     def _steps(
@@ -171,17 +153,13 @@ class Recurrent(nn.Module):
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight for these sentences: at most one head, from target to source.
+        """Give every attention weight: one layer of one head, from target to source.
 
-        Without dropout, in training too.
+        `encoder` and `decoder` have no layers, nor has `cross` without attention. Without dropout.
 
         Args:
             src: Source ids, (batch, src_len).
             tgt_in: Target ids that begin with bos, (batch, tgt_len).
-
-        Returns:
-            `encoder` and `decoder` have no layers; `cross` has one layer and one head, or none
-            without attention.
         """
         src_mask = padding_mask(src)
         with evaluating(self):

@@ -10,10 +10,7 @@ from transformer.config import PAD_ID
 
 
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
-    """Let every query attend to the real tokens only.
-
-    Not in the paper: a batch holds sentences of different lengths, filled up with
-    padding that must have no effect.
+    """Let every query attend to the real tokens only, not to what fills a batch up.
 
     Args:
         ids: Token ids, (batch, k_len).
@@ -30,8 +27,8 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
 
     Args:
         q_len: Number of queries.
-        k_len: Number of keys; None means as many as queries. With more keys than
-            queries, the queries are the last positions (decoding with a cache).
+        k_len: Number of keys, `q_len` if None. With more keys than queries, the queries are the
+            last positions (decoding with a cache).
         device: Where to make the mask.
 
     Returns:

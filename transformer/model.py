@@ -83,26 +83,15 @@ class Decoder(nn.Module):
 
 
 class AttentionMaps(NamedTuple):
-    """The attention weights of every layer; each row sums to 1 over the real keys.
+    """The attention weights of every layer; each row sums to 1 over the real keys."""
 
-    Attributes:
-        encoder: Encoder self-attention, (num_layers, batch, num_heads, src_len, src_len).
-        decoder: Decoder self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len).
-        cross: Decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len).
-    """
-
-    encoder: Tensor
-    decoder: Tensor
-    cross: Tensor
+    encoder: Tensor  # self-attention, (num_layers, batch, num_heads, src_len, src_len)
+    decoder: Tensor  # self-attention, (num_layers, batch, num_heads, tgt_len, tgt_len)
+    cross: Tensor  # decoder to encoder, (num_layers, batch, num_heads, tgt_len, src_len)
 
 
 class Transformer(nn.Module):
     """An encoder-decoder made of attention alone (§3, Fig. 1).
-
-    Args:
-        config: The shape of the network.
-        src_vocab_size: Number of source types.
-        tgt_vocab_size: Number of target types.
 
     Raises:
         UserError: the embeddings are tied and the vocabularies differ in size.
@@ -160,8 +149,7 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Score the token after each of `tgt_in`.
 
-        Padding stands at the end of a target, where the causal mask hides it from
-        every real token; it needs no mask of its own.
+        Padding stands at a target's end, where the causal mask hides it from every real token.
 
         Args:
             tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
@@ -185,9 +173,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight for these sentences (the paper's appendix figures).
-
-        Without dropout, in training too.
+        """Give every attention weight, without dropout (the paper's appendix figures).
 
         Args:
             src: Source ids, (batch, src_len).
@@ -202,13 +188,11 @@ class Transformer(nn.Module):
         return AttentionMaps(torch.stack(encoder), *map(torch.stack, maps))
 
     def _initialise(self) -> None:
-        """Draw the weights: Xavier uniform for matrices, biases 0.
+        """Draw the weights: Xavier uniform for matrices, biases 0 (not in the paper's text).
 
-        Not in the paper's text. Words are drawn with standard deviation width^-0.5, as in the
+        Words, and concatenated positions, are drawn with standard deviation width^-0.5, as in the
         authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are added
-        unscaled: they start at sqrt(1/2), the root mean square of the sinusoids in whose place they
-        stand. (Concatenated ones are drawn as words are.) With `xavier_embeddings` all are drawn as
-        matrices are, and a word starts at sqrt(2 * width / (types + width)), about a quarter.
+        unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
         """
         positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():

@@ -20,8 +20,7 @@ from lessonkit.analysis.machines import one_thread
 from transformer.data import corpora
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, write_json
-from transformer.support.provenance import provenance
-from transformer.training.devices import keep_freed_memory
+from transformer.training.devices import keep_freed_memory, provenance
 
 STARTS = 7
 COMMANDS = {

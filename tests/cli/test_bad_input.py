@@ -13,7 +13,6 @@ Patch = pytest.MonkeyPatch
 def test_no_command_and_none_that_is_known(run: Run) -> None:
     refused(run(), "COMMAND")
     refused(run("trian", "demo"), "trian", "train")
-    refused(run("export", "demo-en-fr", "--to=--"), "--to=--: '--' is no value")
 
 
 def test_train_refuses(run: Run, here: Path) -> None:

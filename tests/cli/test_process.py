@@ -14,37 +14,11 @@ from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.data import corpora
 from transformer.models.folder import RunFolder
-from transformer.training.interrupt import NOTED
+from transformer.training.processes import NOTED
 
 Capture = pytest.CaptureFixture[str]
 PROGRAM = [sys.executable, "-m", "transformer"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
-
-
-def shell(line: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a line of a shell, in which "$@" is the program with these arguments."""
-    words = [*PROGRAM, *map(str, arguments)]
-    return subprocess.run(
-        ["sh", "-c", line, "sh", *words], capture_output=True, text=True, timeout=100
-    )
-
-
-def test_a_closed_standard_output_is_said_before_the_work(tmp_path: Path) -> None:
-    done = shell('"$@" >&-', "train", "demo", *SETTINGS, "--out", tmp_path / "run")
-    assert done.returncode == 2
-    assert done.stderr == "error: standard output is closed: give it a place, > out.txt\n"
-    assert not (tmp_path / "run").exists()
-    assert shell('"$@" >&- 2>&-', "corpora", "list").returncode == 2
-    done = shell('"$@" 2>&-', "corpora", "verify", "multi")  # whose error does not get into it
-    assert (done.returncode, done.stdout) == (2, "")
-
-
-@pytest.mark.slow
-def test_a_closed_standard_input_is_said(tiny_folder: Path) -> None:
-    done = shell('"$@" <&-', "translate", tiny_folder)
-    assert done.returncode == 2
-    said = "error: standard input is closed: give it sentences, < sentences.txt\n"
-    assert (done.stdout, done.stderr) == ("", said)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a file's name is text")

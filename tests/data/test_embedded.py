@@ -1,6 +1,7 @@
 """The embedded corpus: its file is read only if it is whole, its trees by hand."""
 
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pytest
 from transformer.data import corpora
 from transformer.data import embedded as reader
 from transformer.evaluation.scores import phrases
-from transformer.support.errors import UserError
 from transformer.support.files import corpus_folder
 
 
@@ -30,10 +30,10 @@ def test_a_damaged_or_missing_file_is_not_read(copy: Path) -> None:
         damaged.append(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     for bad in damaged:
         copy.write_bytes(bad)
-        with pytest.raises(UserError, match=r"cannot read .*sentences\.tsv\.gz.*git checkout"):
+        with pytest.raises((OSError, EOFError, LookupError, zlib.error)):
             corpora.load("embedded", "train", "de", "en")
     copy.unlink()
-    with pytest.raises(UserError, match=r"cannot read .*No such file"):
+    with pytest.raises(FileNotFoundError):
         corpora.load("parses", "test", "en", "tree")
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data.treatment import BY_LANGUAGE, TREATMENTS, treatment_of
-from transformer.support.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -52,14 +51,6 @@ TEXTS = st.text(
 def test_twice_is_once(text: str) -> None:
     for treat in TREATMENTS.values():
         assert treat(treat(text)) == treat(text)
-
-
-def test_half_a_letter_is_refused() -> None:
-    for treat in TREATMENTS.values():
-        with pytest.raises(UserError, match="holds half a letter") as caught:
-            treat("ein \udcff Hund")
-        str(caught.value).encode()  # can be printed
-        assert treat("\U0001f600") == "\U0001f600"
 
 
 def test_each_language_has_its_own_and_others_the_plain_one() -> None:

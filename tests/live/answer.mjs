@@ -5,13 +5,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { BOXES } from "../../docs/live/js/boxes.js";
 import { BPETokenizer } from "../../docs/live/js/bpe.js";
+import { EOS_ID } from "../../docs/live/js/config.js";
 import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
-import { EXAMPLES } from "../../docs/live/js/examples.js";
 import { Hiding, probabilities, without_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
 import { MODELS } from "../../docs/live/js/models.js";
+import { STOPS } from "../../docs/live/js/tour.js";
+import { trace } from "../../docs/live/js/trace.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
 
 const [questions_file, answers_file] = process.argv.slice(2);
@@ -77,6 +80,7 @@ function network({ folder, src, tgt_in, before, after, removed = [] }) {
       cached: tgt_in.map((id) => [...model.decode([id], memory, mask, cache).row(0)]),
       maps,
       probabilities: probabilities(model, src, tgt_in.slice(1)),
+      traced: plain(trace(whole, src, [...tgt_in.slice(1), EOS_ID]).logits),
     };
   });
 }
@@ -86,7 +90,7 @@ function look({ folder, sentence, options, cuts, compared }) {
   return rest;
 }
 
-const content = () => ({ examples: EXAMPLES, models: MODELS, files: FILES });
+const content = () => ({ stops: STOPS, boxes: Object.keys(BOXES), models: MODELS, files: FILES });
 
 async function exported({ file }) {
   return Object.keys(await import(new URL(`../../docs/live/js/${file}`, import.meta.url)));

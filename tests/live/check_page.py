@@ -3,10 +3,10 @@
     python tests/live/check_page.py [--shots FOLDER]
 
 A copy of the page is served from this computer, the only one that can be reached. A sentence is
-typed and its translation read; heads, cuts and steps are tried by mouse and by keyboard; every
-example is set up; what is wrong is to be told in one line. axe-core looks for what shuts readers
-out, in light, in dark and on a phone, where npm has put it: `python -m experiments check live`. It
-prints a line for each thing tried; the exit status says whether anything was wrong.
+typed and its translation read; boxes, heads, cuts and steps are tried by mouse and by keyboard; the
+tour is taken from stop to stop; what is wrong is to be told in one line. axe-core looks for what
+shuts readers out, in light, in dark and on a phone, where npm has put it: `python -m experiments
+check live`. It prints a line for each thing tried; the exit status says whether anything was wrong.
 
 It is not part of `make test`. It needs Playwright and Chromium.
 """
@@ -95,6 +95,11 @@ class Visit:
         act()  # type: ignore[operator]
         self.page.wait_for_function(SETTLED, arg=before)
 
+    def settle_from_new(self, act: object) -> None:
+        """Open a page, and wait until it has drawn."""
+        act()  # type: ignore[operator]
+        self.page.wait_for_function(SETTLED, arg="0")
+
     def type(self, sentence: str) -> None:
         """Type a sentence, key by key at once, and wait for its translation."""
         self.settle(lambda: self.page.fill("#sentence", sentence))
@@ -138,7 +143,7 @@ def translates(visit: Visit, address: str) -> None:
     print(f"       {visit.text('#status')}")
     visit.type("   ")
     visit.expect("nothing typed", visit.text("#status"), "Type a sentence.")
-    visit.expect("nothing to show then", page.is_visible("#heads"), False)
+    visit.expect("nothing to show then", page.is_visible("#architecture"), False)
     visit.type("cat " * 300)
     line = '..." has 300 tokens, and this model takes 255: split the sentence'
     visit.expect("too long: one line says so", visit.text("#error").endswith(line), True)
@@ -146,9 +151,21 @@ def translates(visit: Visit, address: str) -> None:
     visit.expect("and the line goes away", page.is_visible("#error"), False)
 
 
-def explores(visit: Visit) -> None:
-    """Choose a head, walk over its map with the keys, take things away, step."""
+def unseen(visit: Visit) -> None:
+    """Words that the model has never read are marked, and a sentence that it has is offered."""
     page = visit.page
+    visit.type("Wolfgang is reading a novel.")
+    page.wait_for_selector("#unseen:not([hidden])")
+    visit.expect("an unseen word is marked", page.inner_text("#unseen mark"), "Wolfgang")
+    visit.settle(lambda: page.click("#unseen button"))
+    page.wait_for_selector("#unseen", state="hidden")
+
+
+def explores(visit: Visit) -> None:
+    """Choose a head, walk over its map with the keys, follow tokens, take things away, step."""
+    page = visit.page
+    visit.type("The clever saleswoman is reading an interesting novel.")
+    page.click("[data-box=cross]")
     page.focus("#head-picker input[value='1.1']")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -159,12 +176,16 @@ def explores(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     told = visit.text("#readout")
     visit.expect("and a square", told, "vendeuse attends to saleswoman: 1.00")
-    page.check("#stack-picker input[value='decoder']", force=True)
-    visit.expect(
-        "the decoder's map begins with bos",
-        page.inner_text("#map thead th:nth-child(2)"),
-        "<bos>",
-    )
+    page.hover("#src-tokens [data-at='2']")
+    lit = page.locator(".lit").count()
+    visit.expect("a token lights up in tokens, map, scores and cuts", lit, 4)
+    page.click("[data-box=decoder]")
+    first = page.inner_text("#map thead th:nth-child(2)")
+    visit.expect("the decoder's map begins with bos", first, "<bos>")
+    page.click("#tgt-tokens [data-at='1']")
+    masked = page.locator("#numbers td", has_text="masked").count()
+    tokens = page.locator("#tgt-tokens button").count()
+    visit.expect("and what is to come is masked", masked, tokens - 2)
     page.check("#mode-picker input[value='before']", force=True)
     visit.settle(lambda: page.click("#places button:nth-child(3)"))
     visit.expect(
@@ -183,25 +204,68 @@ def explores(visit: Visit) -> None:
     visit.expect("a head removed", visit.text("#removed"), "decoder 1.3 ×")
     visit.settle(lambda: page.click("#put-back"))
     visit.expect("all put back", visit.text("#cut"), "Nothing is taken away yet.")
+
+
+def searches(visit: Visit) -> None:
+    """Step through the search, play it, draw."""
+    page = visit.page
+    page.click("[data-box=output]")
     page.focus("#step")
+    page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     visit.expect("the search steps on", visit.text("#step-said").split(" ")[0], "2")
     visit.expect("8 candidates a step", page.locator("#candidates tbody tr").count(), 8)
+    page.click("#play")
+    page.wait_for_function("document.querySelector('#step-said').textContent.startsWith('3 ')")
+    page.click("#play")
     page.click("#options summary")
-    visit.settle(lambda: page.fill("#beam-size", "1"))
+    visit.settle(lambda: page.fill("#beam_size", "1"))
     visit.expect("2 for greedy search", page.locator("#candidates tbody tr").count(), 2)
-    visit.settle(lambda: page.fill("#beam-size", "4"))
+    visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
+    visit.settle(lambda: page.fill("#temperature", "3"))
+    visit.settle(lambda: page.fill("#top_p", "1"))
+    drawn = {visit.text("#translation")}
+    for _ in range(3):
+        visit.settle(lambda: page.click("#draw-again"))
+        drawn.add(visit.text("#translation"))
+    visit.expect("hot draws differ", len(drawn) > 1, True)
 
 
-def examples(visit: Visit) -> None:
-    """Set up every example; each must leave something to see, and no line of error."""
+def boxes_and_tour(visit: Visit) -> None:
+    """Open every box; go to every stop by the keyboard; each has something to see, no error."""
     page = visit.page
-    buttons = page.locator("#examples button")
-    for index in range(buttons.count()):
-        title = buttons.nth(index).inner_text()
-        visit.settle(buttons.nth(index).click)
-        page.wait_for_selector(".see:not([hidden])")
-        visit.expect(f"“{title}”", page.is_visible("#error"), False)
+    for index in range(page.locator("[data-box]").count()):
+        box = page.locator("[data-box]").nth(index)
+        box.click()
+        visit.expect(f"{box.get_attribute('data-box')}", page.is_visible("#numbers *"), True)
+    page.focus("#stops button")
+    visit.settle(lambda: page.keyboard.press("Enter"))
+    for number in range(1, 9):
+        title = visit.text("#stop-title")
+        visit.expect(title, title.startswith(f"{number} of 8."), True)
+        visit.expect("  no error", page.is_visible("#error"), False)
+        if number < 8:
+            visit.settle(lambda: page.click("#stop-on"))
+
+
+def links(visit: Visit, address: str) -> None:
+    """What the address says is shown again, and a page within a page has no furniture."""
+    page = visit.page
+    visit.settle(lambda: page.locator("#stops button").nth(4).click())
+    said = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
+    copied = page.url
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(copied))
+    again = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
+    visit.expect("a link restores the stop", again, said)
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(f"{address}?embed#s=The+cat.&box=output"))
+    visit.expect("embedded, without its head", page.is_visible("h1"), False)
+    visit.expect(
+        "and with the box that was asked for", visit.text("#box-title"), "Linear & softmax"
+    )
+    page.goto("about:blank")
+    visit.settle_from_new(lambda: page.goto(address))
 
 
 def without_models(visit: Visit, address: str) -> None:
@@ -251,8 +315,8 @@ def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
         visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         visit.page.set_viewport_size({"width": width, "height": 800})
         visit.settle(lambda visit=visit: visit.page.goto(address))
-        visit.settle(visit.page.locator("#examples button").nth(6).click)
-        visit.page.wait_for_selector("#cuts-see:not([hidden])")
+        visit.settle(visit.page.locator("#stops button").nth(5).click)
+        visit.page.wait_for_selector("#stop:not([hidden])")
         visit.audit(name)
         wide = visit.page.evaluate("document.documentElement.scrollWidth")
         visit.expect(f"nothing sticks out, {name}", wide <= width, True)
@@ -273,8 +337,11 @@ def main() -> int:
         visit = Visit(browser, shots)
         try:
             translates(visit, address)
+            unseen(visit)
             explores(visit)
-            examples(visit)
+            searches(visit)
+            boxes_and_tour(visit)
+            links(visit, address)
             without_models(visit, address)
         except Error as error:
             visit.problems.append(f"the browser: {error.message.splitlines()[0]}")

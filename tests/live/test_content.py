@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from lessonkit.analysis.heads import Head
-from lessonkit.analysis.interventions import next_token, without_heads
-from tests.helpers.hiding import translate_hiding
+from experiments.texts import write_words
+from lessonkit.analysis.interventions import next_token
 from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node
 from transformer.data.corpora import CORPORA
@@ -17,15 +16,6 @@ from transformer.support.files import models_folder, read_json
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
 SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")
-# What an example says that a head does: its number, the head's row, where it looks.
-LOOKS = [
-    (0, "▁chat", "▁cat"),
-    (0, "▁jardin", "▁garden"),
-    (1, "▁noir", "▁black"),
-    (2, "▁ne", "▁not"),
-    (2, "▁pas", "▁not"),
-    (3, "▁La", "▁saleswoman"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -34,32 +24,53 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return values
 
 
-def test_every_example_says_what_the_package_says(content: dict[str, Any]) -> None:
+def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
+    assert len(content["stops"]) == 8
     translators: dict[str, Translator] = {}
-    for example in content["examples"]:
-        name, sentence = example.get("model", "demo-en-fr"), example["sentence"]
+    for stop in content["stops"]:
+        name, sentence = stop.get("model", "demo-en-fr"), stop["sentence"]
         translator = translators.setdefault(name, Translator.load(name))
         (said,) = translator.translate([sentence])
-        assert said == example["says"], example["title"]
-        if "first" not in example:
-            continue
-        cuts = dict(example["cuts"])
-        removed = [Head(**head) for head in cuts.pop("removed", [])]
-        first = translator.tgt_tokenizer.encode(said)[0]
-        with without_heads(translator.model, removed):  # type: ignore[arg-type]
-            chance = float(next_token(translator, sentence, **cuts)[first])
-            assert f"{chance:.2f}" == f"{example['first']:.2f}", example["title"]
-            same = translate_hiding(translator, sentence, **cuts) == said
-        assert same == (cuts == {"after": [2]}), example["title"]
+        assert said == stop["says"], stop["title"]
+        assert stop["box"] in content["boxes"]
+        if "first" in stop:
+            first = translator.tgt_tokenizer.encode(said)[0]
+            chance = float(next_token(translator, sentence, **stop["cuts"])[first])
+            assert f"{chance:.2f}" == f"{stop['first']:.2f}", stop["title"]
+            assert f"{stop['first']:.2f}" in stop["see"]
 
 
-def test_a_head_looks_where_an_example_says(content: dict[str, Any], shipped: Translator) -> None:
-    for number, row, column in LOOKS:
-        example = content["examples"][number]
-        looked, head = shipped.attention(example["sentence"]), example["head"]
-        weights = getattr(looked.maps, head["stack"])[head["layer"] - 1, 0, head["head"] - 1]
-        found = weights[looked.tgt_tokens.index(row)].argmax()
-        assert looked.src_tokens[int(found)] == column, example["title"]
+def test_a_head_looks_where_a_stop_says(content: dict[str, Any], shipped: Translator) -> None:
+    for stop in content["stops"]:
+        for row, column in stop.get("looks", []):
+            looked, head = shipped.attention(stop["sentence"]), stop["head"]
+            weights = getattr(looked.maps, head["stack"])[head["layer"] - 1, 0, head["head"] - 1]
+            said, read = looked.tgt_tokens, ["<bos>", *looked.tgt_tokens[:-1]]
+            sides = {"encoder": (looked.src_tokens,) * 2, "decoder": (said, read)}
+            rows, columns = sides.get(head["stack"], (said, looked.src_tokens))
+            found = weights[rows.index(row)].argmax()
+            assert columns[int(found)] == column, stop["title"]
+
+
+def test_what_the_stops_tell_to_do_does_what_they_say(shipped: Translator) -> None:
+    dog = shipped.attention("The black dog is not sleeping.")
+    weights = dog.maps.cross[1, 0, 1]
+    for word in ("▁ne", "▁pas"):
+        assert dog.src_tokens[int(weights[dog.tgt_tokens.index(word)].argmax())] == "▁not"
+    saleswoman = "The clever saleswoman is reading an interesting novel."
+    la = shipped.tgt_tokenizer.encode("La")[0]
+    only_the = {"after": list(range(1, 10))}
+    for cuts, chance in ((only_the, "0.90"), ({"before": [7]}, "1.00")):
+        assert f"{float(next_token(shipped, saleswoman, **cuts)[la]):.2f}" == chance
+
+
+@pytest.mark.parametrize("name", ["demo-en-fr", "demo-fr-en"])
+def test_the_words_that_a_model_has_read_are_those_of_its_training_text(
+    name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "words.txt"
+    write_words(name, file)
+    assert file.read_bytes() == (LIVE / "words" / f"{name}.txt").read_bytes()
 
 
 def test_the_models_are_shipped_and_their_terms_said(content: dict[str, Any]) -> None:
@@ -68,6 +79,7 @@ def test_the_models_are_shipped_and_their_terms_said(content: dict[str, Any]) ->
     for name, model in content["models"].items():
         folder = models_folder() / name
         assert all((folder / file).is_file() for file in content["files"])
+        assert (LIVE / "words" / f"{name}.txt").is_file()
         data = read_json(folder / "recipe.json")["data"]
         spoken = [languages[language] for language in model["languages"]]
         assert spoken == [data["src_lang"], data["tgt_lang"]]

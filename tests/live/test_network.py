@@ -66,6 +66,8 @@ def compare(answer: dict[str, Any], wanted: dict[str, Any], *, maps: bool = True
         torch.testing.assert_close(torch.tensor(answer[key]), wanted[key], **LOGITS)
     chances = torch.tensor(answer["probabilities"])
     torch.testing.assert_close(chances, wanted["probabilities"], **CLOSE)
+    if maps:  # nothing is cut
+        torch.testing.assert_close(torch.tensor(answer["traced"]), wanted["logits"], **LOGITS)
     for stack, each in wanted["maps"].items() if maps else ():
         torch.testing.assert_close(torch.tensor(answer["maps"][stack]), each, **CLOSE)
 

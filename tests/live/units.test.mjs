@@ -12,8 +12,12 @@ import { UserError } from "../../docs/live/js/errors.js";
 import { LayerNorm, Linear } from "../../docs/live/js/linear.js";
 import { causal_mask, padding_mask } from "../../docs/live/js/masks.js";
 import * as m from "../../docs/live/js/matrix.js";
+import { read_link, write_link } from "../../docs/live/js/permalink.js";
 import { from_float16, read_safetensors, Weights } from "../../docs/live/js/safetensors.js";
+import { sample_search } from "../../docs/live/js/sampling.js";
 import { find_treatment, tidy } from "../../docs/live/js/treatment.js";
+
+import { unseen_words } from "../../docs/live/js/unseen.js";
 
 const matrix = (...rows) => new m.Matrix(rows.length, rows[0].length, Float32Array.from(rows.flat()));
 const rows = (a) => Array.from({ length: a.rows }, (_, i) => [...a.row(i)]);
@@ -186,4 +190,53 @@ test("at the limit the living are taken as they stand", () => {
 
 test("the length penalty of seven tokens is 2 to the alpha", () => {
   close([length_penalty(7, 0.6), length_penalty(7, 0), length_penalty(1, 3)], [2 ** 0.6, 1, 1]);
+});
+
+test("draws: cold ones are greedy, top-p keeps the first, a seed is kept, shares are met", () => {
+  const draw = (options) => sample_search(GARDEN_PATH, [9, 3], options).hypotheses[0];
+  const greedy = greedy_search(GARDEN_PATH, [9, 3]);
+  for (const options of [{ temperature: 0.01 }, { top_p: 0.1 }]) {
+    assert.deepEqual(draw(options).ids, greedy.ids);
+    close([draw(options).score], [greedy.score]);
+  }
+  const once = (seed) => draw({ seed, max_len: 1 });
+  assert.deepEqual(once(7), once(7));
+  const first = Array.from({ length: 2000 }, (_, seed) => once(seed + 1).ids[0]);
+  const share = first.filter((id) => id === 4).length / first.length; // 0.6, within 3 deviations
+  assert.ok(Math.abs(share - 0.6) < 3 * Math.sqrt((0.6 * 0.4) / 2000), String(share));
+});
+
+test("a drawn step tells the shares after temperature and top-p, and the model's own sum", () => {
+  const { steps } = sample_search(GARDEN_PATH, [9, 3], { temperature: 2, top_p: 0.5, max_len: 1 });
+  const roots = [Math.sqrt(0.6), Math.sqrt(0.4)]; // p^(1/2): 0.55 and 0.45; the first has 0.5
+  assert.equal(steps[0].length, 1);
+  close([steps[0][0].log_prob, steps[0][0].total], [0, Math.log(0.6)]);
+  const both = sample_search(GARDEN_PATH, [9, 3], { temperature: 2, max_len: 1 }).steps[0];
+  const shares = both.map(({ log_prob }) => Math.exp(log_prob));
+  close(shares, roots.map((root) => root / (roots[0] + roots[1])));
+});
+
+test("a link restores what it was written from; what it says wrong stays as it is", () => {
+  const known = { models: { a: {}, b: {} }, boxes: { cross: {}, output: {} } };
+  const options = { search: "beam", beam_size: 4, alpha: 0.6, temperature: 1, top_p: 0.9, seed: 1 };
+  const plain = () => ({
+    ...{ model: "a", sentence: "Hi", box: "cross", layer: 1, src_at: 0, step: 1, stop: null },
+    ...{ head: { stack: "cross", layer: 1, head: 1 }, options: { ...options } },
+  });
+  const other = {
+    ...{ model: "b", sentence: "A & b # c?", box: "output", layer: 2, src_at: 3, step: 5, stop: 8 },
+    head: { stack: "encoder", layer: 2, head: 3 },
+    options: { search: "draw", beam_size: 1, alpha: 0, temperature: 1.5, top_p: 0.5, seed: 9 },
+  };
+  const read = plain();
+  read_link(write_link(other), read, known);
+  assert.deepEqual(read, other);
+  const wrong = plain();
+  read_link("#model=__proto__&box=no&head=cross.0.1&step=-1&beam_size=99&alpha=x", wrong, known);
+  assert.deepEqual(wrong, plain());
+});
+
+test("words that were not read, each once, as they are written", () => {
+  const known = new Set(["the", "cat", "l", "été"]);
+  assert.deepEqual(unseen_words("The CAT and the dog and l'été 7.", known), ["and", "dog"]);
 });

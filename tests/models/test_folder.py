@@ -1,7 +1,6 @@
 """A model's folder: read back as written, or refused for a reason."""
 
 import dataclasses
-import json
 import shutil
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from safetensors.torch import save_file
 from transformer.data import tokenizers
 from transformer.models import folder as model_folder
 from transformer.models.checkpoint import load_tensors, save_tensors, weights
-from transformer.models.folder import MANIFEST, RECIPE, SUMMED, RunFolder
+from transformer.models.folder import MANIFEST, SUMMED, RunFolder
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 
@@ -72,15 +71,6 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is no model folder: it has no recipe\.json"):
         model_folder.read_recipe(tmp_path)
     assert not model_folder.holds_run(tmp_path)
-
-
-def test_a_recipe_with_a_foreign_key_is_named_with_its_file(unlisted: Path) -> None:
-    path = unlisted / RECIPE
-    values = json.loads(path.read_text(encoding="utf-8"))
-    values["model"]["d_modell"] = 16
-    path.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(UserError, match=r"recipe\.json.*d_modell"):
-        model_folder.read_model(unlisted)
 
 
 @pytest.mark.parametrize("name", [*SUMMED, MANIFEST])

@@ -110,29 +110,9 @@ def test_the_longest_sentence_passes_without_a_warning(translator: Translator) -
         assert len(translator.translate([translator.src_tokenizer.decode(ids)], beam_size=1)) == 1
 
 
-def test_a_long_sentence_is_refused_by_choice(translator: Translator) -> None:
-    with pytest.raises(UserError, match="and this model takes 255: split the sentence"):
-        translator.translate(["short", "the " * 300], refuse_long=True)
-
-
 def test_one_text_is_no_list_of_sentences(translator: Translator) -> None:
     with pytest.raises(UserError, match="'A dog' is one text: give a list of sentences"):
         translator.translate("A dog")
-
-
-def test_sentences_that_do_not_fit_in_memory(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(translator.model, "decode", fail)
-    error: RuntimeError = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-    with pytest.raises(UserError, match=r"beam of 4 and 2 sentences .* a smaller beam or fewer"):
-        translator.translate(["A dog.", "A cat."])
-    error = RuntimeError("some mistake of ours")
-    with pytest.raises(RuntimeError, match="some mistake of ours"):
-        translator.translate(["A dog."])
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

@@ -1,8 +1,6 @@
 """What a machine can do, and what is chosen for it: by its own word, or by the clock."""
 
 from collections.abc import Callable
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +8,7 @@ from torch import nn
 
 from transformer.support.errors import UserError
 from transformer.training import devices
-from transformer.training.devices import Precision, check_resources, memory, pick
+from transformer.training.devices import Precision, check_memory, memory, pick
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -116,33 +114,23 @@ def test_a_longer_product_takes_longer() -> None:
     assert 0 < devices._seconds(torch.rand(8, 8)) < devices._seconds(torch.rand(512, 512))
 
 
-def test_a_giant_is_refused_without_being_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_giant_is_refused_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory(CPU) > 100e6
     monkeypatch.setattr(devices, "memory", lambda device: 64 * 10**9)
     giant = nn.Linear(2**17, 2**17, device="meta")
     with pytest.raises(UserError, match=r"needs [\d,.]+ GB of memory .* cpu has 64\.0 GB: give"):
-        check_resources(giant, 1, tmp_path, CPU)
+        check_memory(giant, CPU)
 
 
 @pytest.mark.parametrize(
     ("device", "processes", "copies"), [("cpu", 1, 4), ("cpu", 3, 3 * 5), ("cuda", 3, 5)]
 )
-def test_the_bounds_of_memory_and_disk_by_hand(
-    device: str, processes: int, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_bound_of_memory_by_hand(
+    device: str, processes: int, copies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = 4 * (5 * 7 + 7)
-    room = {"memory": copies * weights, "disk": (3 + 1 + 1 + 3) * weights}
-    monkeypatch.setattr(devices, "memory", lambda device: room["memory"])
-    usage = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=room["disk"]))
-    monkeypatch.setattr(devices, "shutil", usage)
-    where = torch.device(device), processes
-    check_resources(nn.Linear(5, 7), 3, tmp_path / "not" / "yet", *where)
-    room["disk"] -= 1
-    with pytest.raises(UserError, match=f"of checkpoints, and {tmp_path} has"):
-        check_resources(nn.Linear(5, 7), 3, tmp_path / "not" / "yet", *where)
-    check_resources(nn.Linear(5, 7), 3, None, *where)
-    room["memory"] -= 1
+    monkeypatch.setattr(devices, "memory", lambda device: copies * weights)
+    check_memory(nn.Linear(5, 7), torch.device(device), processes)
+    monkeypatch.setattr(devices, "memory", lambda device: copies * weights - 1)
     with pytest.raises(UserError, match="of memory at the least"):
-        check_resources(nn.Linear(5, 7), 3, None, *where)
+        check_memory(nn.Linear(5, 7), torch.device(device), processes)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from transformer.training.interrupt import NOTED, noted_interrupt
+from transformer.training.processes import NOTED, noted_interrupt
 
 
 @pytest.fixture(autouse=True)

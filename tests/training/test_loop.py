@@ -24,11 +24,11 @@ from tests.helpers import ROOT
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_tensors, save_tensors
+from transformer.models.checkpoint import load_tensors
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, read_log
 from transformer.support.errors import UserError
-from transformer.training import checkpoint, loop, meter
+from transformer.training import loop, progress
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import validation_loss
@@ -323,9 +323,9 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = checkpoint.save_state
-    monkeypatch.setattr(checkpoint, "save_state", slow_save)
-    monkeypatch.setattr(meter, "time", SimpleNamespace(perf_counter=lambda: now))
+    save_state = progress.save_state
+    monkeypatch.setattr(progress, "save_state", slow_save)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
     speeds: dict[int, float | None] = {}
@@ -525,14 +525,14 @@ def test_a_state_is_saved_every_few_minutes(
 ) -> None:
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
     steps: list[int] = []
-    save = checkpoint.save_state
+    save = progress.save_state
 
-    def count(path: Path, state: checkpoint.State, settings: Any) -> None:
+    def count(path: Path, state: progress.State, settings: Any) -> None:
         steps.append(state.progress.step)
         save(path, state, settings)
 
     go(tmp_path / "1", Tiny())
-    monkeypatch.setattr(checkpoint, "save_state", count)
+    monkeypatch.setattr(progress, "save_state", count)
     go(tmp_path / "2", Tiny())
     assert set(range(12)) <= set(steps)
     same_runs(tmp_path / "1", tmp_path / "2")
@@ -586,29 +586,6 @@ def test_a_step_that_is_not_finite_stops_the_run_and_is_never_saved(
     same_runs(tmp_path / "1", tmp_path / "2")
 
 
-@pytest.mark.parametrize("where", ["a batch", "the weights"])
-def test_full_memory_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-
-    go(tmp_path, Tiny(), stop_after=3)
-    monkeypatch.setattr(Tiny, "forward" if where == "a batch" else "to", fail)
-    with pytest.raises(UserError, match="out of memory on cpu; what was saved before is kept"):
-        go(tmp_path, Tiny(), resume=True)
-
-
-def test_another_error_is_not_taken_for_full_memory(tmp_path: Path) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("shapes do not fit")
-
-    model = Tiny()
-    model.register_forward_hook(fail)
-    with pytest.raises(RuntimeError, match="shapes do not fit"):
-        go(tmp_path, model)
-
-
 def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> None:
     go(tmp_path, Tiny(), stop_after=4)
     before = all_bytes(tmp_path)
@@ -631,19 +608,6 @@ def test_weights_without_their_last_checkpoint_are_not_overwritten(
     with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
         go(tmp_path, Tiny(), resume=resume)
     assert all_bytes(tmp_path) == before
-
-
-@pytest.mark.parametrize("damage", ["missing", "another's"])
-def test_best_weights_that_are_lost_are_seen_before_the_work(tmp_path: Path, damage: str) -> None:
-    go(tmp_path, Tiny(), stop_after=5)
-    folder = RunFolder(tmp_path)
-    folder.best.unlink()
-    if damage == "another's":
-        save_tensors(folder.best, {"a": torch.ones(3)}, step=2, loss=1.25)
-    before = told(tmp_path)
-    with pytest.raises(UserError, match=r"best\.safetensors is missing or not this run"):
-        go(tmp_path, Tiny(), resume=True)
-    assert told(tmp_path) == before
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

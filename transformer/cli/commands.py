@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.parser import (
+from transformer.cli import (
     AUTO,
     MODELS,
     PROGRAM,
@@ -150,11 +150,7 @@ def typed_again(words: Sequence[str], package: str) -> str:
 
 
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
-    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping.
-
-    Raises:
-        UserError: a string has no "=".
-    """
+    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -176,10 +172,8 @@ def translate_lines(options: argparse.Namespace) -> int:
     from lessonkit.charts.export import check_attention_file, write_attention
     from transformer.data.treatment import tidy
     from transformer.models.translator import Translator
-    from transformer.support.provenance import pick_device
+    from transformer.training.devices import pick_device
 
-    if sys.stdin is None:
-        raise UserError("standard input is closed: give it sentences, < sentences.txt")
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
@@ -204,11 +198,7 @@ def _blocks() -> Iterator[list[str]]:
 
 
 def read_lines(content: bytes) -> list[str]:
-    """Cut UTF-8 text into lines, at line feeds alone.
-
-    Raises:
-        UserError: a line is not UTF-8.
-    """
+    """Cut UTF-8 text into lines, at line feeds alone."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

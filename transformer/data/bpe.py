@@ -16,7 +16,6 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data.treatment import PLAIN, TREATMENTS
-from transformer.support.errors import UserError
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -25,10 +24,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 class BPETokenizer:
     """Pieces of words, down to single bytes, so that no text is unknown (§5.1).
 
-    Byte b has the id 4 + b; then comes one type per merge. One blank is put before
-    the text, so that a word has the same pieces at the start as inside, and `decode`
-    takes one blank away: `decode(encode(text))` is the treated text, for every text
-    (its lower case if `lowercase`).
+    Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
+    that a word has the same pieces at the start as inside, and `decode` takes one blank away.
 
     Args:
         merges: The learned pairs, in order; each byte is written as the letter that
@@ -71,7 +68,7 @@ class BPETokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
-        joined = b"".join(self._bytes[number] for number in check_ids(ids, self.vocab_size))
+        joined = b"".join(self._bytes[number] for number in ids)
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
@@ -80,7 +77,7 @@ class BPETokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one piece per id, as `tokens` does; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in check_ids(ids, self.vocab_size)]
+        return [self._shown[number] for number in ids]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
@@ -106,22 +103,6 @@ def learn_merges(
     )
     learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
-
-
-def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:
-    """Give the ids as a list, if each has a type.
-
-    Raises:
-        UserError: an id is below 0, or not below `vocab_size`.
-    """
-    checked = list(ids)
-    for number in checked:
-        if not 0 <= number < vocab_size:
-            raise UserError(
-                f"id {number} is outside this vocabulary of {vocab_size} types (0 to "
-                f"{vocab_size - 1}): use the tokenizer that the model was trained with"
-            )
-    return checked
 
 
 def _prepare(text: str, lowercase: bool) -> str:

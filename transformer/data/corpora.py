@@ -1,7 +1,6 @@
 """The corpora by name: which there are, `load` a split, `fetch` the files, `verify` them.
 
-Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch in here, and
-nothing that is slow to import: the command line lists corpora with it.
+Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch in here.
 """
 
 import gzip
@@ -36,24 +35,16 @@ TALK_LINE = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """A corpus, and where its text comes from: an entry of corpora.toml.
+    """A corpus, and where its text comes from: an entry of corpora.toml."""
 
-    Attributes:
-        name, about: As the recipes and the command line call it; one line for a list.
-        pairs: Directions, (source language, target language).
-        splits: What `load` gives, in the corpus's own order.
-        licence, citation: What its reader may do with it, and whom to name.
-        address, files: Of the publisher's folder, and its files with their sha256; empty for a
-            corpus that is not downloaded.
-    """
-
-    name: str
-    about: str
-    pairs: tuple[tuple[str, ...], ...]
-    splits: tuple[str, ...]
+    name: str  # as the recipes and the command line call it
+    about: str  # one line for a list
+    pairs: tuple[tuple[str, ...], ...]  # directions, (source language, target language)
+    splits: tuple[str, ...]  # what `load` gives
     licence: str
     citation: str
-    address: str = ""
+    address: str = ""  # of the publisher's folder
+    # Its files with their sha256; none of a corpus that is not downloaded.
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -109,11 +100,7 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 def files_folder() -> Path:
-    """Give the folder of the corpora's files: the user's own, or the cache.
-
-    Raises:
-        UserError: `TRANSFORMER_DATA` names no folder.
-    """
+    """Give the folder of the corpora's files: `TRANSFORMER_DATA`, the user's own, or the cache."""
     named = os.environ.get("TRANSFORMER_DATA")
     if named and not Path(named).expanduser().is_dir():
         raise UserError(f"TRANSFORMER_DATA is {named!r}, which is no folder: create it or unset it")
@@ -121,10 +108,7 @@ def files_folder() -> Path:
 
 
 def fetch(name: str) -> list[Path]:
-    """Make sure that every file of a corpus is there and right, downloading what is missing.
-
-    Returns:
-        The files' paths: none for the embedded corpus, the user's own for IWSLT.
+    """Give a corpus's files, none for the embedded one, having downloaded what is missing.
 
     Raises:
         UserError: The name is unknown, or a file cannot be had.
@@ -159,14 +143,7 @@ def _obtain(corpus: Corpus, file: str) -> Path:
 
 
 def verify(name: str) -> dict[Path, bool]:
-    """Tell of each file of a corpus whether it is here, with the right sum; download nothing.
-
-    There are none for the embedded corpus, which is not downloaded, and for IWSLT, whose files
-    have no known sums.
-
-    Raises:
-        UserError: The name is unknown.
-    """
+    """Tell of each downloaded file of a corpus whether it is here, with the right sum."""
     files = find_corpus(name).files
     paths = {files_folder() / name / file: right_sum for file, right_sum in files.items()}
     return {

@@ -2,13 +2,12 @@
 
 import gzip
 import re
-import zlib
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 from transformer.data.parallel import ParallelText, split_lines
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import unknown_name
 from transformer.support.files import corpus_folder
 
 FILE = "sentences.tsv.gz"
@@ -23,23 +22,16 @@ SIZES = {
 
 
 class Sentence(NamedTuple):
-    """A sentence in three languages: a line of the corpus's file, without its split.
+    """A sentence in three languages: a line of the corpus's file, without its split."""
 
-    Attributes:
-        en, fr, de: Its text; blanks separate the tokens, punctuation included.
-        en_fr, en_de, fr_de: The tokens (from 0) that mean the same: "0-0 1-2".
-        shown: What it shows of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST".
-        parse: The tree of its English phrases, as `experiments.grammar.parse` writes it.
-    """
-
-    en: str
+    en: str  # blanks separate the tokens, punctuation included
     fr: str
     de: str
-    en_fr: str
+    en_fr: str  # the tokens (from 0) that mean the same: "0-0 1-2"
     en_de: str
     fr_de: str
-    shown: str
-    parse: str
+    shown: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
+    parse: str  # the tree of its English phrases, as `experiments.grammar.parse` writes it
 
     def text(self, lang: str) -> str:
         """Give its text in one of the languages."""
@@ -59,26 +51,18 @@ def _corpus() -> dict[str, tuple[Sentence, ...]]:
     """Read every split from the file that `experiments.grammar.build` writes."""
     file = corpus_folder() / FILE
     splits: dict[str, list[Sentence]] = {name: [] for name in SIZES}
-    try:
-        for line in split_lines(gzip.decompress(file.read_bytes()).decode("utf-8")):
-            split, *columns = line.split("\t")
-            splits[split].append(Sentence(*columns))
-    except (OSError, EOFError, LookupError, zlib.error) as error:
-        raise UserError(f"cannot read {file}: {error}; get it again with git checkout") from error
+    for line in split_lines(gzip.decompress(file.read_bytes()).decode("utf-8")):
+        split, *columns = line.split("\t")
+        splits[split].append(Sentence(*columns))
     return {name: tuple(each) for name, each in splits.items()}
 
 
 def sentences(split: str) -> Sequence[Sentence]:
-    """Give the sentences of a split in three languages.
-
-    Not in the paper: the course's own corpus.
+    """Give the sentences of a split in three languages: the course's own corpus.
 
     Args:
         split: "train", "validation", "test", "test_combinations" (words that training never
             shows together, though it shows each) or "test_long" (longer than any of training).
-
-    Raises:
-        UserError: There is no such split, or the corpus's file is missing or corrupted.
     """
     if split not in SIZES:
         raise unknown_name("split", split, SIZES)

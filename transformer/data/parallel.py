@@ -17,23 +17,15 @@ PER_MILLE = 12  # of Tatoeba's groups, in validation and in test each; train has
 
 @dataclass(frozen=True)
 class ParallelText:
-    """One split of a corpus in one direction.
+    """One split of a corpus in one direction."""
 
-    Attributes:
-        src_lang, tgt_lang: Language codes: "de", "en", "fr"; or "tree", a tree of phrases.
-        src: Source sentences, stripped, none empty.
-        tgt: Their translations; `tgt[i]` translates `src[i]`.
-        references: For each sentence every accepted translation, `tgt[i]` among
-            them; None where the corpus has one translation each.
-        alignments: For each sentence its gold links (source token, target token),
-            counted from 0 over what `aligned_tokens` gives; None where unknown.
-    """
-
-    src_lang: str
+    src_lang: str  # "de", "en", "fr"; or "tree", a tree of phrases
     tgt_lang: str
-    src: Sequence[str]
-    tgt: Sequence[str]
+    src: Sequence[str]  # stripped, none empty
+    tgt: Sequence[str]  # `tgt[i]` translates `src[i]`
+    # Of each sentence every accepted translation, `tgt[i]` among them; None: there is one each.
     references: Sequence[Sequence[str]] | None = None
+    # Of each sentence its gold links (source token, target token) of `aligned_tokens`, from 0.
     alignments: Sequence[frozenset[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
@@ -52,28 +44,17 @@ class ParallelText:
 
 
 def aligned_tokens(text: str) -> list[str]:
-    """Cut a sentence into the words and punctuation marks that gold alignments count.
-
-    "L'homme dort, dit-on." has five: L'homme, dort, the comma, dit-on, the full stop.
-    """
+    """Cut a sentence into the words and punctuation marks that gold alignments count."""
     return re.findall(WORD, text)
 
 
 def split_lines(text: str) -> list[str]:
-    """Cut a file's text at its line feeds, and nowhere else.
-
-    `str.splitlines` would also cut at U+2028, U+0085 and their like, which stand inside
-    sentences of real corpora, and shift every line below against the other side.
-    """
+    """Cut a file's text at its line feeds alone: U+2028 and its like stand inside sentences."""
     return text.removesuffix("\n").split("\n")
 
 
 def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -> ParallelText:
-    """Tidy two lists of lines into parallel text, without the pairs that have an empty side.
-
-    Raises:
-        UserError: The lists differ in length, or no pair is left.
-    """
+    """Tidy two lists of lines into parallel text, without the pairs that have an empty side."""
     whole = ParallelText(src_lang, tgt_lang, [*map(tidy, src)], [*map(tidy, tgt)])
     kept = [(a, b) for a, b in zip(whole.src, whole.tgt, strict=True) if a and b]
     if len(kept) < len(whole):
@@ -99,10 +80,8 @@ def key(sentence: str) -> str:
 def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     """Gather the pairs that share a side (up to case and punctuation), however indirectly.
 
-    Union-find: each side starts alone under itself, and each pair links its two sides.
-
-    Returns:
-        The groups in the order of their first pairs, each in the order given.
+    Union-find: each side starts alone under itself, and each pair links its two sides. The groups
+    come in the order of their first pairs, each in the order given.
     """
     parent: dict[Pair, Pair] = {}
 

@@ -1,7 +1,7 @@
 """How much of a difference may be chance: two systems on one text, runs with several seeds.
 
-Not in the paper, whose tables have one run a row. On one text: paired bootstrap resampling
-(Koehn 2004). Of few runs the spread itself is poorly known; Student's t pays for that (1908).
+Not in the paper, whose tables have one run a row. On one text: paired bootstrap resampling (Koehn
+2004). Of few runs: intervals by Student's t (1908).
 """
 
 import math
@@ -22,19 +22,12 @@ SEED = 12345  # sacreBLEU's own
 
 
 class Comparison(NamedTuple):
-    """What a paired bootstrap says of two systems.
+    """What a paired bootstrap says of two systems."""
 
-    Attributes:
-        difference: BLEU of the second less BLEU of the first, on all sentences, in points.
-        low, high: The middle 95% of the differences over the resamples.
-        p_value: How often chance alone would put the same system as far ahead, 0 to 1. One-sided
-            as sacreBLEU's: it may be under 0.05 where `low` to `high` holds 0.
-    """
-
-    difference: float
-    low: float
+    difference: float  # BLEU of the second less BLEU of the first, on all sentences, in points
+    low: float  # of the middle 95% of the differences over the resamples
     high: float
-    p_value: float
+    p_value: float  # how often chance alone would put a system as far ahead; one-sided, 0 to 1
 
 
 def paired_bootstrap(
@@ -42,12 +35,11 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare two systems' translations of the same sentences by BLEU (13a), as sacreBLEU does.
 
+    The resamples are drawn with a fixed seed.
+
     Args:
         first, second: Translations, in the order of the references.
         references: For each sentence its accepted translations, one or more.
-
-    Returns:
-        The same at each call: the resamples are drawn with a fixed seed.
     """
     check_sentences(first, references)
     check_sentences(second, references)
@@ -88,10 +80,10 @@ class Interval(NamedTuple):
 
 
 def verdict(interval: Interval, worth: float) -> str:
-    """Say what an interval of a difference shows.
+    """Say what an interval of a difference shows: "higher", "lower", ...
 
-    "higher" or "lower" where it leaves out 0; "no difference" where it lies within `worth`, the
-    smallest difference worth having, to both sides; else "not shown".
+    "no difference" where it lies within `worth`, the smallest difference worth having, to both
+    sides; "not shown" where it tells nothing.
     """
     if interval.low > 0:
         return "higher"
@@ -102,10 +94,7 @@ def verdict(interval: Interval, worth: float) -> str:
 
 @cache
 def student_t(degrees: float, level: float = LEVEL) -> float:
-    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
-
-    One mean has its runs less one; they need not be whole. The level is the interval's, 0 to 1.
-    """
+    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom."""
     low, high = 0.0, 1.0
     while _within(high, degrees) < level:
         low, high = high, 2 * high
@@ -118,8 +107,7 @@ def student_t(degrees: float, level: float = LEVEL) -> float:
 def _within(factor: float, degrees: float) -> float:
     """Give the probability that t lies within so many standard errors, by Simpson's rule.
 
-    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine,
-    on a bounded range however heavy its tails.
+    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine.
     """
     end, pieces = math.atan(factor / math.sqrt(degrees)), 400
     heights = np.cos(np.linspace(0, end, pieces + 1)) ** (degrees - 1)
@@ -129,11 +117,7 @@ def _within(factor: float, degrees: float) -> float:
 
 
 def chance_of(runs: Sequence[float], goal: float) -> float:
-    """Give the p-value of runs against a goal that their mean is to be above (one-sided t-test).
-
-    It is the probability of a mean that far above the goal, or farther, by chance alone: 0.5 where
-    it is at the goal, more where it is under it.
-    """
+    """Give the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
     _require_two(runs)
     above = mean(runs) - goal
     error = stdev(runs) / math.sqrt(len(runs))
@@ -174,11 +158,7 @@ def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
 
 
 def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
-    """Give half the interval of a difference between two means of so many runs, if all vary alike.
-
-    Two variants whose means are nearer than this may well be equal. Their spread is that of all
-    variants' runs.
-    """
+    """Give half the interval of a difference of two means of so many runs, if all vary alike."""
     return student_t(_degrees(scores)) * pooled_deviation(scores) * math.sqrt(2 / runs)
 
 

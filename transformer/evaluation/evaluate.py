@@ -21,9 +21,8 @@ from transformer.model import count_parameters
 from transformer.models.folder import RUN, RunFolder, read_recipe
 from transformer.models.log import read_log
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError
 from transformer.support.files import find_model, read_json
-from transformer.support.provenance import pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
 
@@ -36,18 +35,15 @@ def evaluate_translator(
     """Translate a text, and measure the translations and the model's surprise at the references.
 
     Returns:
-        bleu, chrf (see `bleu`), bleu_tokenised_lowercased, perplexity (per token of the
-        model's own, eos included; without pairs that are too long for it), loss (its
-        logarithm, nats), sentences, run_on (see `count_run_on`), sentences_per_second
-        (translation alone), beam_size, alpha and parameters; parse_f1 of trees.
+        bleu and chrf (see `bleu`); perplexity, per token of the model's own, eos included, without
+        pairs that are too long for it, and loss, its logarithm; run_on (see `count_run_on`);
+        sentences_per_second, of translation alone; parse_f1 of trees; and more.
 
     Raises:
         UserError: the loss is not a finite number.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     loss = text_loss(translator, text)
-    if not math.isfinite(loss):
-        raise UserError(f"the model's loss is {loss}: its weights have gone astray, train it anew")
     started = time.perf_counter()
     said = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
@@ -70,10 +66,7 @@ def evaluate_translator(
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
-    """Measure the mean surprise at the references (`text.tgt`), nats per token, eos included.
-
-    Pairs with a side longer than the model takes are left out; it is an error if none is left.
-    """
+    """Measure the mean surprise at the references, nats per token, of pairs that fit the model."""
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
     return validation_loss(translator.model, batches.epoch(0), device=translator.device)
@@ -115,11 +108,7 @@ def evaluate_folder(
 
 
 def origin_of(folder: str | Path) -> dict[str, Any]:
-    """Say where a model comes from and what measures it, with the curve of its training.
-
-    Returns:
-        recipe, training, evaluation and log, to be recorded beside figures.
-    """
+    """Give a model's recipe, training and log, and what measures it, to be recorded."""
     folder = find_model(folder)
     return {
         "recipe": read_recipe(folder).to_dict(),

@@ -20,9 +20,6 @@ Phrases = Counter[tuple[str, int, int]]
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
 
-    13a cuts the blanks that a word model leaves around its punctuation anyway, but for
-    apostrophes: "l' homme" for "l'homme" costs such a model points.
-
     Args:
         hypotheses: Translations.
         references: For each of them every accepted translation, one or more.
@@ -49,10 +46,7 @@ class _ChrF(CHRF):
 def bleu_tokenised_lowercased(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str
 ) -> float:
-    """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did.
-
-    In points of 0 to 100, some above or below `bleu`'s: compare it only with figures of its kind.
-    """
+    """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did, 0 to 100."""
     check_sentences(hypotheses, references)
 
     def tokenised(texts: Sequence[str]) -> list[str]:
@@ -64,10 +58,9 @@ def bleu_tokenised_lowercased(
 
 
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
-    """Count the translations that run on: more than twice the words of their longest reference.
+    """Count the translations of more than twice the words of their longest reference.
 
-    Not in the paper. They mostly repeat themselves up to the length limit; a few of them cost much
-    BLEU and tell nothing of the others, so they are counted apart.
+    They mostly repeat themselves up to the length limit, and a few of them cost much BLEU.
     """
     check_sentences(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
@@ -77,11 +70,7 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
 
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Refuse what cannot be scored.
-
-    Raises:
-        UserError: there are no translations, or the references do not fit them.
-    """
+    """Refuse what cannot be scored: no translations, or references that do not fit them."""
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} translations and {len(references)} lists of references: give one "
@@ -99,8 +88,7 @@ def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str
 def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
     """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
 
-    None stands where a sentence has fewer; "" would count as a reference of no words and
-    spare short translations their penalty.
+    None stands where a sentence has fewer; "" would count as a reference of no words.
     """
     most = max(len(group) for group in references)
     return [[group[i] if i < len(group) else None for group in references] for i in range(most)]
@@ -122,8 +110,7 @@ def _score(
 def phrases(tree: str) -> Phrases:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
-    What a model says need not be a tree. A closing bracket ends the phrase that was opened last,
-    if that has its label; a bracket without its other half is no phrase.
+    What a model says need not be a tree: a bracket without its other half is no phrase.
     """
     found: Phrases = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
@@ -141,10 +128,6 @@ def phrases(tree: str) -> Phrases:
 
 def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
     """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100.
-
-    Args:
-        found: Trees as a model said them.
-        gold: The right ones, in the same order.
 
     Raises:
         UserError: there are no trees, not as many of each, or no phrase in any of them.

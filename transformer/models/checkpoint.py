@@ -1,7 +1,4 @@
-"""Weights in safetensors: saved, loaded into a model, and averaged (§6.1).
-
-Not in the paper, but for the averaging.
-"""
+"""Weights in safetensors: saved, loaded into a model, and averaged (§6.1)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,12 +11,11 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from transformer.support.errors import UserError
-from transformer.support.files import from_json, write_atomically
+from transformer.support.files import write_atomically
 
 ABOUT = "about"  # one entry of the metadata, so that equal runs leave equal bytes
 STATE = "random/cpu"  # a tensor that a run's whole state has, and weights alone have not
 COMPILED, SHARED = "_orig_mod.", "module."  # what wrappers put before names: torch.compile, DDP
-FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}  # one may stand for another
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
@@ -38,43 +34,31 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> Non
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save_tensors` wrote.
-
-    Returns:
-        The tensors, on the CPU, and what is said about them.
+    """Read what `save_tensors` wrote: the tensors, on the CPU, and what is said about them.
 
     Raises:
-        UserError: the file is missing, cut short, no safetensors file, or holds a value that is
-            not a finite number.
+        UserError: the file is missing, cut short, or no safetensors file.
     """
     if not path.is_file():
         raise UserError(f"no file {path}: is this the folder of a trained model?")
     try:
         with safe_open(path, framework="pt") as file:
-            about = from_json((file.metadata() or {}).get(ABOUT, "{}"))
+            about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
             # clones, for the originals are the file's own memory
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    except PermissionError as error:
-        raise UserError(f"no permission to read {path}: ask its owner for it") from error
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(
             f"{path} is cut short or not a safetensors file ({error}): "
             "copy it again, or use another checkpoint"
         ) from error
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise UserError(
-                f"{path} is damaged: {name} holds a value that is not a finite number; "
-                "copy it again, or use another checkpoint"
-            )
-    return tensors, about if isinstance(about, dict) else {}
+    return tensors, about
 
 
 def _saved_names(model: nn.Module) -> dict[str, str]:
     """Map each name in a model's state to the one that its tensor is saved under.
 
-    Weights that are tied, so one memory, share the first name. A model that is wrapped, by
-    torch.compile for one, has its plain names.
+    Tied weights share the first name; a model that is wrapped, by torch.compile for one, has its
+    plain names.
     """
     first: dict[tuple[int, ...], str] = {}
     names = {}
@@ -98,8 +82,8 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
     """Put saved weights (see `weights`) into a model, tied ones everywhere.
 
     Raises:
-        UserError: a tensor is missing, foreign, or of another shape or kind, or they are a run's
-            state. The model is as it was.
+        UserError: a tensor is missing, foreign, or of another shape, or they are a run's state.
+            The model is as it was.
     """
     if STATE in tensors:
         raise UserError(
@@ -114,8 +98,6 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
         if there.shape != here.shape:
             shapes = f"{tuple(there.shape)} there and {tuple(here.shape)} here"
             raise _misfit(source, f"{name} has shape {shapes}")
-        if there.dtype != here.dtype and not {there.dtype, here.dtype} <= FLOATS:
-            raise _misfit(source, f"{name} is {there.dtype} there and {here.dtype} here")
     model.load_state_dict({name: tensors[saved] for name, saved in names.items()})
 
 
@@ -127,24 +109,10 @@ def _misfit(source: Path, problem: str) -> UserError:
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """Average the weights of several checkpoints, tensor by tensor (§6.1).
-
-    The sum is held in float64; the mean has the type of the files.
-
-    Raises:
-        UserError: no path is given, a file is damaged, or two are of different models.
-    """
-    if not paths:
-        raise UserError("no checkpoints to average: train past the first validation")
-    totals: dict[str, Tensor] = {}
-    for path in paths:
-        tensors, _ = load_tensors(path)
-        shapes = {name: tensor.shape for name, tensor in tensors.items()}
-        if totals and shapes != {name: total.shape for name, total in totals.items()}:
-            raise UserError(
-                f"{path} and {paths[0]} are of different models: average checkpoints of one run"
-            )
-        for name, tensor in tensors.items():
-            totals[name] = totals.get(name, 0) + tensor.double()
-    kinds = {name: tensor.dtype for name, tensor in tensors.items()}
-    return {name: (total / len(paths)).to(kinds[name]) for name, total in totals.items()}
+    """Average the weights of a run's checkpoints, tensor by tensor, in float64 (§6.1)."""
+    found = [load_tensors(path)[0] for path in paths]
+    means = {}
+    for name, first in found[0].items():
+        total = sum((each[name].double() for each in found), start=torch.zeros(()).double())
+        means[name] = (total / len(paths)).to(first.dtype)
+    return means

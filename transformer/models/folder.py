@@ -1,7 +1,6 @@
 """A model's folder: what a run writes, what it needs to go on, and what translation reads.
 
-Not in the paper. A model is its description (what was asked for, and the tokenizers) and its
-weights; a run adds what it was made from, its log and its checkpoints:
+Not in the paper.
 
     recipe.json                          everything that was asked for; written last, so where
                                          it is a run was begun
@@ -10,7 +9,7 @@ weights; a run adds what it was made from, its log and its checkpoints:
     data.json                            digests of the examples that the run learns from, and
                                          the machine that it was begun on
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
+    checkpoints/last.safetensors         to resume from (see `training.progress`)
     checkpoints/best.safetensors         weights of the lowest validation loss
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
@@ -77,18 +76,14 @@ def read_recipe(folder: Path) -> Recipe:
     """Read what the run in a folder was asked to do.
 
     Raises:
-        UserError: there is no run, its recipe is truncated or foreign, or a file of the model is
-            not the one that was written.
+        UserError: there is no run, or a file of the model is truncated, foreign or changed.
     """
     if not folder.is_dir():
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     if not holds_run(folder):
         raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
     check_manifest(folder)
-    try:
-        return Recipe.from_dict(read_json(folder / RECIPE))
-    except UserError as error:
-        raise UserError(f"{folder / RECIPE}: {error}") from error
+    return Recipe.from_dict(read_json(folder / RECIPE))
 
 
 def read_description(folder: Path) -> Description:
@@ -103,11 +98,7 @@ def read_model(
     weights: Path | None = None,
     build: Callable[[Description], Network] = Description.build,
 ) -> tuple[Description, Network]:
-    """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`.
-
-    Raises:
-        UserError: the folder or a file in it is missing, truncated or foreign.
-    """
+    """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`."""
     description = read_description(folder)
     path = folder / WEIGHTS if weights is None else weights
     if weights is None and not path.is_file():
@@ -128,19 +119,12 @@ def write_manifest(folder: Path) -> None:
 
 
 def check_manifest(folder: Path) -> None:
-    """Refuse a whole model of which a file is not the one that was written.
-
-    Raises:
-        UserError: one is not, or the manifest is damaged.
-    """
+    """Refuse a whole model of which a file is not the one that was written."""
     if not (folder / MANIFEST).exists():  # a run that has not ended
         return
-    manifest = read_json(folder / MANIFEST)
-    sums = manifest.get("sha256") if isinstance(manifest, dict) else None
+    sums = read_json(folder / MANIFEST).get("sha256", {})
     for name in SUMMED:
-        if (folder / name).is_file() and (
-            not isinstance(sums, dict) or sums.get(name) != _check_sum(folder / name)
-        ):
+        if (folder / name).is_file() and sums.get(name) != _check_sum(folder / name):
             raise UserError(
                 f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; "
                 "copy the folder again (a model that comes with the course: git checkout, or "
@@ -162,12 +146,7 @@ class RunFolder:
         self.best = out / "checkpoints" / "best.safetensors"  # of the lowest validation loss
 
     def check(self, resume: bool) -> None:
-        """Refuse to begin, or to go on with, a run that would overwrite another's weights.
-
-        Raises:
-            UserError: there is a run to go on with and `resume` is off, or there are
-                weights and nothing to go on from.
-        """
+        """Refuse to begin, or to go on with, a run that would overwrite another's weights."""
         if self.last.exists() and not resume:
             raise UserError(
                 f"{self.out} holds a run already: go on with it (--resume), or give another folder"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
-from transformer.support.files import from_json, read_text, write_atomically
+from transformer.support.files import write_atomically
 
 # Of a report; what else it says is for who watches alone.
 LOGGED = {"kind", "step", "epoch", "loss", "perplexity", "learning_rate", "tokens_per_second"}
@@ -78,36 +78,25 @@ def append_log(path: Path, report: Report) -> None:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Read a log, one dictionary a line, ready to plot.
-
-    A last line that a kill cut off is left out.
+    """Read a log, one dictionary a line, without a last line that a kill cut off.
 
     Raises:
         UserError: the file is missing, or is not a log.
     """
     try:
-        lines = read_text(path).splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows is cut off
+        return [json.loads(line) for line in lines]
+    except (OSError, ValueError) as error:
         raise UserError(f"cannot read the log {path}: {error}") from error
-    records = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = from_json(line)
-        except ValueError as error:
-            if number == len(lines):
-                break
-            raise UserError(f"{path}, line {number} is not JSON: {error}") from error
-        if not isinstance(record, dict) or not record.keys() >= LOGGED:
-            raise UserError(f"{path}, line {number} is not a training report")
-        records.append(record)
-    return records
 
 
 def truncate_log(path: Path, step: int, validated_step: int) -> None:
     """Drop the reports after a checkpoint, so that a resumed run writes none twice.
 
-    An empty log is begun where there is none. The checkpoint is of `step`, and before it was
-    saved the last validation was of `validated_step`.
+    Args:
+        path: Of the log, which is begun where there is none.
+        step: Of the checkpoint.
+        validated_step: Of the last validation before it was saved.
     """
     last = {"training": step, "validation": validated_step}
     records = read_log(path) if path.exists() else []

@@ -12,7 +12,7 @@ from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError
 from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -21,18 +21,13 @@ BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 class Attention(NamedTuple):
     """What attended to what while a sentence was translated.
 
-    Attributes:
-        translation: The target text.
-        src_tokens: Source tokens, "<eos>" last.
-        tgt_tokens: Target tokens, what the model says: the row that says token t has read
-            the tokens before it. "<eos>" last where the translation ended of itself.
-        maps: The weights; the batch has one sentence.
+    The row that says token t has read the target tokens before it.
     """
 
     translation: str
-    src_tokens: list[str]
-    tgt_tokens: list[str]
-    maps: AttentionMaps
+    src_tokens: list[str]  # "<eos>" last
+    tgt_tokens: list[str]  # what the model says; "<eos>" last where it ended of itself
+    maps: AttentionMaps  # of a batch of one sentence
 
 
 class Translator:
@@ -73,27 +68,23 @@ class Translator:
         sentences: Sequence[str],
         beam_size: int = BEAM_SIZE,
         alpha: float = LENGTH_PENALTY,
-        *,
-        refuse_long: bool = False,
     ) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation.
 
         Args:
-            sentences: Plain text, one sentence each.
+            sentences: Plain text, one sentence each; one longer than max_len is cut short, with a
+                warning that says so.
             beam_size: Of the search; 1 is greedy.
             alpha: Of the length penalty.
-            refuse_long: Whether a sentence longer than max_len is an error; else it is cut
-                short, with a warning that says so.
 
         Raises:
-            UserError: a sentence is too long and `refuse_long` is on, `sentences` is a single
-                text, `beam_size` or `alpha` is out of range, or the memory is too small.
+            UserError: `sentences` is a single text, or `beam_size` or `alpha` is out of range.
         """
         if isinstance(sentences, str):
             raise UserError(f"{sentences!r} is one text: give a list of sentences")
         sources = []
         for sentence in sentences:  # no comprehension: a warning then names the caller's line
-            sources.append(self.encode(sentence, refuse_long))
+            sources.append(self.encode(sentence))
         translations = [""] * len(sentences)
         for rows in self._batches(sources, beam_size):
             found = self._search([sources[row] for row in rows], beam_size, alpha)
@@ -105,9 +96,9 @@ class Translator:
         """Translate one sentence and give every attention weight on the way.
 
         Raises:
-            UserError: the sentence is empty, or the memory is too small.
+            UserError: the sentence is empty.
         """
-        source = self.encode(sentence, refuse_long=False)
+        source = self.encode(sentence)
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
@@ -122,20 +113,14 @@ class Translator:
             maps=maps,
         )
 
-    def encode(self, sentence: str, refuse_long: bool) -> list[int]:
-        """Give a sentence's source ids; none for a blank one, no more than the model can take.
-
-        Raises:
-            UserError: it is too long, and `refuse_long` is on; else it is cut short.
-        """
+    def encode(self, sentence: str) -> list[int]:
+        """Give a sentence's source ids, none for a blank one; what is too long is cut, aloud."""
         text = sentence.strip()
         ids = self.src_tokenizer.encode(text) if text else []
         limit = self.recipe.model.max_len - 1  # one place is for eos
         if len(ids) > limit:
             shown = text if len(text) <= 40 else f"{text[:40]}..."
             message = f"{shown!r} has {len(ids)} tokens, and this model takes {limit}"
-            if refuse_long:
-                raise UserError(f"{message}: split the sentence")
             warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
         return ids[:limit]
 
@@ -159,14 +144,6 @@ class Translator:
 
         self._searcher = self._searcher or Searcher()
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
-        try:
-            return self._searcher.search(
-                self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
-            )
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            raise UserError(
-                f"out of memory on {self.device}, with a beam of {beam_size} and {len(sources)} "
-                "sentences side by side: give a smaller beam or fewer sentences at once"
-            ) from error
+        return self._searcher.search(
+            self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
+        )

@@ -35,11 +35,7 @@ SYSTEMS = [RECIPES[name] for name in EARLIER]  # the five that this course grew 
 
 
 def find_recipe(name: str) -> Recipe:
-    """Give the recipe of this name.
-
-    Raises:
-        UserError: there is none; the nearest name is given.
-    """
+    """Give the recipe of this name; a `UserError` gives the nearest one."""
     if name not in RECIPES:
         raise unknown_name("recipe", name, RECIPES)
     return RECIPES[name]

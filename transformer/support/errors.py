@@ -18,10 +18,7 @@ _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 class UserError(ValueError):
-    """A mistake in what the user gave: input, name, file or setting.
-
-    Its message names the value, the limit and the remedy; the command line prints it as one line.
-    """
+    """A mistake in what the user gave; its message names the value, the limit and the remedy."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
@@ -39,16 +36,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
-    """Carry out a command, and say in one line what stopped it.
-
-    Args:
-        command: Gives its exit status, or raises.
-        show_traceback: Print Python's traceback before that line.
+    """Carry out a command, and say in one line what stopped it, after Python's traceback if asked.
 
     Returns:
-        That status; `MISTAKE` after a `UserError`, where a file or standard output cannot
-        be read or written, or where the memory does not suffice; `INTERRUPTED` after Ctrl-C;
-        `FAULT` after anything else, which is the course's own mistake.
+        The command's own status; `MISTAKE` after a `UserError`, or where a file, standard output or
+        the memory fails; `INTERRUPTED` after Ctrl-C; `FAULT` after a mistake of the course's own.
     """
     try:
         status = command()
@@ -79,8 +71,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return MISTAKE, f"error: cannot go on: {error}"
     if is_out_of_memory(error):
         return MISTAKE, (
-            "error: out of memory; what was saved before is kept: "
-            "give a smaller model, batch or beam, or a machine with more memory"
+            "error: out of memory; what was saved before is kept: give a smaller model or beam, "
+            "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
         )
     return FAULT, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "

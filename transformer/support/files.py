@@ -1,13 +1,12 @@
 """Where the course's files lie; files written whole or not at all (no torch in here)."""
 
-import contextlib
-import errno
 import json
 import os
 import sys
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +90,6 @@ def find_model(model: str | Path) -> Path:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file by new content: after a crash it holds the old or the new, whole.
 
-    Several threads or processes may write the same file: the last one to end has its way.
-
     Raises:
         UserError: no space, no permission ...; the file of before is unharmed.
     """
@@ -111,7 +108,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             f"room, or choose another folder{before}"
         ) from error
     finally:
-        with contextlib.suppress(OSError):  # after a success it has its new name
+        with suppress(OSError):  # after a success it has its new name
             temporary.unlink()
 
 
@@ -148,48 +145,16 @@ def read_json(path: Path) -> Any:
     Raises:
         UserError: the file is missing or is not JSON.
     """
+    if not path.is_file():  # but perhaps a pipe, which waits, or a device, which has no end
+        raise UserError(f"no file {path}: is this the folder of a trained model?")
     try:
-        return from_json(read_text(path))
-    except FileNotFoundError as error:
-        raise UserError(f"no file {path}: is this the folder of a trained model?") from error
-    except (OSError, ValueError) as error:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
 
 
-def read_text(path: Path) -> str:
-    """Read a file of UTF-8, and nothing else of its name: a pipe waits, a device has no end.
-
-    Raises:
-        OSError: there is no such file, or it cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
-    """
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no file, but a folder, a pipe or a device")
-    return path.read_text(encoding="utf-8")
-
-
-def from_json(text: str) -> Any:
-    """Read JSON, not the NaN and Infinity that Python takes for it.
-
-    Raises:
-        ValueError: it is none, or is nested too deep.
-    """
-
-    def refuse(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
-
-
 def check_folder(folder: Path) -> None:
-    """Refuse, before the work, a folder that could not be made or written to; make nothing.
-
-    Raises:
-        UserError: a file is in the way, or there is no permission.
-    """
+    """Refuse, before the work, a folder that could not be made or written to; make nothing."""
     nearest = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
     if not nearest.is_dir():
         raise UserError(f"{nearest} is not a folder: give another name than {folder}")
@@ -198,18 +163,17 @@ def check_folder(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse, before the work, a file that could not be written; errors as of `check_folder`."""
+    """Refuse, before the work, a file that could not be written."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give the name of a file")
     check_folder(path.parent)
 
 
-@contextlib.contextmanager
+@contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder, made where there is none, for this thread alone; it may ask again.
 
-    A killed process lets go by itself. Where there are no locks of folders (Windows, some network
-    drives), nothing is held.
+    Where there are no locks of folders (Windows, some network drives), nothing is held.
 
     Raises:
         UserError: another process or thread holds it, or it cannot be made.
@@ -220,7 +184,7 @@ def locked(folder: Path) -> Iterator[None]:
         return
     import fcntl
 
-    with contextlib.ExitStack() as held:
+    with ExitStack() as held:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(folder, os.O_RDONLY)

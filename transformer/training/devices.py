@@ -1,30 +1,34 @@
-"""Where to train and in what numbers: what the machine can do, and how much it holds.
+"""Where to train and in what numbers, and where a figure comes from: the machine and the code.
 
 Not in the paper, which trained in 32 bits on eight GPUs (§5.2).
 """
 
 import ctypes
+import datetime
 import os
-import shutil
+import platform
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from transformer import __version__
 from transformer.support.errors import UserError
-from transformer.support.provenance import hardware, pick_device
+from transformer.support.files import PACKAGE
 
 TENSOR_CORES = (8, 0)  # compute capability from which a GPU multiplies in bfloat16 and TF32 (A100)
 IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments
-CHECKPOINTS = 5  # copies on disk: in the last one with two moments, the best and the final ones
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 
 
@@ -40,25 +44,20 @@ class Precision(StrEnum):
     def products(self, device: torch.device) -> Iterator[None]:
         """Multiply matrices in these numbers, by PyTorch's autocast.
 
-        On a CPU attention then takes PyTorch's plain kernel: in bfloat16 the backward pass of
-        its fused one is ten times slower than in float32 (2.13, AMD EPYC).
+        On a CPU attention then takes PyTorch's plain kernel: the backward pass of its fused one is
+        ten times slower in bfloat16 than in float32 (2.13, AMD EPYC).
         """
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
-        before = torch.get_float32_matmul_precision()
-        if device.type == "cuda":
-            torch.set_float32_matmul_precision("highest" if self == Precision.FLOAT32 else "high")
-        try:
-            if half is None:
-                yield
-            elif device.type == "cpu":
-                with torch.autocast("cpu", dtype=half), sdpa_kernel(SDPBackend.MATH):
-                    yield
-            else:
-                with torch.autocast(device.type, dtype=half):
-                    yield
-        finally:
+        with ExitStack() as held:
             if device.type == "cuda":
-                torch.set_float32_matmul_precision(before)
+                set_precision = torch.set_float32_matmul_precision
+                held.callback(set_precision, torch.get_float32_matmul_precision())
+                set_precision("highest" if self == Precision.FLOAT32 else "high")
+            if half is not None:
+                held.enter_context(torch.autocast(device.type, dtype=half))
+            if half is not None and device.type == "cpu":
+                held.enter_context(sdpa_kernel(SDPBackend.MATH))
+            yield
 
 
 @dataclass(frozen=True)
@@ -146,23 +145,14 @@ def memory(device: torch.device) -> int:
         return 2**63
 
 
-def check_resources(
-    model: nn.Module, average_last: int, out: Path | None, device: torch.device, here: int = 1
-) -> None:
-    """Refuse a model that this machine cannot train or the disk not hold.
-
-    A lower bound: the weights and what Adam keeps of each. The batches' activations come on top.
+def check_memory(model: nn.Module, device: torch.device, here: int = 1) -> None:
+    """Refuse a model whose weights, gradients and moments the memory cannot hold.
 
     Args:
         model: On whatever device; "meta" will do.
-        average_last: How many checkpoints are kept to be averaged.
-        out: Folder of the run, which need not exist; None: its files are there already.
         device: Where it is to be trained.
         here: How many processes of this machine train it together; each has all of it, and where
             there are several one copy more, of what they exchange.
-
-    Raises:
-        UserError: the memory or the disk is too small.
     """
     weights = sum(parameter.nbytes for parameter in model.parameters())
     needed = (IN_MEMORY + (here > 1)) * weights
@@ -173,26 +163,68 @@ def check_resources(
             f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
             f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
-    if out is None:
-        return
-    needed = (CHECKPOINTS + average_last) * weights
-    nearest = next(each for each in (out, *out.absolute().parents) if each.is_dir())
-    if needed > (free := shutil.disk_usage(nearest).free):
-        raise UserError(
-            f"this run writes {needed / 1e9:,.1f} GB of checkpoints, and {nearest} has "
-            f"{free / 1e9:,.1f} GB free: make room, choose another folder, or give a smaller "
-            "model or average_last"
-        )
 
 
 def keep_freed_memory() -> None:
     """Ask the C library, if it is glibc, to keep what is freed, for the rest of this process.
 
-    A training step takes and frees the same large tensors again and again. By default glibc gives
-    each back to the system, which must fill its pages with zeros when it is asked for them anew:
-    5 to 10% of a step of the demo. Kept, they cost nothing; the process stays as large as it was.
+    A step takes and frees the same large tensors again and again; given back to the system, their
+    pages are filled with zeros each time, 5 to 10% of a step of the demo.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(_M_MMAP_MAX, 0)
         mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def provenance(device: torch.device) -> dict[str, Any]:
+    """Say how this process was started, from what code, and on what machine, ready for JSON."""
+    return {
+        "command": command(),
+        "commit": commit(),
+        "hardware": hardware(device),
+        "torch": torch.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def command() -> str:
+    """Give the command line as typed, or where else this runs from: "a notebook"."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return shlex.join(["python", "-m", program.parent.name, *sys.argv[1:]])
+    if "ipykernel" in sys.modules:
+        return "a notebook"
+    return shlex.join([program.name, *sys.argv[1:]])
+
+
+def commit(root: Path = PACKAGE.parent) -> str:
+    """Give a checkout's commit, marked where its files differ from it; else the version."""
+    version = f"version {__version__}"
+    if not (root / ".git").exists():  # another project's repository around us is not ours
+        return version
+    git = ["git", "-C", str(root)]
+    try:
+        head, changed = (
+            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return version
+    return f"{head.strip()} with changes" if changed else head.strip()
+
+
+def hardware(device: torch.device) -> str:
+    """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = next(iter(names), platform.processor() or platform.machine())
+    return f"{model}, {threads} thread{'s' * (threads > 1)}"

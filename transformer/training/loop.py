@@ -1,17 +1,15 @@
 """The training loop, for any model with `model(src, tgt_in) -> logits` (§5), in reading order.
 
-`train` draws batches, makes an `update` of each, and every so often reports, validates and saves.
-Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume.
-On a CPU, a run that was killed and resumed ends with bitwise the weights of one that was
-not. The processor, torch and the numbers of threads and processes must be the same, since they
-decide the order of the sums (`recipe` says so where they are not), and so must be the batches.
-From three processes on it holds to rounding only (docs/several_processes.md).
+Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume: on a
+CPU, a run that was killed and resumed ends with bitwise the weights of one that was not, if
+processor, torch, threads, processes and batches are the same. From three processes on it holds
+to rounding only (docs/several_processes.md).
 """
 
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -26,14 +24,12 @@ from transformer.data.batches import Batch
 from transformer.models.checkpoint import load_weights, weights
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, duration
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.checkpoint import Progress, RunFiles, State
 from transformer.training.devices import Precision
-from transformer.training.interrupt import noted_interrupt
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.meter import Meter
 from transformer.training.micro_batches import cut
+from transformer.training.progress import Meter, Progress, RunFiles, State
 from transformer.training.schedule import rate_of
 
 BETA1 = 0.9  # Adam's (§5.3)
@@ -49,7 +45,7 @@ class Batches(Protocol):
         ...
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class TrainingResult:
     """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
@@ -109,12 +105,11 @@ def train(
         out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
         d_model: Width of the model, for the schedule.
         device, precision: Where and in what numbers (see `devices.pick`).
-        micro_tokens: Most tokens to compute at once; a step's gradients are added up over parts
-            of its batch that are so small. None: the whole batch.
+        micro_tokens: Most tokens to compute at once, a step's gradients being added up over parts
+            of its batch. None: the whole batch.
         compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
-            `steps` may differ from the configuration begun with; with more of them the run ends
-            as one that was to be so long from the beginning.
+            `steps` may differ from the configuration begun with.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
         optimizer: Makes another optimizer than Adam.
@@ -123,11 +118,11 @@ def train(
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
             configuration or model, or without its last checkpoint; a loss is not finite
-            (seen at the next report or validation, and never saved); the memory is too
-            small; a file cannot be written; another process trains in `out`.
+            (seen at the next report or validation, and never saved); a file cannot be written;
+            another process trains in `out`.
     """
     device = torch.device(device)
-    with _full_memory_in_one_line(device), ExitStack() as held:
+    with ExitStack() as held:
         model.to(device).train()
         state = new_state(model, config, precision, optimizer)
         progress = state.progress
@@ -144,7 +139,8 @@ def train(
         )
         meter, stream = Meter(progress, config.steps, precision), _stream(batches, progress)
         last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-        pressed, saved_at = held.enter_context(noted_interrupt(processes.size() == 1)), time.time()
+        noted = processes.noted_interrupt(say=processes.size() == 1)
+        pressed, saved_at = held.enter_context(noted), time.time()
 
         while progress.step < last_step:
             late = time.time() - saved_at > SAVE_EVERY
@@ -176,7 +172,7 @@ def train(
             meter.read()
             files.save()
         if progress.step < config.steps:
-            return _result(progress, out)
+            return _ended(progress, out, progress.best_loss)
         end_loss = None
         if progress.step % config.validate_every:  # an end between two validations
             end_loss = measure()
@@ -254,13 +250,12 @@ def _finish(
     state: State, files: RunFiles, end_loss: float | None, measure: Callable[[], float]
 ) -> TrainingResult:
     """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
-    best_loss, ends_best = state.progress.best_loss, False
-    if end_loss is not None and (best_loss is None or end_loss < best_loss):
-        best_loss, ends_best = end_loss, True
+    best_loss = state.progress.best_loss
+    if best_loss is None or (end_loss is not None and end_loss < best_loss):
+        best_loss, best = end_loss, {k: each.clone() for k, each in weights(state.model).items()}
+    else:
+        best = files.best()
     assert best_loss is not None, "a run ends with a validation"
-    best = (
-        files.best() if not ends_best else {k: v.clone() for k, v in weights(state.model).items()}
-    )
     kept, loss = "best", best_loss
     if averaged := files.averaged():
         load_weights(state.model, averaged, files.folder.last)
@@ -269,40 +264,16 @@ def _finish(
     if kept == "best":
         load_weights(state.model, best, files.folder.best)
     files.finish(loss, kept)
-    return _result(state.progress, files.folder.out, best_loss, loss, kept)
+    return _ended(state.progress, files.folder.out, best_loss, loss, kept)
 
 
-def _result(
-    progress: Progress,
-    out: Path,
-    best_loss: float | None = None,
-    final_loss: float | None = None,
-    final_from: str = "",
+def _ended(
+    progress: Progress, out: Path, best: float | None, loss: float | None = None, kept: str = ""
 ) -> TrainingResult:
-    """Sum up; without a final loss, of a run that was stopped."""
+    """Sum up; without a loss of what is kept, a run that was stopped."""
     return TrainingResult(
-        step=progress.step,
-        epoch=progress.epoch + 1,
-        best_loss=progress.best_loss if best_loss is None else best_loss,
-        final_loss=final_loss,
-        final_from=final_from,
-        seconds=progress.seconds,
-        out=out,
+        progress.step, progress.epoch + 1, best, loss, kept, progress.seconds, out
     )
-
-
-@contextmanager
-def _full_memory_in_one_line(device: torch.device) -> Iterator[None]:
-    """Say in a line that a tensor found no room."""
-    try:
-        yield
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise UserError(
-            f"out of memory on {device}; what was saved before is kept: go on in smaller parts "
-            "(--resume --batch-tokens auto), or begin another run with a smaller model"
-        ) from error
 
 
 def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:

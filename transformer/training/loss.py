@@ -17,18 +17,11 @@ from transformer.training.devices import Precision
 
 
 class LossSums(NamedTuple):
-    """Sums over the real tokens of a batch; divide by `tokens` for a mean.
+    """Sums over the real tokens of a batch; divide by `tokens` for a mean."""
 
-    Attributes:
-        loss: The smoothed loss in nats, a scalar; carries the gradient.
-        nll: The negative log likelihood in nats, unsmoothed, a scalar without
-            gradient; exp(nll / tokens) is the perplexity.
-        tokens: How many targets are not padding, a scalar.
-    """
-
-    loss: Tensor
-    nll: Tensor
-    tokens: Tensor
+    loss: Tensor  # smoothed, in nats, a scalar; carries the gradient
+    nll: Tensor  # negative log likelihood, unsmoothed, in nats, a scalar without gradient
+    tokens: Tensor  # how many targets are not padding, a scalar
 
 
 def smoothed_targets(
@@ -78,8 +71,7 @@ def label_smoothing_loss(
     - over all: the cross-entropy to a target of 1 - e on the true type plus e / V on
       every type; the same number as `torch.nn.CrossEntropyLoss(label_smoothing=e)`;
     - else: the Kullback-Leibler divergence from p to a target of 1 - e on the true type
-      and e / (V - 2) on every other but padding. It is 0 when p is exactly that target,
-      and differs from a cross-entropy by a constant, so not in its gradient.
+      and e / (V - 2) on every other but padding: 0 when p is exactly that target.
 
     Training uses `fused_smoothing_loss`, the same numbers in less memory.
 
@@ -90,9 +82,6 @@ def label_smoothing_loss(
         smoothing: Probability moved away from the true type; 0 gives the plain loss.
         pad_id: Targets with this id count nothing.
         over_all: Which of the two forms.
-
-    Returns:
-        The sums `(loss, nll, tokens)`, scalars.
 
     Raises:
         UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
@@ -119,10 +108,9 @@ def label_smoothing_loss(
 def fused_smoothing_loss(
     logits: Tensor, targets: Tensor, *, smoothing: float, pad_id: int, over_all: bool = True
 ) -> LossSums:
-    """Sum the label-smoothed loss with its gradient written out: what training uses (§5.4).
+    """Do what `label_smoothing_loss` does with the gradient written out: what training uses.
 
-    Takes and gives what `label_smoothing_loss` does, without its large tensors; why is in
-    docs/decisions/loss-gradient.md. The gradient can be asked for once: the backward pass
+    Why is in docs/decisions/loss-gradient.md. The gradient can be asked for once: the backward pass
     overwrites what it was made from.
     """
     _check(smoothing, logits.size(-1), over_all)
@@ -136,8 +124,7 @@ def fused_smoothing_loss(
 class _SmoothedLoss(torch.autograd.Function):
     """The summed loss; at the logits its gradient is the probabilities minus the targets.
 
-    Left to autograd, the gradient passes through several tensors as large as the logits,
-    a quarter of a small model's step on a CPU. Here the log-probabilities become it in place.
+    Left to autograd, the gradient passes through several tensors as large as the logits.
     """
 
     @staticmethod
@@ -200,14 +187,14 @@ def batch_loss(
     config: TrainingConfig,
     precision: Precision = Precision.FLOAT32,
 ) -> LossSums:
-    """Run a model on a batch and sum the loss that the configuration asks for.
+    """Run a model on a batch and sum the loss that the configuration asks for, in float32.
 
     Args:
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`.
         batch: On the model's device.
         config: Which loss.
-        precision: Of the model's products; the loss itself is computed in float32.
+        precision: Of the model's products.
     """
     with precision.products(batch.src.device):
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
@@ -227,16 +214,9 @@ def validation_loss(
     device: torch.device | str = "cpu",
     precision: Precision = Precision.FLOAT32,
 ) -> float:
-    """Measure the loss without smoothing or dropout; e to its power is the perplexity.
+    """Measure the mean loss without smoothing or dropout, nats per real token.
 
-    Args:
-        model: Left in the mode, training or evaluation, that it came in.
-        batches: The data; several processes share them, and all get the mean over all of them.
-        device: Where the model is.
-        precision: Of the model's products.
-
-    Returns:
-        The mean negative log likelihood, nats per real token.
+    Several processes share the batches, and all get the mean over all of them.
 
     Raises:
         UserError: there are no tokens.

@@ -13,11 +13,9 @@ from transformer.support.errors import UserError, is_out_of_memory
 
 
 def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
-    """Give process `rank` of `size` its part of a batch, in micro-batches.
+    """Give process `rank` of `size` its part, every `size`-th sentence, in micro-batches.
 
-    Sentences of a batch lie side by side by length, so every `size`-th makes parts that are alike.
-    Where no sentence is left for a process, one of padding alone takes its place: its loss and
-    gradient are 0.
+    A process without a sentence gets one of padding alone, whose loss and gradient are 0.
 
     Args:
         batch: The same for every process: (batch, src_len), (batch, tgt_len).

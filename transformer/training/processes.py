@@ -1,17 +1,19 @@
-"""Several processes that train one model, begun by torchrun; or one by itself.
+"""Several processes that train one model, begun by torchrun, or one by itself; and Ctrl-C.
 
-Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process holds the
-whole model and takes a share of each step's sentences. DistributedDataParallel averages their
-gradients before Adam's update, so all make the same update and stay equal. The first process alone
-touches files. Where torchrun began none, each of these functions gives what is true of one process.
+Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process takes a share
+of each step's sentences, and DistributedDataParallel averages their gradients, so all make the same
+update and stay equal. Where torchrun began none, each function gives what is true of one process.
 """
 
-import contextlib
 import os
 import random
 import shlex
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from types import FrameType
 from typing import TypeVar
 
 import torch
@@ -24,6 +26,7 @@ from transformer.support.errors import MISTAKE, UserError
 Answer = TypeVar("Answer")
 # What gloo and NCCL say of a connection whose other end is gone.
 LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", "Socket")
+NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
 def rank() -> int:
@@ -55,18 +58,17 @@ def wrap(model: nn.Module) -> nn.Module:
     return wrapped
 
 
-def without_exchange(network: nn.Module) -> contextlib.AbstractContextManager[None]:
+def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
     """Let gradients add up in each process for itself: more are to come before the step."""
     if isinstance(network, DistributedDataParallel):
         return network.no_sync()
-    return contextlib.nullcontext()
+    return nullcontext()
 
 
 def seed(number: int, step: int) -> None:
     """Begin the random numbers of a step anew, but for the first process's, which go on.
 
-    So each process drops out other units, and the first's numbers, which a checkpoint holds, are
-    enough to resume all.
+    Each process drops out other units, and a checkpoint of the first's numbers resumes all.
     """
     if rank() > 0:
         torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
@@ -105,15 +107,12 @@ def from_first(action: Callable[[], Answer]) -> Answer:
     return answer[0]  # type: ignore[return-value]
 
 
-@contextlib.contextmanager
+@contextmanager
 def joined() -> Iterator[torch.device | None]:
     """Join the processes that torchrun began, if it did; give the device that is this one's.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
-    silent end of the program.
-
-    Yields:
-        Its own GPU, or the CPU where there is none; None where it is by itself.
+    silent end of the program. None is the device of a process by itself.
 
     Raises:
         UserError: a process was lost, or there are more of them than GPUs.
@@ -177,3 +176,38 @@ def launcher() -> str:
     size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     words = ["torchrun", "--nproc-per-node", str(here)]
     return shlex.join(words if size == here else [*words, "--nnodes", str(size // here), "..."])
+
+
+@contextmanager
+def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
+    """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
+
+    So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
+    interrupt. Other handlers are left alone, as are all in another thread than the main one. The
+    list that it gives is empty until Ctrl-C is pressed.
+    """
+    pressed: list[int] = []
+    interrupt, main = signal.default_int_handler, threading.main_thread()
+    signals = [
+        each
+        for each in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(each) is interrupt and threading.current_thread() is main
+    ]
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        for each in signals:
+            signal.signal(each, interrupt)
+        # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
+        # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
+        with suppress(RuntimeError, OSError):
+            if say:
+                print(NOTED, file=sys.stderr, flush=True)
+
+    for each in signals:
+        signal.signal(each, note)
+    try:
+        yield pressed
+    finally:
+        for each in signals:
+            signal.signal(each, interrupt)

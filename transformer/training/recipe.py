@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch.optim import Optimizer
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
@@ -28,16 +27,21 @@ from transformer.models.folder import (
     write_description,
     write_manifest,
 )
-from transformer.models.log import Report
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
-from transformer.support.provenance import hardware, provenance
 from transformer.training import processes
-from transformer.training.checkpoint import require_same
-from transformer.training.devices import Devices, Precision, check_resources, pick
+from transformer.training.devices import (
+    Devices,
+    Precision,
+    check_memory,
+    hardware,
+    pick,
+    provenance,
+)
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
 from transformer.training.micro_batches import cut, tokens_that_fit
+from transformer.training.progress import require_same
 
 Say = Callable[[str], None]
 
@@ -59,14 +63,10 @@ def train_recipe(
     precision: Precision | None = None,
     micro_tokens: int | None = None,
     fit_memory: bool = False,
-    compiled: bool = False,
     on_begin: Say = print,
-    on_report: Callable[[Report], None] = print,
-    stop_after: int | None = None,
     build: Callable[[Description], Network] = Description.build,
-    optimizer: Callable[[nn.Module], Optimizer] | None = None,
-    rate: Callable[[int], float] | None = None,
     start: Callable[[nn.Module, Sequence[Example]], None] | None = None,
+    **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
@@ -74,27 +74,21 @@ def train_recipe(
 
     Args:
         recipe: What to do.
-        out: The folder to make; nothing is written before all is ready to train. What its
-            run.json says of command, commit and date is of when the run was begun or resumed.
+        out: The folder to make; nothing is written before all is ready to train.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
         device, precision: Where and in what numbers to train; None as `devices.pick` chooses,
             and, for a resumed run, its own precision.
         micro_tokens: As `loop.train` has it.
         fit_memory: Find the largest micro-batches that the memory holds, in its place.
-        compiled: As `loop.train` has it.
-        on_begin: Called with lines that say what is about to be done, in the first process.
-        on_report: Called with each report, in each process; `print` shows one line.
-        stop_after: Interrupt the run once this many steps are done.
+        on_begin: Called in the first process with lines that say what is about to be done.
         build: Makes the network, where the recipe alone does not (see `faults`).
-        optimizer, rate: In place of Adam and its schedule (see `loop.train`).
-        start: Called with the new network and the training examples: changes the weights that
-            it begins with.
+        start: Changes the weights that a new network begins with, by the training examples.
+        options: What else `loop.train` takes: `on_report`, `stop_after`, `compiled`, ...
 
     Raises:
         UserError: `out` holds a run and `resume` is off, or the other way round; resumed
             with another recipe, other data, or without its last checkpoint; the corpus
-            cannot be had; a file cannot be written; the memory is too small; a loss is not
-            finite; another process trains in `out`.
+            cannot be had; or as of `loop.train`.
     """
     where = processes.from_first(lambda: _pick(out, resume, device, precision))
     where = replace(where, device=device or where.device)  # each process has its own
@@ -106,9 +100,7 @@ def train_recipe(
         start(model, work.batches.examples)
     if fit_memory:
         micro_tokens = _fitting_tokens(model, work, where)
-    with ExitStack() as held:
-        if first:
-            held.enter_context(locked(out))
+    with locked(out) if first else nullcontext():
         ended = processes.from_first(lambda: _begin(work, out, resume, where, on_begin))
         if first:
             on_begin(_summary(work, model, where, micro_tokens))
@@ -122,12 +114,8 @@ def train_recipe(
             device=where.device,
             precision=where.precision,
             micro_tokens=micro_tokens,
-            compiled=compiled,
             resume=resume,
-            on_report=on_report,
-            stop_after=stop_after,
-            optimizer=optimizer,
-            rate=rate,
+            **options,
         )
         if first and not result.interrupted:
             if not ended:  # some step was made
@@ -142,22 +130,13 @@ def _pick(
 ) -> Devices:
     """Choose for all processes, since clocks may differ; a resumed run has its own precision."""
     if precision is None and resume and (out / DATA).is_file():
-        precision = _precision_of(out)
+        try:
+            precision = Precision(read_json(out / DATA)["precision"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise UserError(
+                f"{out / DATA} is damaged: put it back, or begin in another folder"
+            ) from error
     return pick(device, precision)
-
-
-def _precision_of(out: Path) -> Precision:
-    """Read in what numbers a run was begun.
-
-    Raises:
-        UserError: its data.json is damaged.
-    """
-    try:
-        return Precision(read_json(out / DATA)["precision"])
-    except (TypeError, KeyError, ValueError) as error:
-        raise UserError(
-            f"{out / DATA} is damaged: put it back, or begin in another folder"
-        ) from error
 
 
 def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
@@ -167,9 +146,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
         require_same(read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
     with torch.device("meta"):
-        model = work.description.build()
-    average_last, here = recipe.training.average_last, processes.size_here()
-    check_resources(model, average_last, None if resume else out, device, here)
+        check_memory(work.description.build(), device, processes.size_here())
     return work
 
 
@@ -277,11 +254,10 @@ def _record(
     origin: dict[str, Any], result: TrainingResult, recipe: Recipe, precision: Precision
 ) -> dict[str, Any]:
     """Say how a run was started (torchrun included) and how it went."""
-    command = origin["command"].replace("python", processes.launcher(), 1)
     several = {"processes": processes.size()} if processes.size() > 1 else {}
     return {
         **origin,
-        "command": command,
+        "command": origin["command"].replace("python", processes.launcher(), 1),
         **several,
         "precision": precision,
         "seed": recipe.training.seed,

@@ -23,9 +23,6 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
         warmup_steps: Steps of rising rate; 4000 in the paper.
         factor: Multiplies the whole curve; 1 in the paper.
 
-    Returns:
-        The learning rate.
-
     Raises:
         UserError: a count is under 1.
     """

@@ -40,7 +40,11 @@ function draw_places({ cuts }, tokens, act) {
   const open = tokens.length - cuts.before.length - cuts.after.length;
   const buttons = tokens.map((token, i) => {
     const how = ["before", "after"].find((mode) => cuts[mode].includes(i));
-    const button = make("button", { type: "button", className: how ?? "" }, readable(token));
+    const button = make(
+      "button",
+      { type: "button", className: how ?? "", "data-side": "src", "data-at": i },
+      readable(token),
+    );
     button.setAttribute("aria-pressed", String(how !== undefined));
     if (how === undefined && open === 1) {
       button.disabled = true; // at least one place must be attended to

@@ -1,13 +1,7 @@
-// The section "Every head": pickers for stack and head, and the map of the one chosen.
+// An attention's heads: a picker, and the map of the one chosen.
 
 import { by_id, fill_radios, make, refill, say } from "./dom.js";
 import { draw_map, draw_small } from "./heat_map.js";
-
-const STACKS = {
-  cross: "Target to source (cross)",
-  encoder: "Source to source (encoder)",
-  decoder: "Target to target (decoder)",
-};
 
 /** Write a head's name as the package does: "cross 2.1". */
 export const head_name = ({ stack, layer, head }) => `${stack} ${layer}.${head}`;
@@ -25,9 +19,6 @@ export function draw_heads(state, result, act) {
   const { cut, whole } = result;
   const looked = state.shown === "cut" && cut !== null ? cut : whole;
   const { stack, layer, head } = state.head;
-  fill_radios(by_id("stack-picker"), Object.entries(STACKS), stack, (chosen) =>
-    act.choose_head({ ...state.head, stack: chosen }),
-  );
   draw_head_picker(state, looked.maps[stack], act);
   draw_remove_button(state, act);
   const shown = by_id("shown-picker");
@@ -44,7 +35,11 @@ export function draw_heads(state, result, act) {
     read: ["<bos>", ...looked.tgt_tokens.slice(0, -1)],
   };
   const [rows, cols] = sides[stack].map((side) => tokens[side]);
+  const row_side = stack === "encoder" ? "src" : "tgt";
   const map = {
+    row_places: rows.map((_, i) => [row_side, i]),
+    col_places: cols.map((_, j) => (stack === "decoder" ? ["tgt", j - 1] : ["src", j])),
+    current: stack === "encoder" ? state.src_at : Math.min(state.step, rows.length) - 1,
     weights: looked.maps[stack][layer - 1][head - 1],
     row_tokens: rows,
     col_tokens: cols,

@@ -38,18 +38,20 @@ export function draw_small({ rows, cols, data }) {
 /**
  * Draw a map into an element.
  * @param {HTMLElement} place
- * @param {object} map The weights (rows, cols, data), the tokens of rows and columns, the set of
- *   `hidden` columns, and a caption.
+ * @param {object} map The weights (rows, cols, data), the tokens of rows and columns and their
+ *   places, [side, number]; the `current` row; the set of `hidden` columns; and a caption.
  * @param {HTMLElement} readout Where the weight under the pointer or the keys is told.
  */
 export function draw_map(place, map, readout) {
-  const { weights, row_tokens, col_tokens, hidden, caption } = map;
+  const { weights, row_tokens, col_tokens, row_places, col_places, current, hidden, caption } = map;
+  const token_at = ([side, at]) => ({ "data-side": side, "data-at": at });
   const rows = row_tokens.slice(0, MOST);
   const cols = col_tokens.slice(0, MOST);
   const value = (i, j) => weights.data[i * weights.cols + j];
   const heads = cols.map((token, j) => {
     const name = make("span", {}, readable(token));
-    return make("th", { scope: "col", className: hidden.has(j) ? "hidden-token" : "" }, name);
+    const className = hidden.has(j) ? "hidden-token" : "";
+    return make("th", { scope: "col", className, ...token_at(col_places[j]) }, name);
   });
   const body = rows.map((token, i) => {
     const cells = cols.map((_, j) => {
@@ -58,7 +60,8 @@ export function draw_map(place, map, readout) {
       cell.append(make("span", { className: "sr" }, two_decimals(value(i, j))));
       return cell;
     });
-    return make("tr", {}, make("th", { scope: "row" }, readable(token)), ...cells);
+    const head = make("th", { scope: "row", ...token_at(row_places[i]) }, readable(token));
+    return make("tr", { className: i === current ? "current" : "" }, head, ...cells);
   });
   const table = make(
     "table",

@@ -28,7 +28,7 @@ export class Linear {
 
 const EPSILON = 1e-5; // PyTorch's: keeps the division safe where all values are equal
 
-/** Layer normalisation: each position gets mean 0 and variance 1, then a learnt scale and shift. */
+/** Layer normalisation: each position gets mean 0 and variance 1, then a learned scale and shift. */
 export class LayerNorm {
   /** @param {Weights} weights "weight" and "bias", (1, d_model) each. */
   constructor(weights) {

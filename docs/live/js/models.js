@@ -1,10 +1,10 @@
 // The models that the page offers, and where they are from.
 
 const DEMO =
-  "It has learnt 20,000 sentences that a grammar made, of a small world: family, animals, food, " +
+  "It has learned 20,000 sentences that a grammar made, of a small world: family, animals, food, " +
   "things in a house, jobs, colours, days. Ours, CC BY 4.0.";
 const CAPTIONS =
-  "It has learnt 29,000 captions of photos, Multi30k. Their terms, and so those of these weights, " +
+  "It has learned 29,000 captions of photos, Multi30k. Their terms, and so those of these weights, " +
   "are Flickr30K's: non-commercial research and education.";
 
 export const MODELS = {

@@ -1,38 +1,65 @@
 // The page: its state, its controls, and when what is drawn anew.
 
+import { draw_box } from "./box_view.js";
+import { BOXES } from "./boxes.js";
 import { BEAM_SIZE, LENGTH_PENALTY } from "./config.js";
 import { draw_cuts } from "./cuts_view.js";
-import { by_id, make, say } from "./dom.js";
+import { draw_boxes, draw_tokens, light_tokens, mark_box } from "./diagram.js";
+import { by_id, fill_radios, make, say } from "./dom.js";
 import { Engine } from "./engine.js";
-import { EXAMPLES } from "./examples.js";
 import { draw_heads, same_head } from "./heads_view.js";
 import { draw_model, fill_models } from "./model_view.js";
 import { MODELS } from "./models.js";
+import { RANGES, read_link, write_link } from "./permalink.js";
 import { draw_search } from "./search_view.js";
+import { STOPS } from "./tour.js";
+import { unseen_words } from "./unseen.js";
 
 const FILES = [
   ...["masks", "attention", "embeddings", "layers", "model", "decoding"],
   ...["matrix", "linear", "safetensors", "treatment", "bpe", "translator", "interventions"],
+  ...["sampling", "trace"],
 ];
 const TYPING = 150; // milliseconds without a key before what is typed is translated
+const A_TOKEN = 900; // milliseconds that a token is shown while playing
+const SECTIONS = ["architecture", "cuts"];
+const WAYS = [
+  ["beam", "beam or greedy"],
+  ["draw", "draw"],
+];
 
 const no_cuts = () => ({ before: [], after: [], removed: [] });
+const usual = () => ({
+  search: "beam",
+  beam_size: BEAM_SIZE,
+  alpha: LENGTH_PENALTY,
+  temperature: 1,
+  top_p: 0.9,
+  seed: 1,
+});
 const state = {
   model: "demo-en-fr",
   sentence: MODELS["demo-en-fr"].samples[0],
-  options: { beam_size: BEAM_SIZE, alpha: LENGTH_PENALTY },
+  options: usual(),
   cuts: no_cuts(),
   mode: "after",
-  head: { stack: "cross", layer: 1, head: 1 },
+  box: "cross",
+  layer: 1,
+  head: { stack: "cross", layer: 2, head: 1 },
   shown: "whole",
-  step: 1,
+  src_at: 0, // the source token looked at
+  step: Infinity, // the target token looked at, from 1; the last where there are fewer
+  stop: null, // of the tour, from 1
 };
 const engine = new Engine();
 const ready = new Set(); // names of models that are loaded
+const words = new Map(); // of a model's training text, by its name; null where there is no list
 let result = null; // of the last translation
+let traced = null; // its way through the boxes
 let running = null; // a promise, while translations run
 let again = false; // whether something has changed while one ran
-let settings = 0; // how often something was set, so that an example knows whether it still stands
+let settings = 0; // how often something was set, so that a stop knows whether it still stands
+let playing = 0; // of the timer
 
 /** Translate and draw; the last wish counts, and the promise is kept once that one is drawn. */
 function translate() {
@@ -60,13 +87,16 @@ async function translate_once() {
     if (!ready.has(name)) say(by_id("status"), "The model is on its way.");
     const about = await engine.ask("load", { name });
     ready.add(name);
-    keep_head_in_range(about);
+    keep_in_range(about);
     const asked = { name, sentence, options, cuts: some_cuts() ? cuts : null };
     const looked = await engine.ask("look", asked);
+    const { src, said } = looked?.whole ?? {};
+    const way = looked && (await engine.ask("trace", { name, src, said }));
     by_id("error").hidden = true;
     if (name !== state.model) return; // another has been chosen meanwhile
-    result = looked;
+    [result, traced] = [looked, way];
     draw(about);
+    tell_unseen(name, sentence);
   } catch (error) {
     say(by_id("error"), error.message);
     by_id("error").hidden = false;
@@ -75,9 +105,10 @@ async function translate_once() {
 }
 
 /** A model with fewer layers or heads has no such head: choose its last. */
-function keep_head_in_range({ num_layers, num_heads }) {
+function keep_in_range({ num_layers, num_heads }) {
   const { stack, layer, head } = state.head;
   state.head = { stack, layer: Math.min(layer, num_layers), head: Math.min(head, num_heads) };
+  state.layer = Math.max(1, Math.min(state.layer, num_layers));
 }
 
 /** Whether anything is taken away. */
@@ -85,10 +116,30 @@ const some_cuts = () => Object.values(state.cuts).some((list) => list.length > 0
 
 /** Leave only what one needs to go on. */
 function draw_nothing(status) {
-  result = null;
-  for (const id of ["heads", "cuts", "search"]) by_id(id).hidden = true;
+  [result, traced] = [null, null];
+  stop_playing();
+  for (const id of SECTIONS) by_id(id).hidden = true;
   say(by_id("translation"), "");
   say(by_id("status"), status);
+}
+
+/** Say which words the model has never read, and offer a sentence that it has. */
+async function tell_unseen(name, sentence) {
+  if (!words.has(name)) {
+    words.set(name, null);
+    const list = await engine.ask("words", { name }).catch(() => null);
+    words.set(name, list && new Set(list));
+  }
+  if (name !== state.model || sentence !== state.sentence) return;
+  const known = words.get(name);
+  const unseen = known === null ? [] : unseen_words(sentence, known);
+  by_id("unseen").hidden = unseen.length === 0;
+  if (unseen.length === 0) return;
+  const marked = unseen.flatMap((word, i) => [i ? ", " : "", make("mark", {}, word)]);
+  const sample = make("button", { type: "button" }, MODELS[name].samples[0]);
+  sample.addEventListener("click", () => type(MODELS[name].samples[0]));
+  const worth = ": not in any sentence that this model has read, so the translation is a guess. Try ";
+  by_id("unseen").replaceChildren(...marked, worth, sample);
 }
 
 /** Draw everything that depends on the result. */
@@ -97,8 +148,9 @@ function draw(about) {
     draw_nothing("Type a sentence.");
     return;
   }
-  for (const id of ["heads", "cuts", "search"]) by_id(id).hidden = false;
+  for (const id of SECTIONS) by_id(id).hidden = false;
   const { translation, src_tokens, tgt_tokens, ms } = result.whole;
+  state.src_at = Math.min(state.src_at, src_tokens.length - 1);
   say(by_id("translation"), translation);
   const megabytes = (about.bytes / 1e6).toFixed(1);
   say(
@@ -106,20 +158,56 @@ function draw(about) {
     `${src_tokens.length} tokens in, ${tgt_tokens.length} out, ${Math.round(ms)} ms. ` +
       `The model: ${megabytes} MB, read in ${Math.round(about.ms_to_read)} ms.`,
   );
-  draw_heads(state, result, acts);
+  draw_opened();
   draw_cuts(state, result, acts);
-  draw_search(state, result.whole);
+}
+
+/** Draw the tokens, and the box that is open. */
+function draw_opened() {
+  if (result === null) return;
+  const { src_tokens: src, tgt_tokens: tgt } = result.whole;
+  const tokens = { src, tgt, read: ["<bos>", ...tgt.slice(0, -1)] };
+  const { head } = BOXES[state.box];
+  mark_box(state.box);
+  draw_tokens(state, tokens, acts);
+  draw_box(state, traced, tokens, acts);
+  by_id("numbers-whole").hidden = result.cut === null;
+  by_id("heads").hidden = head === undefined;
+  by_id("search").hidden = state.box !== "output";
+  if (head !== undefined) draw_heads(state, result, acts);
+  if (state.box === "output") draw_search(state, result.whole);
+  history.replaceState(null, "", write_link({ ...state, step: Math.min(state.step, tgt.length) }));
 }
 
 const acts = {
+  open_box(name) {
+    state.box = name;
+    if (BOXES[name].head) state.head = { ...state.head, stack: BOXES[name].head };
+    hide_see();
+    draw_opened();
+    if (matchMedia("(max-width: 48rem)").matches) by_id("box-title").focus();
+  },
+  choose_layer(layer) {
+    state.layer = layer;
+    draw_opened();
+  },
   choose_head(head) {
     state.head = head;
     hide_see();
-    draw_heads(state, result, acts);
+    draw_opened();
   },
   choose_shown(shown) {
     state.shown = shown;
-    draw_heads(state, result, acts);
+    draw_opened();
+  },
+  choose_source(at) {
+    state.src_at = at;
+    draw_opened();
+  },
+  choose_step(step) {
+    stop_playing();
+    state.step = step;
+    draw_opened();
   },
   choose_mode(mode) {
     state.mode = mode;
@@ -150,9 +238,10 @@ function change_cuts() {
 
 /** Take another sentence: its places are others, so nothing is hidden. */
 function set_sentence(sentence) {
+  stop_playing();
   state.sentence = sentence;
   state.cuts = { ...no_cuts(), removed: state.cuts.removed };
-  state.step = 1;
+  state.step = Infinity;
 }
 
 /** Take another model, and say what it is. */
@@ -172,64 +261,94 @@ function type(sentence) {
   return translate();
 }
 
-/** Set everything up for one example, and go where there is something to see. */
-async function set_example(example, button) {
-  const { model = "demo-en-fr", sentence, cuts, head, step, see } = example;
+/** Set everything up for a stop of the tour. */
+async function go_to_stop(number) {
+  const { model = "demo-en-fr", sentence, cuts, head, step, box } = STOPS[number - 1];
   if (model !== state.model) set_model(model);
   by_id("sentence").value = sentence;
   set_sentence(sentence);
   state.cuts = { ...no_cuts(), ...structuredClone(cuts ?? {}) };
-  if (cuts?.before) state.mode = "before";
-  if (cuts?.after) state.mode = "after";
+  state.mode = cuts?.before ? "before" : "after";
   if (head) state.head = head;
-  state.shown = cuts ? "cut" : "whole";
-  state.step = step ?? 1;
-  state.options = { beam_size: BEAM_SIZE, alpha: LENGTH_PENALTY };
+  Object.assign(state, { box, shown: cuts ? "cut" : "whole", step: step ?? Infinity, src_at: 0 });
+  state.options = usual();
   show_options();
   hide_see();
   const mine = settings;
   await translate();
-  if (mine !== settings || result === null) return; // something else was set, or it failed
-  const where = cuts ? "cuts" : step ? "search" : "heads";
-  by_id(`${where}-see`).hidden = false;
-  say(by_id(`${where}-see`), see);
-  button.setAttribute("aria-current", "true");
-  by_id(`${where}-title`).focus({ preventScroll: true });
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  by_id(where).scrollIntoView({ behavior: calm ? "auto" : "smooth" });
+  if (mine === settings && result !== null) show_stop(number);
 }
 
-/** An example's words are of its own setting: hide them once anything else is set. */
+/** Say what a stop shows, and what to do there. */
+function show_stop(number) {
+  const { title, see, todo } = STOPS[number - 1];
+  state.stop = number;
+  by_id("stop").hidden = false;
+  say(by_id("stop-title"), `${number} of ${STOPS.length}. ${title}`);
+  say(by_id("stop-see"), see);
+  say(by_id("stop-todo"), todo);
+  by_id("stop-back").disabled = number === 1;
+  by_id("stop-on").disabled = number === STOPS.length;
+  by_id("stops").children[number - 1].firstChild.setAttribute("aria-current", "step");
+  draw_opened();
+}
+
+/** A stop's words are of its own setting: hide them once anything else is set. */
 function hide_see() {
   settings += 1;
-  for (const where of ["cuts", "search", "heads"]) by_id(`${where}-see`).hidden = true;
-  by_id("examples").querySelector("[aria-current]")?.removeAttribute("aria-current");
+  state.stop = null;
+  by_id("stops").querySelector("[aria-current]")?.removeAttribute("aria-current");
 }
 
-/** Say in the closed line what the search's options are. */
+/** Say in the closed line what the search's options are, and show those of its way. */
 function show_options() {
-  const { beam_size, alpha } = state.options;
-  by_id("beam-size").value = beam_size;
-  by_id("alpha").value = alpha;
-  say(by_id("options-said"), beam_size === 1 ? "greedy" : `beam of ${beam_size}, α ${alpha}`);
+  const { search, beam_size, alpha, temperature, top_p } = state.options;
+  const beam = beam_size === 1 ? "greedy" : `beam of ${beam_size}, α ${alpha}`;
+  const drawn = `draw, temperature ${temperature}, top-p ${top_p}`;
+  say(by_id("options-said"), search === "draw" ? drawn : beam);
+  fill_radios(by_id("search-picker"), WAYS, search, (way) => set_option("search", way));
+  for (const name of ["beam_size", "alpha", "temperature", "top_p"]) {
+    if (by_id(name) !== document.activeElement) by_id(name).value = state.options[name];
+  }
+  by_id("beam-fields").hidden = search === "draw";
+  by_id("draw-fields").hidden = search !== "draw";
+}
+
+/** Set one option of the search, and translate with it. */
+function set_option(name, value) {
+  state.options = { ...state.options, [name]: value };
+  state.step = Infinity;
+  show_options();
+  translate();
 }
 
 /** Take a number that is typed, if it is one that the field allows. */
-function on_number(id, key) {
-  by_id(id).addEventListener("input", ({ target }) => {
-    if (target.value === "" || !target.checkValidity()) return;
-    state.options = { ...state.options, [key]: target.valueAsNumber };
-    const { beam_size, alpha } = state.options;
-    say(by_id("options-said"), beam_size === 1 ? "greedy" : `beam of ${beam_size}, α ${alpha}`);
-    hide_see();
-    translate();
+function on_number(name) {
+  const [low, high] = RANGES[name];
+  Object.assign(by_id(name), { min: low, max: high });
+  by_id(name).addEventListener("input", ({ target }) => {
+    if (target.value !== "" && target.checkValidity()) set_option(name, target.valueAsNumber);
   });
 }
 
-/** Go to another step of the search. */
-function set_step(step) {
-  state.step = step;
-  if (result !== null) draw_search(state, result.whole);
+/** Write the translation token by token, from the first, or stop. */
+function play() {
+  if (playing) return stop_playing();
+  const last = result.whole.tgt_tokens.length;
+  state.step = 1;
+  draw_opened();
+  say(by_id("play"), "Pause");
+  playing = setInterval(() => {
+    if (state.step >= last) return stop_playing();
+    state.step += 1;
+    draw_opened();
+  }, A_TOKEN);
+}
+
+function stop_playing() {
+  clearInterval(playing);
+  playing = 0;
+  say(by_id("play"), "Play");
 }
 
 /** Translate what is typed: after a pause, or at once with Enter. */
@@ -252,34 +371,58 @@ function listen_to_typing(box) {
   });
 }
 
-/** Fill in what is the same for every model and sentence, and listen to the controls. */
-async function start() {
-  fill_models();
+/** Listen to the buttons that stand there from the beginning. */
+function listen() {
+  const press = (id, act) => by_id(id).addEventListener("click", act);
   by_id("model").addEventListener("change", ({ target }) => {
     set_model(target.value);
     type(MODELS[target.value].samples[0]);
   });
   listen_to_typing(by_id("sentence"));
-  on_number("beam-size", "beam_size");
-  on_number("alpha", "alpha");
-  by_id("put-back").addEventListener("click", () => {
+  for (const name of ["beam_size", "alpha", "temperature", "top_p"]) on_number(name);
+  press("draw-again", () => set_option("seed", state.options.seed + 1));
+  press("put-back", () => {
     state.cuts = no_cuts();
     change_cuts();
   });
-  by_id("step").addEventListener("input", ({ target }) => set_step(target.valueAsNumber));
-  by_id("step-back").addEventListener("click", () => set_step(Number(by_id("step").value) - 1));
-  by_id("step-on").addEventListener("click", () => set_step(Number(by_id("step").value) + 1));
-  for (const example of EXAMPLES) {
-    const button = make("button", { type: "button" }, example.title);
-    button.addEventListener("click", () => set_example(example, button));
-    by_id("examples").append(make("li", {}, button));
-  }
+  by_id("step").addEventListener("input", ({ target }) => acts.choose_step(target.valueAsNumber));
+  press("play", play);
+  const step = (by) => acts.choose_step(Number(by_id("step").value) + by);
+  press("step-back", () => step(-1));
+  press("step-on", () => step(1));
+  press("stop-back", () => go_to_stop(state.stop - 1));
+  press("stop-on", () => go_to_stop(state.stop + 1));
+  press("copy", async () => {
+    await navigator.clipboard.writeText(location.href);
+    say(by_id("copied"), "Copied.");
+  });
+}
+
+/** Fill in what is the same for every model and sentence, and begin where the address says. */
+async function start() {
+  document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
+  fill_models();
+  draw_boxes(acts);
+  light_tokens();
+  STOPS.forEach(({ title }, i) => {
+    const button = make("button", { type: "button" }, title);
+    button.addEventListener("click", () => go_to_stop(i + 1));
+    by_id("stops").append(make("li", {}, button));
+  });
   for (const name of FILES) {
     by_id("files").append(make("li", {}, make("a", { href: `js/${name}.js` }, `${name}.js`)));
   }
+  listen();
+  read_link(location.hash, state, { models: MODELS, boxes: BOXES });
+  const { sentence, step, stop } = state;
   set_model(state.model);
   show_options();
-  await type(state.sentence);
+  if (stop >= 1 && stop <= STOPS.length) await go_to_stop(stop);
+  else {
+    const shown = type(sentence);
+    state.step = step;
+    await shown;
+  }
   engine.ask("load", { name: "demo-fr-en" }).catch(() => {}); // at hand, should the network go
 }
 

@@ -1,6 +1,6 @@
-// The section "Each choice of the search": the candidates of one step, and what was found.
+// The search: the candidates of one step, and what was found.
 
-import { by_id, chance_text, draw_bar, make, readable, say, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, make, readable, two_decimals } from "./dom.js";
 
 /**
  * Draw the section.
@@ -9,13 +9,6 @@ import { by_id, chance_text, draw_bar, make, readable, say, two_decimals } from 
  */
 export function draw_search(state, { steps, hypotheses }) {
   const step = Math.min(Math.max(state.step, 1), steps.length);
-  const slider = by_id("step");
-  slider.max = steps.length;
-  slider.value = step;
-  by_id("step-back").disabled = step === 1;
-  by_id("step-on").disabled = step === steps.length;
-  say(by_id("step-said"), `${step} of ${steps.length}`);
-  slider.setAttribute("aria-valuetext", `${step} of ${steps.length}`);
   draw_candidates(steps[step - 1], step);
   const found = hypotheses.map(({ text, score, finished }) => {
     const about = `score ${two_decimals(score)}${finished ? "" : ", not finished"}`;

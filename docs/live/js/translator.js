@@ -5,8 +5,11 @@ import { BOS_ID, config_of, EOS_ID } from "./config.js";
 import { beam_search } from "./decoding.js";
 import { UserError } from "./errors.js";
 import { Hiding, probabilities, without_heads } from "./interventions.js";
+import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
 import { read_safetensors } from "./safetensors.js";
+import { sample_search } from "./sampling.js";
+import { trace } from "./trace.js";
 import { tidy } from "./treatment.js";
 
 export const FILES = [
@@ -52,15 +55,34 @@ export class Translator {
     return this.tgt_tokenizer.decode(this.search(this.model, src, options).hypotheses[0].ids);
   }
 
+  /**
+   * Follow a sentence and its translation through the model's boxes (see trace.js).
+   * @returns {object} In place of the logits the most probable tokens of each row.
+   */
+  trace(src, said) {
+    const { logits, ...rest } = trace(this.model, src, said);
+    const next = said.map((_, t) => this.most_probable(logits.row(t)));
+    return { ...rest, next };
+  }
+
+  /** Give the most probable tokens of a row of logits: piece, logit, probability. */
+  most_probable(logits) {
+    const chances = softmax(logits);
+    const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, 8);
+    const pieces = this.tgt_tokenizer.pieces(order);
+    return order.map((id, rank) => ({ piece: pieces[rank], logit: logits[id], chance: chances[id] }));
+  }
+
   /** Search with a model, or with one that hides places of the source. */
   search(model, src, options = {}) {
-    return beam_search(model, src, { ...options, max_len: this.max_len });
+    const way = options.search === "draw" ? sample_search : beam_search;
+    return way(model, src, { ...options, max_len: this.max_len });
   }
 
   /**
    * Translate a sentence and give everything that was looked at on the way.
    * @param {string} sentence Not empty.
-   * @param {object} options beam_size and alpha.
+   * @param {object} options Of the search: "beam" or "draw", and that one's own.
    * @param {object} cuts What is taken away: `before` and `after`, places of the source (see
    *   `Hiding`), and `removed`, heads.
    * @param {?number[]} compared Ids of another translation of the sentence.
@@ -84,6 +106,7 @@ export class Translator {
         said,
         src_tokens: this.src_tokenizer.pieces(src),
         tgt_tokens: this.tgt_tokenizer.pieces(said),
+        src,
         maps: model.attention_maps(src, [BOS_ID, ...said.slice(0, -1)]),
         hypotheses,
         steps,

@@ -77,6 +77,17 @@ const ACTS = {
     const cut = cuts === null ? null : translator.look(sentence, options, cuts, whole.said);
     return { whole: for_readers(translator, whole), cut: cut && for_readers(translator, cut) };
   },
+
+  /** Follow a sentence and its translation through the whole model. */
+  async trace({ name, src, said }) {
+    return (await find(name)).translator.trace(src, said);
+  },
+
+  /** Give the words of a model's training text; null where the page has no list of them. */
+  async words({ name }) {
+    const response = await fetch(new URL(`../words/${name}.txt`, import.meta.url));
+    return response.ok ? (await response.text()).trimEnd().split("\n") : null;
+  },
 };
 
 /** Add to each candidate and hypothesis what a reader reads. */

@@ -1,19 +1,16 @@
 """A run's state: saved and taken up again, or refused before anything is changed for good."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from transformer.config import TrainingConfig
-from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.support.errors import UserError
-from transformer.training.checkpoint import State, load_state, require_same, restore, save_state
 from transformer.training.devices import Precision
 from transformer.training.loop import new_state
+from transformer.training.progress import State, load_state, require_same, restore, save_state
 
 SETTINGS = {"steps": 3, "d_model": 5}
 
@@ -56,57 +53,6 @@ def test_the_whole_state_comes_back(tmp_path: Path, steps: int) -> None:
     assert other.scaler.get_scale() == state.scaler.get_scale() == 2**16 / 2 ** (steps + 1)
     for one, two in zip(state.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(one, two)
-
-
-Change = Callable[[dict[str, Tensor], dict[str, Any]], object]
-NAN = float("nan")
-REFUSED: dict[str, tuple[Change, str]] = {
-    "a moment too short": (
-        lambda t, about: t.update({"optimizer/1/exp_avg": t["optimizer/1/exp_avg"][:1].clone()}),
-        "has not this model's moments",
-    ),
-    "a moment of another kind": (
-        lambda t, about: t.update({"optimizer/1/exp_avg": t["optimizer/1/exp_avg"].half()}),
-        "has not this model's moments",
-    ),
-    "a moment of no parameter": (
-        lambda t, about: t.update({"optimizer/17/exp_avg": torch.ones(3)}),
-        "has not this model's moments",
-    ),
-    "no optimizer": (
-        lambda t, about: [t.pop(name) for name in list(t) if name.startswith("optimizer")],
-        "has not this model's moments",
-    ),
-    "no number": (lambda t, about: t["optimizer/2/exp_avg"].fill_(NAN), "not a finite number"),
-    "a weight too many": (lambda t, about: t.update({"model/a": torch.ones(1)}), "a is unknown"),
-    "short random numbers": (
-        lambda t, about: t.update({"random/cpu": t["random/cpu"][:7].clone()}),
-        "random numbers that are not torch's",
-    ),
-    "weights alone": (lambda t, about: t.pop("random/cpu"), "holds weights only"),
-}
-
-
-@pytest.mark.parametrize("damage", REFUSED)
-def test_what_no_run_has_left_is_not_gone_on_from(tmp_path: Path, damage: str) -> None:
-    # A moment that is too short was written past its end: the process died.
-    path, (change, message) = tmp_path / "last.safetensors", REFUSED[damage]
-    saved(path)
-    tensors, about = load_tensors(path)
-    change(tensors, about)
-    save_tensors(path, tensors, **about | {"names": sorted(tensors)})
-    with pytest.raises(UserError, match=rf"last\.safetensors .*{message}"):
-        restore(load_state(path, SETTINGS), fresh(seed=5), path)
-
-
-def test_a_part_that_is_lost_is_missed(tmp_path: Path) -> None:
-    path = tmp_path / "last.safetensors"
-    saved(path)
-    tensors, about = load_tensors(path)
-    del tensors["optimizer/2/exp_avg"]
-    save_tensors(path, tensors, **about)
-    with pytest.raises(UserError, match="has lost a part"):
-        load_state(path, SETTINGS)
 
 
 @pytest.mark.parametrize(

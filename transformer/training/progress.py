@@ -1,11 +1,11 @@
-"""A run's files: its whole state, to go on from as if it had never stopped, and its weights.
+"""Where a run stands, what it has to report, and its files, to go on from as if never stopped.
 
-Not in the paper, but for the weights to average (§6.1). The state is the weights, the optimizer's
-moments and the random numbers; its metadata say how far the run is and what was asked for. What
-must agree is in one file, so a kill at any moment leaves a state to go on from.
+Not in the paper, but for the weights to average (§6.1). What must agree is in one file, so a kill
+at any moment leaves a state to go on from.
 """
 
 import math
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,9 +24,10 @@ from transformer.models.log import Report, append_log, truncate_log
 from transformer.support.errors import UserError
 from transformer.support.files import locked, remove_unfinished
 from transformer.training import processes
+from transformer.training.devices import Precision
 
 DEVICE_STATE = "random/device"  # a GPU's random numbers
-PUT_BACK = "put the run's own file back, or begin in another folder"
+MOST_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after each
 
 Saved = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is said about them
 
@@ -61,6 +62,94 @@ class State:
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
+
+
+class Meter:
+    """Counts a run's losses and seconds, which it keeps up to date in the run's progress.
+
+    A GPU works behind the program, which waits whenever it reads a number. So the numbers of a
+    step stay on the device until somebody asks for them.
+    """
+
+    def __init__(self, progress: Progress, steps: int, precision: Precision) -> None:
+        self.progress, self.steps, self.precision = progress, steps, precision
+        self.first_step, self.first_seconds = progress.step, progress.seconds
+        self.clock = time.perf_counter() - progress.seconds
+        self.unread: list[tuple[int, Tensor, Tensor]] = []  # tokens, sum of the loss, norm
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Count the time from here on as spent in learning."""
+        self.since = time.perf_counter()
+
+    def note(self, tokens: int, nll: Tensor, norm: Tensor) -> None:
+        """Take the numbers of a step, which is done; see `loop.update`."""
+        self.progress.step += 1
+        self.unread.append((tokens, nll, norm))
+
+    def read(self) -> None:
+        """Bring the progress up to date.
+
+        Raises:
+            UserError: a step's loss or gradient is not finite, or (fp16) too many were left out.
+        """
+        if self.unread:
+            tokens, nlls, norms = zip(*self.unread, strict=True)
+            sums = processes.add_up(torch.stack(nlls).tolist())
+            steps = zip(tokens, sums, torch.stack(norms).tolist(), strict=True)
+            for step, numbers in enumerate(steps, self.progress.step - len(tokens) + 1):
+                self._count(step, *numbers)
+            self.unread.clear()
+        now = time.perf_counter()
+        self.progress.window_seconds += now - self.since
+        self.progress.seconds, self.since = now - self.clock, now
+
+    def _count(self, step: int, tokens: int, nll: float, norm: float) -> None:
+        progress = self.progress
+        if math.isfinite(nll):
+            progress.window_nll += nll
+            progress.window_tokens += tokens
+        if math.isfinite(nll + norm):
+            progress.overflows_in_a_row = 0
+            return
+        if self.precision != Precision.FP16:
+            raise not_finite(f"step {step}: the loss or its gradient")
+        progress.overflows += 1
+        progress.overflows_in_a_row += 1
+        if progress.overflows_in_a_row >= MOST_OVERFLOWS:
+            raise UserError(
+                f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16, and all were "
+                "left out; the last checkpoint is unharmed: begin another run with --precision "
+                "float32, or with a smaller learning_rate_factor"
+            )
+
+    def training_report(self, rate: float) -> Report:
+        """Tell of the steps since the last report."""
+        progress = self.progress
+        loss = progress.window_nll / max(progress.window_tokens, 1)
+        speed = progress.window_tokens / progress.window_seconds
+        progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
+        left_out = f"{progress.overflows} steps left out (overflow)" if progress.overflows else ""
+        return self.report("training", loss, rate, speed, left_out)
+
+    def report(
+        self, kind: str, loss: float, rate: float, speed: float | None = None, note: str = ""
+    ) -> Report:
+        """Tell where the run stands; arguments as `Report` has them."""
+        progress, now = self.progress, time.perf_counter() - self.clock
+        done = max(progress.step - self.first_step, 1)
+        return Report(
+            kind=kind,
+            step=progress.step,
+            steps=self.steps,
+            epoch=progress.epoch + 1,
+            loss=loss,
+            learning_rate=rate,
+            tokens_per_second=speed,
+            seconds=now,
+            seconds_left=(now - self.first_seconds) / done * (self.steps - progress.step),
+            note=note,
+        )
 
 
 class RunFiles:
@@ -109,17 +198,10 @@ class RunFiles:
 
     def _tidy(self) -> None:
         """Undo what a killed run did after its last checkpoint: it comes again."""
-        folder, progress = self.folder, self.state.progress
-        best = load_tensors(folder.best)[1] if folder.best.is_file() else {}
-        if best.get("loss") != progress.best_loss and progress.best_step != progress.step:
-            raise UserError(
-                f"{folder.best} is missing or not this run's: put it back, or begin in another "
-                "folder"
-            )
         self._save_best()  # where a kill came before that
-        for each in (folder.out, folder.last.parent):
+        for each in (self.folder.out, self.folder.last.parent):
             remove_unfinished(each)
-        truncate_log(folder.log, progress.step, self._validated_step())
+        truncate_log(self.folder.log, self.state.progress.step, self._validated_step())
         self._drop_step_files()
 
     def _validated_step(self) -> int:
@@ -189,11 +271,7 @@ class RunFiles:
 
 
 def save_state(path: Path, state: State, settings: Mapping[str, Any]) -> None:
-    """Write all that a run needs to go on; the file of before is unharmed until it is whole.
-
-    What was asked for, `settings`, is to be ready for JSON. Of a GPU's run, its random numbers
-    are saved too.
-    """
+    """Write all that a run needs to go on; the file of before is unharmed until it is whole."""
     tensors = {f"model/{name}": each for name, each in checkpoint.weights(state.model).items()}
     for index, moments in state.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
@@ -201,68 +279,44 @@ def save_state(path: Path, state: State, settings: Mapping[str, Any]) -> None:
     if state.device.type == "cuda":
         tensors[DEVICE_STATE] = torch.cuda.get_rng_state(state.device)
     about = {"progress": vars(state.progress), "scaler": state.scaler.state_dict()}
-    save_tensors(path, tensors, **about, settings=settings, names=sorted(tensors))
+    save_tensors(path, tensors, **about, settings=settings)
 
 
 def load_state(path: Path, settings: Mapping[str, Any]) -> Saved:
     """Read what `save_state` wrote, for `restore`; only `steps` may differ from the settings then.
 
     Raises:
-        UserError: the file is missing, damaged or holds weights only, or the run was begun with
-            other settings (the first is named).
+        UserError: the file is damaged, or the run was begun with other settings (the first is
+            named).
     """
     tensors, about = load_tensors(path)
-    if STATE not in tensors:
-        raise UserError(f"{path} holds weights only: {PUT_BACK}")
-    if about.get("names") != sorted(tensors):
-        raise UserError(f"{path} has lost a part: {PUT_BACK}")
     require_same(about["settings"], settings)
     return tensors, about
 
 
 def restore(saved: Saved, state: State, source: Path) -> None:
-    """Put a state where `save_state` found the one that it wrote.
-
-    Args:
-        saved: As `load_state` gave it.
-        state: Its parts made as those that were saved.
-        source: The file that it is from, for the message.
+    """Put a state, its parts made as those that were saved, where `save_state` found the other.
 
     Raises:
-        UserError: what was saved is another model's or optimizer's.
+        UserError: what was saved, in the file `source`, is another model's.
     """
     tensors, about = saved
-    own = {name.removeprefix("model/"): t for name, t in tensors.items() if name[:6] == "model/"}
-    load_weights(state.model, own, source)
+    own: dict[str, Tensor] = {}
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        if name.startswith("optimizer/"):
-            _, index, key = name.split("/")
+        part, _, rest = name.partition("/")
+        if part == "model":
+            own[rest] = tensor
+        elif part == "optimizer":
+            index, key = rest.split("/")
             moments.setdefault(int(index), {})[key] = tensor
-    _check_moments(moments, state.optimizer, about["progress"]["step"], source)
+    load_weights(state.model, own, source)
     state.optimizer.load_state_dict(state.optimizer.state_dict() | {"state": moments})
     state.scaler.load_state_dict(about["scaler"])
     state.progress.__dict__.update(about["progress"])
-    try:
-        torch.set_rng_state(tensors[STATE])
-        if state.device.type == "cuda" and DEVICE_STATE in tensors:
-            torch.cuda.set_rng_state(tensors[DEVICE_STATE], state.device)
-    except RuntimeError as error:
-        raise UserError(f"{source} has random numbers that are not torch's: {PUT_BACK}") from error
-
-
-def _check_moments(
-    moments: Mapping[int, Mapping[str, Tensor]], optimizer: Optimizer, step: int, source: Path
-) -> None:
-    """Refuse others' moments: Adam trusts their sizes, and writes past a shorter one's end."""
-    parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    sound = bool(moments) or step == 0
-    for number, own in moments.items():
-        shape = parameters[number].shape if number < len(parameters) else None
-        kinds = {(moment.shape, moment.dtype) for moment in own.values() if moment.dim()}
-        sound = sound and kinds <= {(shape, torch.float32), (shape, torch.float64)}
-    if not sound:
-        raise UserError(f"{source} has not this model's moments of the optimizer: {PUT_BACK}")
+    torch.set_rng_state(tensors[STATE])
+    if state.device.type == "cuda" and DEVICE_STATE in tensors:
+        torch.cuda.set_rng_state(tensors[DEVICE_STATE], state.device)
 
 
 def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:

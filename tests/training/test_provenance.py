@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from transformer import __version__
-from transformer.support.provenance import command, commit, hardware, pick_device, provenance
+from transformer.training.devices import command, commit, hardware, pick_device, provenance
 
 Patch = pytest.MonkeyPatch
 

@@ -1,0 +1,74 @@
+// A translation drawn by chance. Not in the paper; lesson 06 asks for its rule.
+
+import { BOS_ID, EOS_ID, PAD_ID } from "./config.js";
+import { EXTRA_LENGTH } from "./decoding.js";
+import { padding_mask } from "./masks.js";
+import { log_softmax, softmax } from "./matrix.js";
+
+const SHOWN = 8; // candidates of a drawn step that are told
+
+/**
+ * Draw each token by chance: of the most probable ones that together have `top_p`, at a temperature.
+ *
+ * Not in the paper (Holtzman et al. 2020, arXiv 1904.09751). The same seed draws the same sentence.
+ * @param {Transformer} model
+ * @param {number[]} src Source ids with eos, (src_len).
+ * @param {object} options temperature, above 0: below 1 it sharpens, above 1 it flattens; top_p, at
+ *   most 1; seed; max_len, most tokens.
+ * @returns {{hypotheses: object[], steps: object[][]}} As `beam_search` gives them: one
+ *   hypothesis, its score the sum of log probabilities of the model itself; of each step the most
+ *   probable tokens and the one drawn, whose fate is "kept", or "finished" where it is eos.
+ */
+export function sample_search(model, src, options = {}) {
+  const { temperature = 1, top_p = 1, seed = 1, max_len = Infinity } = options;
+  const src_mask = padding_mask(src);
+  const memory = model.encode(src, src_mask);
+  const cache = model.new_cache();
+  const limit = Math.min(src.length + EXTRA_LENGTH, max_len);
+  const chance = random_numbers(seed);
+  const [ids, steps] = [[], []];
+  let score = 0;
+  let finished = false;
+  while (!finished && ids.length < limit) {
+    const logits = model.decode([ids.at(-1) ?? BOS_ID], memory, src_mask, cache);
+    const log_probs = log_softmax(logits.row(0));
+    log_probs[PAD_ID] = log_probs[BOS_ID] = -Infinity; // no sentence holds these
+    const { order, shares } = nucleus(log_probs, temperature, top_p);
+    let left = chance();
+    let drawn = order.findIndex((_, rank) => (left -= shares[rank]) < 0);
+    if (drawn < 0) drawn = order.length - 1; // rounding left a little
+    const told = order.map((token, rank) => {
+      const fate = rank !== drawn ? "dropped" : token === EOS_ID ? "finished" : "kept";
+      const log_prob = Math.log(shares[rank]);
+      return { ids: [...ids, token], log_prob, total: score + log_probs[token], fate };
+    });
+    steps.push(told.filter(({ fate }, rank) => rank < SHOWN || fate !== "dropped"));
+    score += log_probs[order[drawn]];
+    finished = order[drawn] === EOS_ID;
+    if (!finished) ids.push(order[drawn]);
+  }
+  return { hypotheses: [{ ids, score, finished }], steps };
+}
+
+/** Give the tokens that may be drawn, the most probable first, and their shares, which sum to 1. */
+function nucleus(log_probs, temperature, top_p) {
+  const shares = softmax(log_probs.map((value) => value / temperature));
+  const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a] || a - b);
+  let [sum, count] = [0, 0];
+  while (count < order.length && shares[order[count]] > 0 && (count === 0 || sum < top_p)) {
+    sum += shares[order[count++]];
+  }
+  const kept = order.slice(0, count);
+  return { order: kept, shares: kept.map((token) => shares[token] / sum) };
+}
+
+/** Give a function that gives numbers from 0 to 1, the same for the same seed (mulberry32). */
+function random_numbers(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,90 @@
+// Every value on a sentence's way through a model, for the drawing's boxes. The layers' own parts
+// are called one by one, in the order of layers.js and model.js; a test holds the last value of
+// both ways to each other.
+
+import { scaled_dot_product_attention } from "./attention.js";
+import { BOS_ID } from "./config.js";
+import { causal_mask, padding_mask } from "./masks.js";
+import { columns, Matrix, multiply_transposed, relu, side_by_side } from "./matrix.js";
+
+/**
+ * Follow a sentence and its translation.
+ * @param {Transformer} model
+ * @param {number[]} src Source ids with eos, (src_len).
+ * @param {number[]} said Target ids, (tgt_len); row t has read those before it.
+ * @returns {object} source and target (see `embed`); of each layer of encoder and decoder its
+ *   sub-layers (see `attend` and `feed`); and the logits, (tgt_len, vocab_size).
+ */
+export function trace(model, src, said) {
+  const src_mask = padding_mask(src);
+  const tgt_mask = causal_mask(said.length);
+  const source = embed(model.src_embedding, src);
+  const encoder = [];
+  let hidden = source.sum;
+  for (const layer of model.encoder.layers) {
+    const attention = attend(layer.self_attention, layer.self_attention_residual, hidden, src_mask);
+    const fed = feed(layer, attention.sum);
+    encoder.push({ encoder: attention, encoder_feed: fed });
+    hidden = fed.sum;
+  }
+  const memory = normed(model.encoder, hidden);
+  const target = embed(model.tgt_embedding, [BOS_ID, ...said.slice(0, -1)]);
+  const decoder = [];
+  hidden = target.sum;
+  for (const layer of model.decoder.layers) {
+    const own = attend(layer.self_attention, layer.self_attention_residual, hidden, tgt_mask);
+    const frame = layer.cross_attention_residual;
+    const cross = attend(layer.cross_attention, frame, own.sum, src_mask, memory);
+    const fed = feed(layer, cross.sum);
+    decoder.push({ decoder: own, cross, decoder_feed: fed });
+    hidden = fed.sum;
+  }
+  const logits = model.output.forward(normed(model.decoder, hidden)); // (tgt_len, vocab_size)
+  return { source, target, encoder, decoder, logits };
+}
+
+/** Apply a stack's last normalisation, which only pre-norm has. */
+function normed({ norm }, hidden) {
+  return norm === null ? hidden : norm.forward(hidden);
+}
+
+/** Give the scaled vectors of words, their positions, and the sum, (length, d_model) each. */
+function embed(embedding, ids) {
+  const sum = embedding.forward(ids);
+  const word = new Matrix(ids.length, embedding.token.cols);
+  const position = new Matrix(ids.length, embedding.positions.cols);
+  ids.forEach((id, i) => {
+    word.row(i).set(embedding.token.row(id).map((value) => value * embedding.scale));
+    position.row(i).set(embedding.positions.row(i));
+  });
+  return { ids, word, position, sum };
+}
+
+/** Give what an attention does inside its frame: of each head all that Equation 1 names. */
+function attend(attention, frame, hidden, mask, memory = null) {
+  const input = frame.before(hidden);
+  const split = (projection, from) => {
+    const joined = projection.forward(from);
+    const width = joined.cols / attention.num_heads;
+    return Array.from({ length: attention.num_heads }, (_, head) =>
+      columns(joined, head * width, (head + 1) * width),
+    );
+  };
+  const queries = split(attention.query_projection, input);
+  const keys = split(attention.key_projection, memory ?? input);
+  const values = split(attention.value_projection, memory ?? input);
+  const heads = queries.map((query, head) => {
+    const [key, value] = [keys[head], values[head]];
+    const [output, weights] = scaled_dot_product_attention(query, key, value, mask);
+    return { query, key, value, products: multiply_transposed(query, key), weights, output };
+  });
+  const output = attention.output_projection.forward(side_by_side(heads.map((head) => head.output)));
+  return { mask, hidden, heads, output, sum: frame.after(hidden, output) };
+}
+
+/** Give what a feed-forward network does inside its frame. */
+function feed({ feed_forward, feed_forward_residual: frame }, hidden) {
+  const inner = relu(feed_forward.inner.forward(frame.before(hidden))); // (length, d_ff)
+  const output = feed_forward.outer.forward(inner);
+  return { hidden, inner, output, sum: frame.after(hidden, output) };
+}

@@ -1,0 +1,60 @@
+"""Film the page that translates for README: `python tests/live/film.py docs/live.webp`.
+
+A sentence is typed, the translation is played token by token, and three boxes are opened. It needs
+Playwright and Chromium, as check_page.py does.
+"""
+
+import io
+import sys
+from pathlib import Path
+
+from check_page import Visit, launch, served
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+SENTENCE = "The black cat is not sleeping."
+SIZE = {"width": 1000, "height": 860}
+WIDTH = 800  # of the film, pixels
+BOXES = ("encoder", "cross", "output")
+
+
+def main(out: Path) -> None:
+    """Write the film; says how large it is."""
+    frames: list[Image.Image] = []
+    lengths: list[int] = []  # of each frame, milliseconds
+
+    def shoot(milliseconds: int) -> None:
+        picture = Image.open(io.BytesIO(visit.page.screenshot()))
+        height = picture.height * WIDTH // picture.width
+        frames.append(picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS))
+        lengths.append(milliseconds)
+
+    with sync_playwright() as playwright, launch(playwright) as browser, served() as address:
+        visit = Visit(browser, None)
+        page = visit.page
+        page.set_viewport_size(SIZE)
+        page.goto(f"{address}?embed")
+        page.wait_for_selector("#architecture:not([hidden])")
+        for end in range(4, len(SENTENCE) + 1, 4):
+            visit.type(SENTENCE[:end] if end + 4 <= len(SENTENCE) else SENTENCE)
+            shoot(250)
+        shoot(1200)
+        page.evaluate("document.querySelector('#architecture').scrollIntoView()")
+        for box in BOXES:
+            page.click(f"[data-box={box}]")
+            steps = 8 if box == "cross" else 3
+            for step in range(1, steps + 1):
+                place = page.locator(f"#tgt-tokens button >> nth={step - 1}")
+                if place.count():
+                    place.click()
+                    shoot(700 if box == "cross" else 500)
+            shoot(1200)
+    first, *others = frames
+    first.save(
+        out, save_all=True, append_images=others, duration=lengths, loop=0, quality=60, method=6
+    )
+    print(f"{out}: {len(frames)} frames, {out.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
