@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from lessonkit.analysis.alignment import (
+    METHODS,
     Links,
     alignment_error_rate,
     diagonal_links,
+    hiding,
     strongest_links,
+    word_attribution,
 )
-from lessonkit.analysis.attribution import METHODS, hiding, word_attribution
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText, aligned_tokens
 from transformer.evaluation.compare import RESAMPLES, SEED

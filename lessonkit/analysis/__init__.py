@@ -15,7 +15,6 @@ DOOR = {
         "first_articles",
         "gender_pairs",
     ),
-    "attribution": ("METHODS", "word_attribution"),
     "beam_tree": ("grow_beam_tree",),
     "costs": (
         "convolutions_needed",

@@ -216,7 +216,7 @@ def _each_alone(answer: Callable[[list[int]], str], places: list[int]) -> list[i
     return [place for place in places if answer([place]) != answer([])]
 
 
-_WITNESSES = (
+_WITNESSES: tuple[list[list[int]], ...] = (
     [[2]],
     [[1, 2], [2, 3]],
     [[0], [2]],
