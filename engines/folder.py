@@ -3,7 +3,7 @@
 Not in the paper. What is written needs nothing of the course:
 
     model.bin, config.json, *_vocabulary.json  of CTranslate2; of ONNX:
-    encoder.onnx, decoder.onnx                 (see `to_onnx`)
+    encoder.onnx, decoder.onnx                 (see `to_onnx`); of transformers: `to_transformers`
     src_tokenizer.json, tgt_tokenizer.json     for the library `tokenizers`, with treatments
     translate.py                               uses them: to run, to import or to rewrite
     README.md                                  what to install, and whose terms hold
@@ -22,7 +22,9 @@ from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_folder, find_model, write_atomically
+from transformer.support.files import check_folder, find_model, read_json, write_atomically
+
+CARD = "card.json"  # of a shipped model
 
 
 class Engine(NamedTuple):
@@ -56,6 +58,14 @@ ENGINES = {
         "onnxruntime tokenizers",
         "It searches greedily, with keys and values cached: `search` is the loop around the two\n"
         "graphs, whose caches can be reordered along their second axis for a search with beams.",
+    ),
+    "transformers": Engine(
+        "transformers",
+        "safetensors",
+        "transformers torch",
+        "It searches with 4 beams; the library divides a score by length ** 0.6, the paper by\n"
+        "((5 + length) / 6) ** 0.6. `translate(sentences, beam_size=1)` is greedy, and as ours.\n"
+        "`AutoModelForSeq2SeqLM` and `AutoTokenizer` load the folder; the Hub takes it as it is.",
     ),
 }
 
@@ -112,6 +122,8 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
         made.mkdir()
         _write(made, engine, network, source, target)
         page = _page(str(model), engine, description.recipe)
+        if engine == "transformers":
+            page = _hub_head(model, description.recipe) + page
         write_atomically(made / "README.md", page.encode())
         made.rename(out)  # whole or not at all
     return out
@@ -125,14 +137,28 @@ def _write(
         from engines import to_ctranslate2
 
         to_ctranslate2.write_ctranslate2(network, vocabulary(source), vocabulary(target), folder)
-    else:
+    elif engine == "onnx":
         from engines import to_onnx
 
         to_onnx.write_onnx(network, folder)
-    write_tokenizer(source, network.config.max_len, folder / SRC_TOKENIZER)
-    write_tokenizer(target, network.config.max_len, folder / TGT_TOKENIZER)
+    else:
+        from engines import to_transformers
+
+        to_transformers.write_transformers(network, source, target, folder)
+    if engine != "transformers":  # which has one for both sides
+        write_tokenizer(source, network.config.max_len, folder / SRC_TOKENIZER)
+        write_tokenizer(target, network.config.max_len, folder / TGT_TOKENIZER)
     script = Path(__file__).with_name(f"serve_{engine}.py")
     write_atomically(folder / "translate.py", script.read_bytes())
+
+
+def _hub_head(model: str | Path, recipe: Recipe) -> str:
+    """Give the head of a card on the Hub, with the figures of a shipped model's own card."""
+    from engines.to_transformers import card_head
+
+    card = find_model(model) / CARD
+    figures = read_json(card)["figures"] if card.exists() else None
+    return card_head(Path(model).name, recipe.data, figures)
 
 
 def _page(model: str, engine: str, recipe: Recipe) -> str:

@@ -1,7 +1,7 @@
 """Attention, value zeroing and the others judged by one measure, with intervals.
 
 Not in the paper. `python -m experiments attributions demo-en-fr demo-en-fr` writes the
-record that lesson 10 reads.
+record that lesson 11 reads.
 """
 
 from collections.abc import Sequence

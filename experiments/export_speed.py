@@ -10,6 +10,7 @@ import importlib
 import statistics
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
     about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
     origin = provenance(torch.device("cpu"))
     with tempfile.TemporaryDirectory() as folder:
-        engines = {name: _engine(model, name, Path(folder) / name) for name in ENGINES}
+        here = [name for name in ENGINES if name != "transformers" or find_spec(name)]
+        engines = {name: _engine(model, name, Path(folder) / name) for name in here}
         greedy = {name: engine[1] for name, engine in engines.items()}
         beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
         figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)

@@ -21,7 +21,7 @@ class Size(NamedTuple):
 BUDGETS = {
     "transformer": Size(5_850, 44),
     "attention_laws": Size(3_850, 30),
-    "engines": Size(1_500, 13),
+    "engines": Size(1_780, 15),
     "lessonkit": Size(13_600, 83),
     "experiments": Size(7_140, 50),
     "tests": Size(21_850, 173),

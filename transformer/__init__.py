@@ -1,8 +1,6 @@
 """The companion package of a notebook course on "Attention Is All You Need".
 
-`from transformer import Transformer, Translator, train` gives what a lesson needs; each name is
-loaded when it is first used, so that `python -m transformer --help` answers at once. docs/tour.md
-says in which order to read the files.
+Each name is loaded when it is first used. docs/tour.md says in which order to read the files.
 """
 
 import importlib
@@ -20,8 +18,11 @@ DOOR = {
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
-    "data": ("corpora",),
-    "data.batches": ("Batch", "TokenBudgetBatches", "collate", "collate_sources", "encode_pairs"),
+    "data": ("corpora", "tokenizers"),
+    "data.batches": (
+        *("Batch", "TokenBudgetBatches", "collate", "collate_sources", "encode_pairs"),
+        "padding_share",
+    ),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
     "training.devices": ("Precision",),

@@ -13,10 +13,8 @@ from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.knife import translations_without
-from lessonkit.analysis.tracing import FINDER, trace
 from lessonkit.charts.heads import heads_explorer
 from lessonkit.charts.renderer import HTML
-from lessonkit.charts.trace import trace_explorer
 from lessonkit.colab import on_colab
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -36,18 +34,6 @@ def sentence_box(
         attention = translator.attention(text)
         without = None if means is None else translations_without(translator, text, means)
         return attention.translation, heads_explorer(attention, without=without)
-
-    return _box(translator, sentence, answer)
-
-
-def trace_box(
-    translator: Translator, sentence: str, part: str | None = None, head: Head = FINDER
-) -> widgets.VBox:
-    """Trace whatever sentence the reader types; as `trace` and `trace_explorer` do."""
-
-    def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
-        made = trace(translator, text, head)
-        return made.target.text, trace_explorer(made, part)
 
     return _box(translator, sentence, answer)
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 02, in its order (§3.2). `Blocks` is its toy.
+"""The gaps and exercises of lesson 02, in its order (§3.2). `Blocks` is its toy.
 
 The last is not in the paper: Milakov and Gimelshein (2018), "Online normalizer calculation for
 softmax".
@@ -21,18 +21,25 @@ from transformer.config import BOS_ID, PAD_ID, UNK_ID
 words = read_words("02")
 globals().update(asked(words))  # recall and the predictions
 
-Weights = tuple[Tensor, Tensor, Tensor, Tensor]  # of queries, keys, values, and the output
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
 # In `Blocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
 LARGEST, TOGETHER = 256, 2048
 
 
-def my_scaled_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    """Average the values, weighted by how well each key fits the query."""
+def my_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Average the values by how well their keys fit; give the weights too."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=-1) @ value
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Let PyTorch attend: to values that tell which key they belong to, for the weights."""
+    which = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)
+    output, weights = (F.scaled_dot_product_attention(query, key, v, mask) for v in (value, which))
+    return output, weights
 
 
 def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
@@ -58,8 +65,8 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     return [*cases, (query, low, value, torch.tensor([[True, True, False]]))]
 
 
-scaled_attention = Exercise(
-    my_scaled_attention,
+attention = Exercise(
+    my_attention,
     words,
     worked=[
         (  # one key is open: its value comes out, whatever the scores
@@ -69,7 +76,7 @@ scaled_attention = Exercise(
                 torch.tensor([[3.0], [7.0]]),
                 torch.tensor([[True, False]]),
             ),
-            torch.tensor([[3.0]]),
+            (torch.tensor([[3.0]]), torch.tensor([[1.0, 0.0]])),
         ),
         (  # scores 2 ln 3 / 2 = ln 3 and 0, the others shut: weights 3/4 and 1/4
             (
@@ -78,35 +85,13 @@ scaled_attention = Exercise(
                 torch.tensor([[4.0], [8.0], [5.0], [7.0]]),
                 torch.tensor([[True, True, False, False]]),
             ),
-            torch.tensor([[5.0]]),
+            (torch.tensor([[5.0]]), torch.tensor([[0.75, 0.25, 0.0, 0.0]])),
         ),
     ],
     cases=_attention_cases(),
-    expected=lambda *case: F.scaled_dot_product_attention(*case),
-)
-
-
-def my_window_mask(length: int, width: int) -> Tensor:
-    """Let each token see `width` tokens: itself and those before it."""
-    place = torch.arange(length)
-    back = place[:, None] - place  # (query, key): how far back
-    return (back >= 0) & (back < width)
-
-
-def _by_triangles(length: int, width: int) -> Tensor:
-    """Cut a smaller triangle out of a larger one."""
-    everything = torch.ones(length, length)
-    return (everything.tril() - everything.tril(-width)).bool()
-
-
-window_mask = Exercise(
-    my_window_mask,
-    words,
-    worked=[
-        ((3, 2), torch.tensor([[True, False, False], [True, True, False], [False, True, True]]))
-    ],
-    cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
-    expected=_by_triangles,
+    expected=_by_pytorch,
+    rules=(lambda: WithoutFunctions(*OF_PYTORCH),),
+    kept=True,
 )
 
 
@@ -149,81 +134,27 @@ decoder_mask = Exercise(
 )
 
 
-def my_multi_head(
-    query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
-) -> Tensor:
-    """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
-    w_q, w_k, w_v, w_o = weights
-    heads = []
-    for joined in (query @ w_q, memory @ w_k, memory @ w_v):
-        heads.append(joined.unflatten(-1, (num_heads, -1)).transpose(1, 2))
-    queries, keys, values = heads
-    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
-    shares = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    joined = (shares @ values).transpose(1, 2).flatten(start_dim=2)
-    return joined @ w_o
+def my_window_mask(length: int, width: int) -> Tensor:
+    """Let each token see `width` tokens: itself and those before it."""
+    place = torch.arange(length)
+    back = place[:, None] - place  # (query, key): how far back
+    return (back >= 0) & (back < width)
 
 
-def _head_by_head(
-    query: Tensor, memory: Tensor, weights: Weights, num_heads: int, mask: Tensor
-) -> Tensor:
-    """Let PyTorch attend with each head alone; add up what each gives through its rows of W^O."""
-    to_query, to_key, to_value = (each.chunk(num_heads, dim=1) for each in weights[:3])
-    given = [
-        F.scaled_dot_product_attention(query @ q, memory @ k, memory @ v, mask[:, 0]) @ o
-        for q, k, v, o in zip(to_query, to_key, to_value, weights[3].chunk(num_heads), strict=True)
-    ]
-    return torch.stack(given).sum(dim=0)
+def _by_triangles(length: int, width: int) -> Tensor:
+    """Cut a smaller triangle out of a larger one."""
+    everything = torch.ones(length, length)
+    return (everything.tril() - everything.tril(-width)).bool()
 
 
-def _heads_cases() -> list[tuple[Tensor, Tensor, Weights, int, Tensor]]:
-    """One head and more, self-attention and not; masks of padding and of each query's own."""
-    generator = torch.Generator().manual_seed(0)
-
-    def draw(*size: int) -> Tensor:
-        return torch.randn(size, generator=generator).round(decimals=1)
-
-    cases: list[tuple[Tensor, Tensor, Weights, int, Tensor]] = []
-    for batch, q_len, k_len, d_model, num_heads, d_k, d_v in (
-        (1, 1, 2, 2, 1, 2, 2),
-        (1, 1, 1, 2, 2, 1, 1),
-        (1, 2, 2, 2, 2, 2, 2),
-        (1, 3, 2, 4, 2, 2, 2),
-        (2, 3, 5, 7, 3, 2, 5),
-    ):
-        w_q, w_k, w_v = (draw(d_model, num_heads * size) for size in (d_k, d_k, d_v))
-        weights = (w_q, w_k, w_v, draw(num_heads * d_v, d_model))
-        query, memory = draw(batch, q_len, d_model), draw(batch, k_len, d_model)
-        padding = torch.ones(batch, 1, 1, k_len, dtype=torch.bool)
-        padding[-1, ..., 1:] = False
-        own = torch.rand(batch, 1, q_len, k_len, generator=generator) < 0.5
-        own[..., 0] |= ~own.any(dim=-1)
-        for mask in (padding, own):
-            cases.append((query, memory, weights, num_heads, mask))
-    return cases
-
-
-_EYE = torch.eye(2)
-
-
-_ASKS, _TOLD = torch.tensor([[[math.log(3), 0.0]]]), torch.tensor([[[1.0, 5.0], [0.0, 7.0]]])
-
-
-_BOTH, _FIRST = torch.tensor([[[[True, True]]]]), torch.tensor([[[[True, False]]]])
-
-
-multi_head = Exercise(
-    my_multi_head,
+window_mask = Exercise(
+    my_window_mask,
     words,
     worked=[
-        # head 1 has scores ln 3 and 0, so weights 3/4 and 1/4 of 1 and 0; head 2 the mean of 5, 7
-        ((_ASKS, _TOLD, (_EYE, _EYE, _EYE, _EYE), 2, _BOTH), torch.tensor([[[0.75, 6.0]]])),
-        # only the first may be seen; w_o exchanges the two heads
-        ((_ASKS, _TOLD, (_EYE, _EYE, _EYE, _EYE.flip(0)), 2, _FIRST), torch.tensor([[[5.0, 1.0]]])),
+        ((3, 2), torch.tensor([[True, False, False], [True, True, False], [False, True, True]]))
     ],
-    cases=_heads_cases(),
-    expected=_head_by_head,
-    rules=(lambda: WithoutFunctions(*OF_PYTORCH),),
+    cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
+    expected=_by_triangles,
 )
 
 

@@ -1,7 +1,4 @@
-"""The exercises of lesson 00: perplexity, the average that attention is, and two searches.
-
-The searches ask toy models, so that every right answer is known without a network.
-"""
+"""The gaps and the exercise of lesson 00: perplexity, the average that attention is, a search."""
 
 import itertools
 import math
@@ -14,8 +11,8 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Script, Table
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from lessonkit.exercises.toys import Table
+from transformer.config import BOS_ID, EOS_ID
 
 words = read_words("00")
 globals().update(asked(words))
@@ -92,39 +89,6 @@ weighted_average = Exercise(
 )
 
 
-def my_greedy(next_scores: Any, limit: int) -> list[int]:
-    """Write the best token again and again, until eos or for `limit` tokens."""
-    bos_id, eos_id = 2, 3
-    written = [bos_id]
-    while len(written) <= limit:
-        scores = next_scores(written)
-        best = scores.index(max(scores))
-        if best == eos_id:
-            break
-        written.append(best)
-    return written[1:]
-
-
-def _cut_script(next_scores: Script, limit: int) -> list[int]:
-    """Read the answer off the script, with no search."""
-    return list(itertools.takewhile(lambda token: token != EOS_ID, next_scores.writes(limit)))
-
-
-greedy = Exercise(
-    my_greedy,
-    words,
-    worked=[((Script([4, 5, 3]), 9), [4, 5]), ((Script([5]), 3), [5, 5, 5])],
-    cases=[
-        (Script(list(tokens)), limit)
-        for length in (1, 2, 3)
-        for tokens in itertools.product((EOS_ID, 4, 5), repeat=length)
-        for limit in (1, 2, 4)
-    ]
-    + [(Script([UNK_ID, 4, EOS_ID]), 4), (Script([4, PAD_ID, 5]), 3)],  # no end marks, these
-    expected=_cut_script,
-)
-
-
 def my_most_probable(next_probs: Any, limit: int) -> list[int]:
     """Find the most probable sentence of `limit` tokens, eos included."""
     bos_id, eos_id = 2, 3
@@ -184,8 +148,15 @@ def _deep() -> list[tuple[Table, int]]:
 
 
 def _takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
-    """Follow the best token, as the exercise before did."""
-    return my_greedy(lambda written: [next_probs(written).get(i, 0.0) for i in range(7)], limit)
+    """Follow the best token each time."""
+    written = [BOS_ID]
+    while len(written) <= limit:
+        probs = next_probs(written)
+        best = max(probs, key=probs.get)
+        if best == EOS_ID:
+            break
+        written.append(best)
+    return written[1:]
 
 
 most_probable = Exercise(

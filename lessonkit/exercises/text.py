@@ -1,4 +1,4 @@
-"""The exercises of lesson 01: a vocabulary, a merge, padding with a shift, and batches."""
+"""The gaps and exercises of lesson 01: a merge, padding with a shift, a vocabulary, batches."""
 
 import collections
 import itertools
@@ -18,41 +18,6 @@ Tokens = list[str]
 Spelled = dict[tuple[str, ...], int]
 Rows = list[list[int]]
 Pair = tuple[Tensor, Tensor]
-
-
-def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
-    """List the types that are frequent enough; equals by alphabet."""
-    counts = collections.Counter(tokens)
-    kept = [word for word in counts if counts[word] >= min_frequency]
-    return sorted(kept, key=lambda word: (-counts[word], word))
-
-
-def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
-    """Go down from the highest count, and through the alphabet in each round."""
-    kept = []
-    for count in range(len(tokens), min_frequency - 1, -1):
-        kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]
-    return kept
-
-
-kept_types = Exercise(
-    my_kept_types,
-    words,
-    worked=[
-        ((["b", "a", "b"], 1), ["b", "a"]),
-        ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
-        ((["a"], 2), []),
-    ],
-    cases=[
-        (list(letters), cut)
-        for length in (2, 3, 4)
-        for letters in itertools.product("abc", repeat=length)
-        for cut in (1, 2)
-    ]
-    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
-    expected=_by_rounds,
-    properties={"each type stands once": lambda value, *_: len(set(value)) == len(value)},
-)
 
 
 def my_best_pair(words: Spelled) -> tuple[str, str]:
@@ -149,6 +114,41 @@ pad_and_shift = Exercise(
     ],
     cases=_sentences(),
     expected=_by_torch,
+)
+
+
+def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
+    """List the types that are frequent enough; equals by alphabet."""
+    counts = collections.Counter(tokens)
+    kept = [word for word in counts if counts[word] >= min_frequency]
+    return sorted(kept, key=lambda word: (-counts[word], word))
+
+
+def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
+    """Go down from the highest count, and through the alphabet in each round."""
+    kept = []
+    for count in range(len(tokens), min_frequency - 1, -1):
+        kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]
+    return kept
+
+
+kept_types = Exercise(
+    my_kept_types,
+    words,
+    worked=[
+        ((["b", "a", "b"], 1), ["b", "a"]),
+        ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
+        ((["a"], 2), []),
+    ],
+    cases=[
+        (list(letters), cut)
+        for length in (2, 3, 4)
+        for letters in itertools.product("abc", repeat=length)
+        for cut in (1, 2)
+    ]
+    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
+    expected=_by_rounds,
+    properties={"each type stands once": lambda value, *_: len(set(value)) == len(value)},
 )
 
 

@@ -38,32 +38,6 @@ class Toy:
 
 
 @dataclass(repr=False)
-class Script(Toy):
-    """A toy model that wants to write the tokens of a script, then the last one for ever.
-
-    Called with all tokens so far, bos first, it gives a score for each of six types.
-    """
-
-    tokens: list[int]
-    calls: int = field(default=0, init=False)
-
-    def __call__(self, written: list[int]) -> list[float]:
-        """Score the next token; refuse a prefix that no greedy search would write."""
-        self.calls += 1
-        if self.calls > MAX_CALLS:
-            raise RuntimeError(f"the model was asked {MAX_CALLS} times: does your loop end?")
-        place = len(written) - 1
-        if list(written) != [BOS_ID, *self.writes(place)]:
-            raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
-        wanted = self.writes(place + 1)[-1]
-        return [2.5 if token == wanted else -0.5 * token for token in range(6)]
-
-    def writes(self, length: int) -> list[int]:
-        """Give its first so many tokens."""
-        return [*self.tokens, *self.tokens[-1:] * length][:length]
-
-
-@dataclass(repr=False)
 class Table(Toy):
     """A toy model that reads the next token's probabilities off a table, by the last token."""
 

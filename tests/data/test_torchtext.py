@@ -1,7 +1,7 @@
 """torchtext 0.6, the interface of the course's five systems, beside ours.
 
 The same types in the same order under another numbering of the special tokens, the same tensors;
-lesson 01 shows the same BLEU. On the embedded corpus, and on Multi30k where it is.
+the notebook A1 shows the same. On the embedded corpus, and on Multi30k where it is.
 """
 
 import random

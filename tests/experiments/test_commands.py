@@ -1,6 +1,7 @@
 """`python -m experiments WHAT`: each is listed, is explained, keeps its record in its place."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,10 @@ import torch
 
 from experiments import attributions, commands, contrasts, figures, heads, run, speedrun, texts
 from experiments.__main__ import main
-from experiments.bench.tables import readme_table
 from experiments.commands import COMMANDS
 from experiments.grammar import build
 from experiments.plans import EXPERIMENTS
-from experiments.tables import runs_table, seeds_table
-from lessonkit.records import systems_table
+from experiments.tables import page_tables
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.models.translator import Translator
@@ -214,12 +213,19 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
         assert (out if isinstance(printed, str) else json.loads(out)) == printed
 
 
-def test_the_tables_are_those_of_the_records(capsys: Capture) -> None:
-    before = stored()
+def test_the_tables_are_put_where_they_stand(
+    tmp_path: Path, monkeypatch: Patch, capsys: Capture
+) -> None:
+    for name in ("README.md", "docs/results.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
+    monkeypatch.setattr("experiments.tables.page_tables", lambda root: pages)
+    monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0
-    assert stored() == before
-    tables = (runs_table(), seeds_table(), systems_table(), readme_table())
-    assert capsys.readouterr().out == "\n\n".join(tables) + "\n"
+    assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]
+    for page, mark in pages:
+        assert f"\n<!-- {mark} -->\nnew {mark}\n<!--" in (tmp_path / page).read_text()
 
 
 def test_an_experiment_has_its_own_places_or_others(

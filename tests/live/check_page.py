@@ -12,6 +12,7 @@ It is not part of `make test`. It needs Playwright and Chromium.
 """
 
 import argparse
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -64,8 +65,9 @@ def served() -> Iterator[str]:
 class Visit:
     """One visit to the page: what was tried, and what was wrong."""
 
-    def __init__(self, browser: Browser, shots: Path | None) -> None:
-        self.page = browser.new_page(viewport={"width": 1100, "height": 900})
+    def __init__(self, browser: Browser, shots: Path | None, audited: bool = False) -> None:
+        size = {"width": 1100, "height": 900}
+        self.page = browser.new_page(viewport=size, bypass_csp=audited)  # axe is a script of ours
         self.page.set_default_timeout(PATIENCE)
         self.shots = shots
         self.problems: list[str] = []
@@ -268,6 +270,35 @@ def links(visit: Visit, address: str) -> None:
     visit.settle_from_new(lambda: page.goto(address))
 
 
+def damages(visit: Visit) -> None:
+    """A flipped bit in any file of a model, or another direction's model, is told by its name."""
+    page, folder = visit.page, MODELS / "demo-fr-en"
+    manifest = (folder / "manifest.json").read_text(encoding="utf-8")
+    for file in (*json.loads(manifest)["sha256"], "manifest.json"):
+        flipped = bytearray((folder / file).read_bytes())
+        flipped[len(flipped) // 2] ^= 1
+        if file == "manifest.json":
+            flipped = bytearray(b"{")
+        route = f"**/demo-fr-en/{file}"
+        page.route(route, lambda request, body=bytes(flipped): request.fulfill(body=body))
+        visit.settle_from_new(lambda: page.reload())
+        visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+        told = visit.text("#error").startswith(f"models/demo-fr-en/{file} is damaged: copy")
+        visit.expect(f"a damaged {file} is told", told, True)
+        page.unroute(route)
+    other = MODELS / "demo-en-fr"
+    page.route(
+        "**/demo-fr-en/*",
+        lambda request: request.fulfill(path=other / request.request.url.rpartition("/")[2]),
+    )
+    visit.settle_from_new(lambda: page.reload())
+    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
+    told = visit.text("#error").startswith("models/demo-fr-en holds a model from en to fr: copy")
+    visit.expect("and another direction's model", told, True)
+    page.unroute("**/demo-fr-en/*")
+    visit.settle_from_new(lambda: page.reload())
+
+
 def without_models(visit: Visit, address: str) -> None:
     """A missing model, a network that goes away, and a page opened from a file."""
     page = visit.page
@@ -275,6 +306,7 @@ def without_models(visit: Visit, address: str) -> None:
     visit.settle(lambda: page.select_option("#model", "en-fr"))
     line = " is missing (404): copy the folder data/models/en-fr there, or choose another model"
     visit.expect("a missing model is told in a line", visit.text("#error").endswith(line), True)
+    damages(visit)
     page.context.set_offline(True)
     visit.settle(lambda: page.select_option("#model", "demo-en-fr"))
     visit.expect(
@@ -311,7 +343,7 @@ def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
         ("phone", "light", 360),
         ("phone-dark", "dark", 360),
     ):
-        visit = Visit(browser, shots)
+        visit = Visit(browser, shots, audited=True)
         visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         visit.page.set_viewport_size({"width": width, "height": 800})
         visit.settle(lambda visit=visit: visit.page.goto(address))

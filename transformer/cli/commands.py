@@ -277,7 +277,7 @@ add_corpus = option("name", "NAME", "as `corpora list` shows it")
 ALPHA = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
 WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
 ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
-ENGINES = ("ctranslate2", "onnx")
+ENGINES = ("ctranslate2", "onnx", "transformers")
 COMMANDS: dict[str, Command] = {
     "corpora list": (list_corpora, []),
     "corpora fetch": (fetch_corpus, [add_corpus]),

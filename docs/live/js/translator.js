@@ -19,6 +19,15 @@ export const FILES = [
   "model.safetensors",
 ];
 
+const LETTERS_A_TOKEN = 20; // more than any text has, on average
+
+/** Say in a line that a text is too long. */
+function too_long(text, size, most) {
+  const letters = [...text.slice(0, 100)];
+  const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
+  return new UserError(`"${shown}" has ${size}, and this model takes ${most}: split the sentence`);
+}
+
 /** A model with its tokenizers, ready to translate. */
 export class Translator {
   /** @param {ArrayBuffer[]} files What lies in a model's folder, in the order of `FILES`. */
@@ -36,15 +45,10 @@ export class Translator {
   encode(sentence) {
     const text = tidy(sentence);
     if (text === "") return [];
+    const most = LETTERS_A_TOKEN * this.max_len; // cutting more would take seconds
+    if (text.length > most) throw too_long(text, `${text.length} letters`, most);
     const ids = this.src_tokenizer.encode(text);
-    if (ids.length > this.max_len) {
-      const letters = [...text];
-      const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
-      throw new UserError(
-        `"${shown}" has ${ids.length} tokens, and this model takes ${this.max_len}: ` +
-          "split the sentence",
-      );
-    }
+    if (ids.length > this.max_len) throw too_long(text, `${ids.length} tokens`, this.max_len);
     return [...ids, EOS_ID];
   }
 

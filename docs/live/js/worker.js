@@ -1,5 +1,6 @@
 // Runs the models beside the page, so that the page never waits.
 
+import { check_direction, check_files } from "./checks.js";
 import { UserError } from "./errors.js";
 import { FILES, Translator } from "./translator.js";
 
@@ -28,9 +29,13 @@ async function fetch_file(name, file) {
 /** Load a model; gives it, and what the page says of it. */
 async function load(name) {
   const start = performance.now();
-  const files = await Promise.all(FILES.map((file) => fetch_file(name, file)));
+  const [manifest, ...files] = await Promise.all(
+    ["manifest.json", ...FILES].map((file) => fetch_file(name, file)),
+  );
   const fetched = performance.now();
+  await check_files(name, manifest, files);
   const translator = new Translator(files);
+  check_direction(name, translator.recipe.data);
   const { num_layers, num_heads } = translator.model.config;
   return {
     translator,

@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 
 MODELS = ("demo-en-fr", "demo-fr-en", "de-en", "fr-en", "en-fr")
 FILES = (
+    "manifest.json",
     "model.safetensors",
     "src_tokenizer.json",
     "tgt_tokenizer.json",

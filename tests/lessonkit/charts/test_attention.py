@@ -14,13 +14,11 @@ from lessonkit.charts import (
     draw_attention,
     draw_heads,
     draw_mask,
-    mask_explorer,
 )
 from lessonkit.charts.masks import ALLOWED, BLOCKED
 from tests.helpers.vega import (
     SAID,
     SRC,
-    TGT_IN,
     drawn_cells,
     rounded,
     softmaxed,
@@ -28,7 +26,6 @@ from tests.helpers.vega import (
     title,
     with_controls,
 )
-from transformer.masks import causal_mask, decoder_mask
 from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 from transformer.support.errors import UserError
@@ -133,21 +130,3 @@ def test_attention_of_a_base_model_is_small_and_more_or_none_is_refused() -> Non
     maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
     with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
         attention_explorer(some_attention()._replace(maps=maps))
-
-
-def test_masks_to_choose_from_are_the_package_s() -> None:
-    spec = mask_explorer(SRC, TGT_IN).to_dict()
-    real = torch.tensor([[True, True, True, True, False]])
-    combined = decoder_mask(torch.tensor([[2, 7, 0]]))[0, 0]
-    expected = {
-        "padding": (SRC, SRC, real.expand(5, 5)),
-        "causal": (TGT_IN, TGT_IN, causal_mask(3)[0, 0]),
-        "combined": (TGT_IN, TGT_IN, combined),
-        "cross": (TGT_IN, SRC, real.expand(3, 5)),
-    }
-    for name, (queries, keys, mask) in expected.items():
-        moved = with_controls(spec, mask=name)
-        assert drawn_cells(moved) == (queries, keys, mask.double().tolist()), name
-    assert combined.tolist() == [[True, False, False], [True, True, False], [True, True, False]]
-    assert "Combined: 5 of 9 may." in spec["description"]
-    assert title(with_controls(spec, mask="combined")) == "Both: the decoder's self-attention"

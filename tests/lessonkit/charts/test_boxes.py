@@ -11,8 +11,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from lessonkit.analysis.heads import Head
-from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box, trace_box
+from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box
 from lessonkit.charts.export import check_attention_file, write_attention
 from lessonkit.charts.renderer import VEGALITE
 from transformer.models.translator import Translator
@@ -48,21 +47,6 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     *_, picture = sentence_box(tiny, "The cat sleeps.").children
     assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
-
-
-@pytest.mark.slow
-def test_another_sentence_is_traced_anew(shipped: Translator) -> None:
-    head = Head("encoder", 1, 2)
-    *_, picture = trace_box(shipped, "The cat is sleeping.", "positions", head).children
-    assert "RoPE" in picture.outputs[0]["data"]["text/plain"]
-    line, said, picture = trace_box(shipped, "The cat is sleeping.", "attention").children
-    line.value = "The white cow is sleeping."
-    assert said.value == "La vache blanche dort."
-    shown = picture.outputs[0]["data"]
-    assert "▁white ▁cow" in shown["text/plain"]
-    line.value = "The cow is sleeping in the garden with the cat, " * 5
-    assert "give a shorter sentence" in said.value
-    assert picture.outputs[0]["data"] == shown
 
 
 def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(tiny: Translator) -> None:

@@ -14,7 +14,7 @@ from lessonkit.analysis.beam_tree import grow_beam_tree
 from lessonkit.analysis.tracing import trace
 from lessonkit.charts.renderer import PICTURE_VERSION
 from tests.helpers.scripted import Scripted
-from tests.helpers.vega import SRC, TGT_IN, some_attention
+from tests.helpers.vega import some_attention
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -27,7 +27,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "chance": lambda _: charts.chance_explorer(),
     "smoothing": lambda _: charts.label_smoothing_explorer(),
     "targets": lambda _: charts.smoothed_targets_explorer(["<pad>", "le", "chat"], "chat"),
-    "masks": lambda _: charts.mask_explorer(SRC, TGT_IN),
     "attention": lambda _: charts.attention_explorer(some_attention()),
     "heads": lambda _: charts.heads_explorer(some_attention()),
     "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
@@ -57,7 +56,6 @@ REFUSED = {
     "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
     "tokens": (lambda: charts.roofline_explorer(log2_tokens=16), "the slider goes from 0 to 15"),
     "models": (lambda: charts.exchange_explorer({}), "no model to share: give one or more"),
-    "masks": (lambda: charts.mask_explorer(["a"] * 300, ["<bos>"] * 300), "a shorter sentence"),
     "batches": (lambda: charts.batch_explorer({"a": [[2] * 5001]}), "5,001 sentences"),
     "texts": (lambda: charts.sampling_explorer([-1.0, -2.0], ["le"]), "1 texts for 2 bars: give 2"),
     "variants": (

@@ -15,7 +15,7 @@ from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.compare import difference, same, show
 from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, SmallTensors, without
-from lessonkit.exercises.toys import Script
+from lessonkit.exercises.toys import Blocks
 from tests.helpers.exercise_walk import ALL, Odd
 from transformer import masks
 
@@ -312,7 +312,7 @@ def test_show_is_short_and_the_same_everywhere() -> None:
         ((1.0, None, True, "x"), "(1.0, None, True, 'x')"),
         (np.array([[1 / 3, 2.0]]), "np.array([[0.333333, 2.0]])"),
         ([np.array([True, False]), np.int64(3)], "[np.array([True, False]), 3]"),
-        ((Script([4, 3]), 2), "(ex.Script([4, 3]), 2)"),  # as a lesson would make it
+        ((Blocks(4, 3), 2), "(ex.Blocks(4, 3), 2)"),  # as a lesson would make it
     ):
         assert show(value) == shown
 

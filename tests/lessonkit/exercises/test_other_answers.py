@@ -20,16 +20,11 @@ SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(b
 NORM = "    if norm > clip_norm:\n        mean = mean * clip_norm / norm"
 ENDS = "said, right = ([p{} for p in side] for side in (said, right))\n    common ="
 RIGHT = {
-    "a low score": ("scaled_attention", "-math.inf", "-1e9"),
-    "a score low enough": ("scaled_attention", "-math.inf", "-1e4"),
+    "a score low enough": ("attention", "-math.inf", "-1e4"),
     "attention written out": (
-        *("scaled_attention", "    scores = scores.masked_fill(~mask, -math.inf)\n", ""),
-        "return scores.softmax(dim=-1)",
-        "powers = scores.exp() * mask\n    return powers / powers.sum(dim=-1, keepdim=True)",
-    ),
-    "heads by einsum": (
-        *("multi_head", "queries @ keys.mT", 'torch.einsum("bhqk,bhtk->bhqt", queries, keys)'),
-        *("-math.inf", "-1e9"),
+        *("attention", "    scores = scores.masked_fill(~mask, -math.inf)\n", ""),
+        "scores.softmax(dim=-1)",
+        "scores.exp() * mask\n    weights = weights / weights.sum(dim=-1, keepdim=True)",
     ),
     "blocks with a name for everything": (
         *("attention_in_blocks", SCORES),
@@ -70,15 +65,13 @@ WRONG = {
         *("most_probable", LIVE, f"{LIVE}\n        open_ones.sort(key=lambda x: -x[1])"),
         *("-x[1])", "-x[1])\n        del open_ones[6:]"),
     ),
-    "padding ends": ("greedy", "best == eos_id", "best in (0, 3)"),
-    "an unknown word ends": ("greedy", "best == eos_id", "best in (1, 3)"),
     "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
     "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
     "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
     "no unknown words": (
         *("pad_and_shift", SENTENCES, MARKS.format("[i for i in ids if i > 3]") + SENTENCES),
     ),
-    "a score of minus fifty": ("scaled_attention", "-math.inf", "-50.0"),
+    "a score of minus fifty": ("attention", "-math.inf", "-50.0"),
     "the first block's maximum": (
         *("attention_in_blocks", TOP, " if best.isinf().any() else best"),
     ),
@@ -201,10 +194,6 @@ def groups_by_hand(pairs):
 
 
 NAMED = {  # what is said of an edit of a reference
-    "as if it were always the eos": (
-        *("greedy", "return written[1:]", "return written[1:-1]"),
-        *("break", "return written[1:]"),
-    ),
     "its numbers are torch.float32, not torch.bool": (
         *("window_mask", "(back >= 0) & (back < width)", "((back >= 0) & (back < width)).float()"),
     ),
@@ -213,11 +202,8 @@ NAMED = {  # what is said of an edit of a reference
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
     ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
-        *(
-            "multi_head",
-            "shares @ values",
-            "F.scaled_dot_product_attention(queries, keys, values, mask)",
-        ),
+        *("attention", "weights @ value,"),
+        "F.scaled_dot_product_attention(query, key, value, mask),",
     ),
 }
 

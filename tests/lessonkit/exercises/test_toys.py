@@ -7,16 +7,7 @@ import lessonkit.exercises.toys as ex
 from lessonkit.exercises.before import BLIND_SPOTS, Decoder
 from lessonkit.exercises.both_ways import FAULTS, Trainer
 from lessonkit.exercises.outcome import BrokenRuleError
-from lessonkit.exercises.toys import (
-    MAX_CALLS,
-    MAX_PLACES,
-    MAX_SEARCHED,
-    Blocks,
-    Parrot,
-    Script,
-    Table,
-    Writer,
-)
+from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Parrot, Table, Writer
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 
@@ -26,16 +17,7 @@ def test_a_toy_ends_a_loop_that_has_no_end() -> None:
         while True:
             next_scores([BOS_ID])
 
-    assert f"asked {MAX_CALLS} times" in repr(ALL["greedy"].check(endless))
     assert f"asked {MAX_SEARCHED} times" in repr(ALL["most_probable"].check(endless))
-
-
-def test_a_script_refuses_a_prefix_that_it_did_not_write() -> None:
-    script = Script([4, EOS_ID])
-    assert script([BOS_ID, 4])[EOS_ID] == max(script([BOS_ID, 4]))
-    for prefix in ([4], [], [BOS_ID, 5]):
-        with pytest.raises(ValueError, match="give all tokens so far, bos first"):
-            script(prefix)
     with pytest.raises(ValueError, match="bos first"):
         Table({BOS_ID: {EOS_ID: 1.0}})([4])
 

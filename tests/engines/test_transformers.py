@@ -1,0 +1,116 @@
+"""A model for the library `transformers`: the same numbers there, the same greedy translations."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from engines.folder import export_model
+from engines.to_transformers import LOWEST, card_head, check, write_transformers
+from transformer.config import BOS_ID, PAD_ID, ModelConfig
+from transformer.data import tokenizers
+from transformer.data.batches import collate_sources
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+from transformer.recipes.named import find_recipe
+from transformer.support.errors import UserError
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "pre-norm": {"pre_norm": True},
+    "paper": {"pre_norm": False},
+    "learned positions": {"pre_norm": True, "positions": "learned"},
+    "biases, and an own softmax": {
+        **{"pre_norm": True, "attention_bias": True, "output_bias": True, "tie_softmax": False},
+    },
+}
+SOURCES = [[11, 5, 260], [4, 7, 9, 13, 8, 6, 5], [12]]
+
+
+def written(settings: dict[str, Any], folder: Path) -> Transformer:
+    """Write a small network whose every weight matters, with byte tokenizers; gives it."""
+    torch.manual_seed(1)
+    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 3, "max_len": 37}
+    config = ModelConfig(**({"tie_source_target": True} | sizes | settings))
+    data = find_recipe("demo").data
+    text = ["the old woman reads a book"] * 5
+    source, target = tokenizers.train(replace(data, joint_vocabulary=True), text, text)
+    types = source.vocab_size
+    model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            torch.nn.init.normal_(parameter, mean=0.5, std=0.5)
+    write_transformers(model.eval(), source, target, folder)  # type: ignore[arg-type]
+    return model
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_library_gives_our_logits(kind: str, tmp_path: Path) -> None:
+    library = pytest.importorskip("transformers", reason="needs the extra [foreign]")
+    model = written(SETTINGS[kind], tmp_path)
+    theirs = library.AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval()
+    src = collate_sources(SOURCES)
+    tgt_in = torch.tensor([[BOS_ID, 17, 4, 8, 5]] * 3)
+    with torch.no_grad():
+        given = {"input_ids": src, "attention_mask": (src != PAD_ID).long()}
+        found = theirs(**given, decoder_input_ids=tgt_in).logits
+        expected = model(src, tgt_in)
+    expected[..., [PAD_ID, BOS_ID]] = found[..., [PAD_ID, BOS_ID]]
+    assert bool((found[..., [PAD_ID, BOS_ID]] < LOWEST / 2).all())
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_greedy_translations_are_equal(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the extra [foreign]")
+    from engines.serve_transformers import Translator as Served
+
+    ours = Translator.load("demo-en-fr")
+    out = export_model("demo-en-fr", "transformers", tmp_path / "out")
+    text = ["The  dog sleeps.", "", "The old woman is reading a book.", "The dog doesn’t sleep."]
+    assert Served(out).translate(text, beam_size=1) == ours.translate(text, beam_size=1)
+
+
+def test_the_files_say_what_the_model_is(tmp_path: Path) -> None:
+    model = written(SETTINGS["paper"], tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert (config["model_type"], config["architectures"]) == ("marian", ["MarianMTModel"])
+    assert (config["decoder_attention_heads"], config["encoder_ffn_dim"]) == (2, 31)
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        assert file.metadata() == {"format": "pt"}
+        assert not any(".layer_norm." in name for name in file.keys())  # noqa: SIM118
+        name = "model.decoder.layers.2.encoder_attn.q_proj.weight"
+        theirs = model.decoder.layers[2].cross_attention.query_projection.weight
+        torch.testing.assert_close(file.get_tensor(name), theirs.detach())
+
+
+def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
+    sound = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=1, tie_source_target=True)
+    check(sound, joint=True)
+    for change, joint, says in (
+        (
+            {"positions": "concatenated", "position_dim": 4, "tie_softmax": False},
+            True,
+            "adds its positions",
+        ),
+        ({"d_k": 7, "d_v": 7}, True, "has heads of d_model / num_heads, 22 / 2"),
+        ({"tie_source_target": False}, True, "has one vocabulary and one table"),
+        ({}, False, "has one vocabulary and one table"),
+    ):
+        with pytest.raises(UserError, match=says):
+            check(replace(sound, **change), joint)  # type: ignore[arg-type]
+
+
+def test_the_card_has_what_the_hub_reads() -> None:
+    figures = json.loads(Path("data/models/de-en/card.json").read_text())["figures"]
+    data = find_recipe("multi30k-de-en").data
+    head = json.loads(card_head("de-en", data, figures).strip("-\n"))
+    assert (head["language"], head["license"]) == (["de", "en"], "other")
+    assert "non-commercial" in head["license_name"]
+    (result,) = head["model-index"][0]["results"]
+    assert result["metrics"][0]["value"] == figures["bleu"]["score"]
+    bare = json.loads(card_head("demo", find_recipe("demo").data, None).strip("-\n"))
+    assert (bare["license"], "model-index" in bare) == ("cc-by-4.0", False)
