@@ -16,6 +16,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import require_checkout
 
 DRIVE = "drive"  # where Google Drive is mounted: a folder beside the clone
+TPU = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set in a runtime that has one
 KEPT = "MyDrive/attention-course/runs"  # in it
 
 
@@ -35,6 +36,8 @@ def set_up(keep_on_drive: bool = False) -> None:
             go on from the last checkpoint.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch reads this as it loads
+    if any(name in os.environ for name in TPU):
+        print("This runtime has a TPU, which the course cannot use: choose a T4 GPU or a CPU.")
     try:
         install(requirements(require_checkout() / "pyproject.toml"))
         if keep_on_drive:

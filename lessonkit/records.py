@@ -212,7 +212,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "beam": search(figures),
         "parameters": f"{figures['parameters']:,}",
         "minutes": f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
-        "hardware": run["hardware"],
+        "hardware": run["hardware"].replace(" 1 threads", " 1 thread"),  # as older records say
         "date": run["date"],
     }
 

@@ -25,14 +25,14 @@ OTHER_FONTS = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\(\"\w+\"\)")
 
 def stage() -> None:
     """Lay out the sources: a copy of the repository's texts, and the pages that are written."""
-    from course_site.lessons import hide_answers, read_lessons
+    from course_site.lessons import prepare, read_lessons
     from course_site.package import Package
     from course_site.package_pages import write_pages
 
     shutil.rmtree(SOURCES, ignore_errors=True)
     shutil.copytree(ROOT, SOURCES, ignore=shutil.ignore_patterns(*LEFT_OUT))
     for lesson in (SOURCES / "notebooks").glob("*.ipynb"):
-        hide_answers(lesson)
+        prepare(lesson)
     opening = (HERE / "index.md").read_text(encoding="utf-8").replace("](../../", "](")
     (SOURCES / "index.md").write_text(opening, encoding="utf-8")
     write_pages(Package(ROOT), read_lessons(ROOT), SOURCES)

@@ -90,6 +90,14 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     assert runs.run_folder("lesson").parent.samefile(stub / colab.KEPT)
 
 
+def test_a_tpu_is_told_to_be_of_no_use(
+    stub: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
+    colab.set_up()
+    assert capsys.readouterr().out.startswith("This runtime has a TPU, which the course cannot")
+
+
 def test_only_a_notebook_on_colab_is_on_colab(monkeypatch: Patch) -> None:
     monkeypatch.delitem(sys.modules, "google.colab", raising=False)
     assert not colab.on_colab()

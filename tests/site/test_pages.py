@@ -158,3 +158,17 @@ def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None
     for name in live.MODELS:
         there = {file.name for file in (site / "live" / "models" / name).iterdir()}
         assert there == set(live.FILES)
+
+
+def test_a_page_folds_answers_and_says_where_the_lesson_runs(tmp_path: Path) -> None:
+    path = tmp_path / "00_a.ipynb"
+    badge = "[![Open in Colab](https://x/y.svg)](https://colab.research.google.com/github/me/it/a)"
+    for head, where in ((badge, "[on Colab](https://colab"), ("", "open it with `make lab`")):
+        folded = {"metadata": {"jupyter": {"outputs_hidden": True}}, "source": [""]}
+        cells = [{"metadata": {}, "source": ["# A\n\n", head]}, folded, {"metadata": {}}]
+        path.write_text(json.dumps({"cells": cells}))
+        lessons.prepare(path)
+        first, second, third = json.loads(path.read_text())["cells"]
+        assert where in first["source"]
+        assert second["metadata"]["tags"] == ["hide-output"]
+        assert third == {"metadata": {}}

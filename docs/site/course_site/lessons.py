@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from course_site.docstrings import inline
 from course_site.package import ROOMS
+from experiments.lesson_counts import count
 
 ROOM = f"(?:{'|'.join(ROOMS)})"
 NAMED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
@@ -85,15 +86,27 @@ def read_lessons(root: Path) -> list[Lesson]:
     return [Lesson(path) for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
 
 
-def hide_answers(path: Path) -> None:
-    """Mark the cells whose outputs JupyterLab folds, so that MyST folds them too.
+READ_HERE = (
+    "\n\n*This page shows the lesson as it was run. To write in its gaps and have the answers "
+    "judged, open it {where}.*"
+)
+BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 
-    They answer what a prediction asks.
+
+def prepare(path: Path) -> None:
+    """Make a stored lesson ready to be read on a page.
+
+    Cells whose outputs JupyterLab folds answer what a prediction asks: MyST folds them too. And
+    the first cell says where the lesson can be run.
     """
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         if cell["metadata"].get("jupyter", {}).get("outputs_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
+    first = source(book["cells"][0])
+    colab = BADGE.search(first)
+    where = f"[on Colab]({colab[1]}), or " if colab else ""
+    book["cells"][0]["source"] = first + READ_HERE.format(where=f"{where}with `make lab`")
     path.write_text(json.dumps(book), encoding="utf-8")
 
 
@@ -117,7 +130,9 @@ class Lessons(SphinxDirective):
                 "", "", nodes.inline(text=lesson.number), nodes.Text(f" {lesson.name}"), refuri=page
             )
             opening = nodes.paragraph("", "", *inline(lesson.opening))
-            paper = nodes.paragraph("", f"Paper: {lesson.sections}", classes=["paper"])
+            minutes = round(count(lesson.stem, lesson.path.read_text(encoding="utf-8")).minutes)
+            said = f"Paper: {lesson.sections} · {minutes} minutes"
+            paper = nodes.paragraph("", said, classes=["paper"])
             title = nodes.paragraph("", "", link, classes=["card-title"])
             cards += nodes.list_item("", title, opening, paper)
         return [cards]
