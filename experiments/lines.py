@@ -19,12 +19,12 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(5_850, 44),
+    "transformer": Size(5_800, 43),
     "attention_laws": Size(3_850, 30),
     "engines": Size(1_780, 15),
     "lessonkit": Size(13_600, 83),
     "experiments": Size(7_140, 50),
-    "tests": Size(21_850, 173),
+    "tests": Size(21_600, 173),
 }
 TOTAL = 31_300  # of all rooms but the tests
 

@@ -1,7 +1,6 @@
 """The LSTM systems: against PyTorch's own parts, and as models that any search can use."""
 
 import math
-from functools import partial
 
 import pytest
 import torch
@@ -116,25 +115,6 @@ def test_a_search_projects_the_source_once(src: Tensor) -> None:
     greedy_search(model, src)
     beam_search(model, src, beam_size=3)
     assert len(projected) == 2
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@KINDS
-@torch.no_grad()
-def test_on_a_gpu_as_on_the_cpu(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
-    here, there = make(attention), make(attention).cuda()
-    src_mask = padding_mask(src)
-    memory = here.encode(src, src_mask)
-    same = partial(torch.testing.assert_close, rtol=1e-6, atol=1e-6)
-    memory_there = there.encode(src.cuda(), src_mask.cuda())
-    same(memory_there.cpu(), memory)
-    logits = there.decode(tgt_in.cuda(), memory_there, src_mask.cuda(), there.new_cache())
-    same(logits.cpu(), here.decode(tgt_in, memory, src_mask))
-    maps = there.attention_maps(src.cuda(), tgt_in.cuda())
-    same(maps.cross.cpu(), here.attention_maps(src, tgt_in).cross)
-    found = [each.ids for each in greedy_search(there, src.cuda())]
-    assert found == [each.ids for each in greedy_search(here, src)]
 
 
 @KINDS

@@ -202,9 +202,6 @@ def beam_search(
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:
     """Take the most probable token at every step: a beam of one, without length penalty.
 
-    Args:
-        model: In evaluation mode.
-        src: Source ids with eos, padded, (batch, src_len).
-        options: `extra_length`, `max_len` and `use_cache`, as `beam_search` takes them.
+    Arguments are those of `beam_search`, but for `beam_size` and `alpha`.
     """
     return [found for (found,) in beam_search(model, src, beam_size=1, alpha=0.0, **options)]

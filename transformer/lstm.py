@@ -5,8 +5,6 @@ bidirectional encoder and the step-by-step context of Bahdanau et al. 2015 (arXi
 query compared by dot product.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -18,26 +16,16 @@ from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
 
 
-class State(NamedTuple):
-    """An LSTM's state after some tokens, (batch, hidden_size) each."""
-
-    hidden: Tensor
-    cell: Tensor
-
-
 class RecurrentCache:
-    """What decoding remembers from step to step: one state, and with attention the keys."""
+    """What decoding remembers from step to step: one state, and the keys of the source."""
 
     def __init__(self) -> None:
-        self.state: State | None = None
-        self.keys: Tensor | None = None  # (batch, src_len, hidden_size)
+        # Hidden and cell state, (batch, hidden_size) each, and keys (batch, src_len, hidden_size).
+        self.kept: tuple[Tensor, ...] = ()
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, (new_batch,)."""
-        if self.state is not None:
-            self.state = State(self.state.hidden[rows], self.state.cell[rows])
-        if self.keys is not None:
-            self.keys = self.keys[rows]
+        self.kept = tuple(each[rows] for each in self.kept)
 
 
 class Recurrent(nn.Module):
@@ -66,24 +54,12 @@ class Recurrent(nn.Module):
         self.output = nn.Linear(size, tgt_vocab_size)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Score every next token of every target prefix, one step after the other.
-
-        Args:
-            src: Source ids, (batch, src_len).
-            tgt_in: Target ids that begin with bos, (batch, tgt_len).
-
-        Returns:
-            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
-        """
+        """Score every next token of every target prefix, as `Transformer.forward`."""
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read the source, padding left out.
-
-        Args:
-            src: Source ids, (batch, src_len).
-            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+        """Read the source, (batch, src_len), padding left out.
 
         Returns:
             With attention both directions' hidden states, (batch, src_len, 2 * hidden_size),
@@ -101,10 +77,10 @@ class Recurrent(nn.Module):
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`; arguments as of `Transformer.decode`."""
-        return self.output(self._steps(tgt_in, memory, src_mask, cache)[0])
+        return self.output(self._steps(tgt_in, memory, src_mask, cache or self.new_cache())[0])
 
     def _steps(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache
     ) -> tuple[Tensor, list[Tensor]]:
         """Run the decoder token by token.
 
@@ -112,40 +88,27 @@ class Recurrent(nn.Module):
             Its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
             (batch, 1, 1, src_len), none without attention.
         """
-        past = None if cache is None else cache.state
-        state = self._first_state(memory) if past is None else past
-        keys = self._keys(memory, cache) if self.config.attention else memory
-        hidden, collected = [], []
+        hidden, cell, keys = cache.kept or self._begin(memory)
+        said, collected = [], []
         for token in self.dropout(self.tgt_embedding(tgt_in)).unbind(dim=1):
             step_input = token
             if self.config.attention:
                 context, weights = scaled_dot_product_attention(
-                    state.hidden[:, None, None], keys[:, None], memory[:, None], src_mask
+                    hidden[:, None, None], keys[:, None], memory[:, None], src_mask
                 )
                 step_input = torch.cat((token, context[:, 0, 0]), dim=-1)
                 collected.append(weights)
-            state = State(*self.decoder(step_input, state))
-            hidden.append(state.hidden)
-        if cache is not None:
-            cache.state = state
-        return torch.stack(hidden, dim=1), collected
+            hidden, cell = self.decoder(step_input, (hidden, cell))
+            said.append(hidden)
+        cache.kept = hidden, cell, keys
+        return torch.stack(said, dim=1), collected
 
-    def _keys(self, memory: Tensor, cache: RecurrentCache | None) -> Tensor:
-        """Project the source to keys, (batch, src_len, hidden_size); with a cache once."""
-        keys = None if cache is None else cache.keys
-        if keys is None:
-            keys = self.key_projection(memory)
-        if cache is not None:
-            cache.keys = keys
-        return keys
-
-    def _first_state(self, memory: Tensor) -> State:
-        """Begin where the encoder ended; with attention, at the state that has read backwards."""
+    def _begin(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Give hidden and cell state where the encoder ended (or has read backwards), and keys."""
         if not self.config.attention:
-            return State(memory[:, 0], memory[:, 1])
-        read_backwards = memory[:, 0, self.config.hidden_size :]
-        hidden = torch.tanh(self.first_state(read_backwards))
-        return State(hidden, torch.zeros_like(hidden))
+            return memory[:, 0], memory[:, 1], memory  # never compared with
+        hidden = torch.tanh(self.first_state(memory[:, 0, self.config.hidden_size :]))
+        return hidden, torch.zeros_like(hidden), self.key_projection(memory)
 
     def new_cache(self) -> RecurrentCache:
         """Make an empty cache for `decode`."""
@@ -153,17 +116,14 @@ class Recurrent(nn.Module):
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight: one layer of one head, from target to source.
+        """Give every attention weight, as `Transformer.attention_maps`: one layer of one head.
 
-        `encoder` and `decoder` have no layers, nor has `cross` without attention. Without dropout.
-
-        Args:
-            src: Source ids, (batch, src_len).
-            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+        It is `cross`; `encoder` and `decoder` have no layers, nor has `cross` without attention.
         """
         src_mask = padding_mask(src)
         with evaluating(self):
-            weights = self._steps(tgt_in, self.encode(src, src_mask), src_mask, None)[1]
+            memory = self.encode(src, src_mask)
+            weights = self._steps(tgt_in, memory, src_mask, self.new_cache())[1]
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
 
         def no_layer(q_len: int, k_len: int) -> Tensor:

@@ -333,25 +333,6 @@ def test_iwslt_is_found_at_any_depth_and_read_both_ways(own: Path, mark: str) ->
     assert corpora.load("iwslt", "train", "en", "de").src == ["en"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("train.tags.de-en.de", b"caf\xe9\n"),
-        ("IWSLT16.TED.tst2014.de-en.de.xml", b"<mteval><seg>Eins.</mteval>"),
-        ("IWSLT16.TED.tst2014.de-en.de.xml", XML.replace("UTF-8", "nonsense").encode()),
-    ],
-)
-def test_iwslt_files_that_cannot_be_read(own: Path, name: str, content: bytes) -> None:
-    (own / "iwslt").mkdir()
-    for lang in ("de", "en"):
-        (
-            own / "iwslt" / name.replace(".de.", f".{lang}.").replace("-en.de", f"-en.{lang}")
-        ).write_bytes(content)
-    with pytest.raises(UserError, match=f"cannot read .*{name}: .*; get it anew") as caught:
-        corpora.load("iwslt", "train" if "train" in name else "test", "de", "en")
-    assert "\n" not in str(caught.value)
-
-
 def test_without_iwslts_files_it_is_said_what_to_put_where(own: Path) -> None:
     said = f"cannot be downloaded: put what your archive .* into {own / 'iwslt'}"
     for call in (lambda: corpora.fetch("iwslt"), lambda: corpora.load("iwslt", "test", "de", "en")):

@@ -1,7 +1,6 @@
 """Comparisons: sacreBLEU's own paired test, tables of Student's t, by hand and by drawing."""
 
 import math
-import statistics
 from random import Random
 
 import pytest
@@ -78,10 +77,6 @@ def test_student_t_is_the_table_s() -> None:
         assert student_t(degrees, level) == pytest.approx(factor, abs=6e-4)
 
 
-def test_student_t_comes_near_the_normal_distribution() -> None:
-    assert student_t(1e6) == pytest.approx(statistics.NormalDist().inv_cdf(0.975), abs=1e-5)
-
-
 def test_a_mean_s_interval_by_hand() -> None:
     # mean 3, deviation 1, standard error 1 / sqrt 3
     low, high = mean_interval([2.0, 3.0, 4.0])
@@ -100,24 +95,6 @@ def test_a_difference_s_interval_by_hand() -> None:
     half = 4.303 * math.sqrt(1 / 3)
     assert (low, high) == pytest.approx((-3 - half, -3 + half), abs=1e-3)
     assert difference_interval([1.0, 1.0], [2.0, 2.0]) == (1.0, 1.0)
-
-
-@pytest.mark.slow
-def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
-    chance, held, held_difference, beyond = Random(1), 0, 0, 0
-    for _ in range(2000):
-        a = [chance.gauss(10, 3) for _ in range(3)]
-        b = [chance.gauss(11, 3) for _ in range(3)]
-        low, high = mean_interval(a)
-        held += low < 10 < high
-        low, high = difference_interval(a, b)
-        held_difference += low < 1 < high
-        equal = {name: [chance.gauss(0, 3) for _ in range(3)] for name in "abcde"}
-        difference = statistics.mean(equal["a"]) - statistics.mean(equal["b"])
-        beyond += abs(difference) > margin(equal, runs=3)
-    assert 0.935 < held / 2000 < 0.965
-    assert 0.935 < held_difference / 2000 < 0.985  # Welch is careful with so few
-    assert 0.035 < beyond / 2000 < 0.065
 
 
 def test_verdicts() -> None:

@@ -11,14 +11,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from experiments.muon import MuonAndAdam
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
@@ -104,18 +102,12 @@ class Compare(Case):
 
     make: Callable[[], nn.Module] = network
     micro_tokens: int | None = None
-    muon: bool = False
-
-    def options(self) -> dict[str, Any]:
-        return {"optimizer": partial(MuonAndAdam, config=CONFIG)} if self.muon else {}
 
     def before(self, folder: Path) -> None:
-        go(folder / "alone", model=self.make(), **self.options())
+        go(folder / "alone", model=self.make())
 
     def together(self, folder: Path) -> dict[str, Any]:
-        model, _ = go(
-            folder / "both", model=self.make(), micro_tokens=self.micro_tokens, **self.options()
-        )
+        model, _ = go(folder / "both", model=self.make(), micro_tokens=self.micro_tokens)
         losses = processes.from_first(lambda: losses_apart(folder / "alone", folder / "both"))
         apart = processes.add_up([weights_apart(model, folder / "alone")])[0]
         return {"losses": losses, "weights": apart / processes.size()}
@@ -196,8 +188,6 @@ CASES: dict[str, Case] = {
     "batches cut, 64 bits": Compare(make=exact),
     "micro-batches": Compare(micro_tokens=13),
     "micro-batches, 64 bits": Compare(make=exact, micro_tokens=13),
-    "Muon": Compare(muon=True),
-    "Muon, 64 bits": Compare(make=exact, muon=True),
     "resumed": Resumed(),
     "exactly resumed": ExactlyResumed(),
     "masks": Masks(),

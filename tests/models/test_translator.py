@@ -71,19 +71,6 @@ def test_batches_hold_each_sentence_once_within_the_budget(translator: Translato
     assert len(batches) > 1
 
 
-def test_blanks_are_read_as_the_corpora_have_them(
-    translator: Translator, sentences: list[str]
-) -> None:
-    spaced = "\u00a0 " + sentences[0].replace(" ", " \u202f\t") + " "
-    assert translator.translate([spaced]) == translator.translate([sentences[0]])
-
-
-@pytest.mark.parametrize("text", ["漢字", "🦀 \ud7ff", "\u0000\x1b", "é" * 9, "<eos> <pad>", "?"])
-def test_unknown_characters_are_translated_somehow(translator: Translator, text: str) -> None:
-    (said,) = translator.translate([text], beam_size=1)
-    assert isinstance(said, str)
-
-
 def test_a_long_sentence_is_cut_with_a_warning_at_the_callers_line(
     translator: Translator, sentences: list[str]
 ) -> None:

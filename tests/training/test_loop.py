@@ -1,12 +1,9 @@
 """The loop: what it computes, what it keeps, and how it goes on after any stop."""
 
 import errno
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +17,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.helpers import ROOT
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
@@ -417,22 +413,6 @@ def test_killed_at_any_write_and_resumed_equals_straight_through(
         go(out, Tiny(), config, resume=True)
         same_runs(tmp_path / "straight", out)
     assert kill_at > 10
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment_and_resumed_equals_straight_through(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed_runs", str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    answer = json.loads(run.stdout)
-    assert answer["kills"] == 6
-    assert answer["different"] == {}
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, TrainingConfig
@@ -13,6 +11,7 @@ from transformer.support.errors import UserError
 from transformer.training.devices import Precision
 from transformer.training.loss import (
     batch_loss,
+    fused_smoothing_loss,
     label_smoothing_loss,
     smoothed_targets,
     validation_loss,
@@ -91,23 +90,6 @@ def test_spelled_out_targets_by_hand() -> None:
 
 
 @FORMS
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("pad_id", [0, 4])
-def test_gradient_is_probabilities_less_targets(
-    over_all: bool, smoothing: float, pad_id: int
-) -> None:
-    logits, targets = example(pad_id)
-    logits.requires_grad_()
-    sums = label_smoothing_loss(
-        logits, targets, smoothing=smoothing, pad_id=pad_id, over_all=over_all
-    )
-    (3 * sums.loss).backward()
-    wanted = smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=pad_id, over_all=over_all)
-    real = (targets != pad_id).unsqueeze(-1)
-    torch.testing.assert_close(logits.grad, 3 * (logits.detach().softmax(-1) - wanted) * real)
-
-
-@FORMS
 def test_only_real_tokens_count(over_all: bool) -> None:
     logits, targets = example()
     changed = torch.where((targets == PAD_ID).unsqueeze(-1), 100 * torch.ones(VOCAB), logits)
@@ -119,18 +101,6 @@ def test_only_real_tokens_count(over_all: bool) -> None:
     assert torch.equal(before.loss, after.loss)
     assert torch.equal(before.nll, after.nll)
     assert int(before.tokens) == 5 + 4 + 2
-
-
-@given(seed=st.integers(0, 10_000), smoothing=st.floats(0.01, 0.9))
-def test_kl_is_never_negative_and_zero_at_its_target(seed: int, smoothing: float) -> None:
-    chance = torch.Generator().manual_seed(seed)
-    targets = torch.randint(1, VOCAB, (1, 2), generator=chance)
-    wanted = smoothed_targets(targets, VOCAB, smoothing=smoothing, pad_id=PAD_ID, over_all=False)
-    options = {"smoothing": smoothing, "pad_id": PAD_ID, "over_all": False}
-    anything = label_smoothing_loss(torch.randn(1, 2, VOCAB, generator=chance), targets, **options)
-    exact = label_smoothing_loss(wanted.log(), targets, **options)
-    assert float(anything.loss) > -1e-5
-    assert float(exact.loss) == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0])
@@ -147,6 +117,58 @@ def test_kl_form_needs_a_third_type() -> None:
         label_smoothing_loss(
             torch.zeros(1, 1, 2), torch.ones(1, 1).long(), smoothing=0.1, pad_id=0, over_all=False
         )
+
+
+# --- the fused form ------------------------------------------------------------------------
+
+SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+PADS = pytest.mark.parametrize("pad_id", [0, 4, VOCAB - 1])
+
+
+def leaf(logits: Tensor) -> Tensor:
+    """A copy in double precision, to be differentiated at."""
+    return logits.detach().double().requires_grad_()
+
+
+@FORMS
+@SMOOTHINGS
+@PADS
+def test_equals_the_plain_form(over_all: bool, smoothing: float, pad_id: int) -> None:
+    logits, targets = example(pad_id)
+    fused_at, plain_at = leaf(logits), leaf(logits)
+    options = {"smoothing": smoothing, "pad_id": pad_id, "over_all": over_all}
+    loss, nll, _ = fused_smoothing_loss(fused_at, targets, **options)
+    plain = label_smoothing_loss(plain_at, targets, **options)
+    (3 * loss).backward()
+    (3 * plain.loss).backward()
+    assert loss.dtype == plain.loss.dtype == torch.float64
+    torch.testing.assert_close(loss, plain.loss, rtol=1e-13, atol=0)
+    torch.testing.assert_close(nll, plain.nll, rtol=1e-13, atol=0)
+    torch.testing.assert_close(fused_at.grad, plain_at.grad, rtol=1e-12, atol=1e-14)
+
+
+def test_the_gradient_is_given_once() -> None:
+    logits, targets = example()
+    loss, nll, _ = fused_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
+    assert not nll.requires_grad
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
+def test_half_precision_logits_are_widened_first(narrow: torch.dtype) -> None:
+    logits, targets = example()
+    half = logits.to(narrow).requires_grad_()
+    loss, *_ = fused_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
+    wide, *_ = fused_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
+    assert torch.equal(loss, wide)
+    loss.backward()
+    assert half.grad is not None
+    assert half.grad.dtype == narrow
+
+
+# --- the loss of a model ---------------------------------------------------------------
 
 
 class Bigram(nn.Module):

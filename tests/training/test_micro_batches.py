@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from tests.helpers.several_processes import CONFIG, DATA, EXAMPLES, network
-from transformer.data.batches import Batch, collate
+from transformer.data.batches import Batch, collate, cut
 from transformer.support.errors import UserError
+from transformer.training.devices import tokens_that_fit
 from transformer.training.loss import batch_loss
-from transformer.training.micro_batches import cut, tokens_that_fit
 
 BATCHES = list(DATA.epoch(0))
 

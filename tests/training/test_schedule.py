@@ -21,13 +21,6 @@ def test_by_hand() -> None:
     assert rates == pytest.approx([1 / 32, 2 / 32, 1 / 8, 1 / 16, 1 / 40])
 
 
-@given(step=COUNTS, d_model=COUNTS, warmup_steps=COUNTS)
-def test_highest_at_the_end_of_warm_up(step: int, d_model: int, warmup_steps: int) -> None:
-    peak = learning_rate(warmup_steps, d_model, warmup_steps)
-    assert peak == pytest.approx(1 / math.sqrt(d_model * warmup_steps))
-    assert 0 < learning_rate(step, d_model, warmup_steps) <= peak * (1 + 1e-12)
-
-
 @given(step=COUNTS, warmup_steps=COUNTS)
 def test_rises_in_proportion_then_falls_with_the_root(step: int, warmup_steps: int) -> None:
     first = learning_rate(1, 7, warmup_steps)

@@ -89,6 +89,32 @@ def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
 
 
+def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
+    """Give process `rank` of `size` its part, every `size`-th sentence, in micro-batches.
+
+    A process without a sentence gets one of padding alone, whose loss and gradient are 0.
+
+    Args:
+        batch: The same for every process: (batch, src_len), (batch, tgt_len).
+        rank, size: Number of the process, from 0, and how many there are.
+        most_tokens: Of a micro-batch on either side, padding included, or one sentence; None
+            gives one micro-batch.
+    """
+    own = batch if size == 1 else _rows(batch, slice(rank, None, size))
+    if len(own.src) == 0:
+        one = _rows(batch, slice(0, 1))
+        own = Batch(one.src, one.tgt_in, torch.full_like(one.tgt_out, PAD_ID))
+    if most_tokens is None:
+        return [own]
+    at_once = max(1, most_tokens // max(own.src.size(1), own.tgt_in.size(1)))
+    return [_rows(own, slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
+
+
+def _rows(batch: Batch, rows: slice) -> Batch:
+    """Give some sentences of a batch, as wide as it is."""
+    return Batch(batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows])
+
+
 def padding_share(batches: Iterable[Batch]) -> float:
     """Give the share of all positions, source and target, that is padding: 0 to 1."""
     padding = positions = 0

@@ -217,14 +217,11 @@ def _no_iwslt(text: str) -> UserError:
 
 def _iwslt_lines(path: Path) -> list[str]:
     """Read the sentences: lines between lines about a talk, or the `seg` elements of XML."""
-    try:
-        if path.suffix == ".xml":
-            root = ElementTree.fromstring(path.read_bytes())
-            return ["".join(segment.itertext()) for segment in root.iter("seg")]
-        lines = split_lines(path.read_text(encoding="utf-8-sig"))
-        return [line for line in lines if not TALK_LINE.match(line)]
-    except (OSError, ValueError, LookupError, ElementTree.ParseError) as error:
-        raise UserError(f"cannot read {path}: {error}; get it anew") from error
+    if path.suffix == ".xml":
+        root = ElementTree.fromstring(path.read_bytes())
+        return ["".join(segment.itertext()) for segment in root.iter("seg")]
+    lines = split_lines(path.read_text(encoding="utf-8-sig"))
+    return [line for line in lines if not TALK_LINE.match(line)]
 
 
 _READERS: dict[str, Callable[[str, str, str], ParallelText]] = {

@@ -15,7 +15,6 @@ from transformer.support.files import write_atomically
 
 ABOUT = "about"  # one entry of the metadata, so that equal runs leave equal bytes
 STATE = "random/cpu"  # a tensor that a run's whole state has, and weights alone have not
-COMPILED, SHARED = "_orig_mod.", "module."  # what wrappers put before names: torch.compile, DDP
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
@@ -55,27 +54,19 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _saved_names(model: nn.Module) -> dict[str, str]:
-    """Map each name in a model's state to the one that its tensor is saved under.
-
-    Tied weights share the first name; a model that is wrapped, by torch.compile for one, has its
-    plain names.
-    """
+    """Map each name in a model's state to the one that its tensor, if tied, is saved under."""
     first: dict[tuple[int, ...], str] = {}
     names = {}
     for name, tensor in model.state_dict().items():
-        plain = name.replace(COMPILED, "").removeprefix(SHARED)
         key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
-        names[name] = first.setdefault(key, plain)
+        names[name] = first.setdefault(key, name)
     return names
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
     """Give a model's weights and buffers by the names they are saved under, tied ones once."""
-    found: dict[str, Tensor] = {}
     state = model.state_dict()
-    for name, saved in _saved_names(model).items():
-        found.setdefault(saved, state[name])
-    return found
+    return {name: state[name] for name in _saved_names(model).values()}
 
 
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:

@@ -91,12 +91,9 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 
 def truncate_log(path: Path, step: int, validated_step: int) -> None:
-    """Drop the reports after a checkpoint, so that a resumed run writes none twice.
+    """Drop the reports after a checkpoint of `step`, so that a resumed run writes none twice.
 
-    Args:
-        path: Of the log, which is begun where there is none.
-        step: Of the checkpoint.
-        validated_step: Of the last validation before it was saved.
+    An empty log is begun where there is none; `validated_step` is the last validation's.
     """
     last = {"training": step, "validation": validated_step}
     records = read_log(path) if path.exists() else []

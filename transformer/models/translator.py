@@ -64,10 +64,7 @@ class Translator:
         return cls(*read_model(find_model(folder), weights, build), device)
 
     def translate(
-        self,
-        sentences: Sequence[str],
-        beam_size: int = BEAM_SIZE,
-        alpha: float = LENGTH_PENALTY,
+        self, sentences: Sequence[str], beam_size: int = BEAM_SIZE, alpha: float = LENGTH_PENALTY
     ) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation.
 

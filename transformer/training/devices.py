@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer import __version__
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, is_out_of_memory
 from transformer.support.files import PACKAGE
 
 TENSOR_CORES = (8, 0)  # compute capability from which a GPU multiplies in bfloat16 and TF32 (A100)
@@ -151,8 +151,7 @@ def check_memory(model: nn.Module, device: torch.device, here: int = 1) -> None:
     Args:
         model: On whatever device; "meta" will do.
         device: Where it is to be trained.
-        here: How many processes of this machine train it together; each has all of it, and where
-            there are several one copy more, of what they exchange.
+        here: How many processes of this machine train it, each with a copy more to exchange.
     """
     weights = sum(parameter.nbytes for parameter in model.parameters())
     needed = (IN_MEMORY + (here > 1)) * weights
@@ -163,6 +162,30 @@ def check_memory(model: nn.Module, device: torch.device, here: int = 1) -> None:
             f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
             f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
+
+
+def tokens_that_fit(most_tokens: int, attempt: Callable[[int], object]) -> int:
+    """Give the most tokens of a micro-batch, of `most_tokens` and its halves, that memory holds.
+
+    Args:
+        most_tokens: Of a step's largest batch; tried first.
+        attempt: Computes a loss and its gradient on so many tokens.
+
+    Raises:
+        UserError: not even the smallest part fits.
+    """
+    tokens = most_tokens
+    while tokens >= 1:
+        try:
+            attempt(tokens)
+            return tokens
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        tokens //= 2
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # what the attempt left behind
+    raise UserError("the memory does not hold this model and one sentence: give a smaller model")
 
 
 def keep_freed_memory() -> None:

@@ -20,7 +20,7 @@ from torch.amp import GradScaler
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.data.batches import Batch
+from transformer.data.batches import Batch, cut
 from transformer.models.checkpoint import load_weights, weights
 from transformer.models.folder import RunFolder
 from transformer.models.log import Report, duration
@@ -28,7 +28,6 @@ from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.micro_batches import cut
 from transformer.training.progress import Meter, Progress, RunFiles, State
 from transformer.training.schedule import rate_of
 

@@ -89,12 +89,7 @@ def label_smoothing_loss(
     dtype = torch.promote_types(logits.dtype, torch.float32)
     log_probs = logits.log_softmax(-1, dtype=dtype)  # (batch, tgt_len, vocab_size)
     wanted = smoothed_targets(
-        targets,
-        logits.size(-1),
-        smoothing=smoothing,
-        pad_id=pad_id,
-        over_all=over_all,
-        dtype=dtype,
+        targets, logits.size(-1), smoothing=smoothing, pad_id=pad_id, over_all=over_all, dtype=dtype
     )  # (batch, tgt_len, vocab_size)
     terms = torch.where(wanted > 0, wanted * log_probs, 0)  # what is not asked for costs nothing
     loss = -terms.sum(-1)  # (batch, tgt_len): the cross-entropy of each token
@@ -182,10 +177,7 @@ def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
 
 
 def batch_loss(
-    model: nn.Module,
-    batch: Batch,
-    config: TrainingConfig,
-    precision: Precision = Precision.FLOAT32,
+    model: nn.Module, batch: Batch, config: TrainingConfig, precision: Precision = Precision.FLOAT32
 ) -> LossSums:
     """Run a model on a batch and sum the loss that the configuration asks for, in float32.
 

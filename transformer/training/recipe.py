@@ -12,35 +12,16 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import Example, TokenBudgetBatches, collate, encode_pairs
+from transformer.data.batches import Example, TokenBudgetBatches, collate, cut, encode_pairs
 from transformer.model import count_parameters
-from transformer.models.folder import (
-    DATA,
-    RECIPE,
-    RUN,
-    Description,
-    Network,
-    RunFolder,
-    holds_run,
-    read_description,
-    read_recipe,
-    write_description,
-    write_manifest,
-)
+from transformer.models import folder
+from transformer.models.folder import Description, Network, RunFolder
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
-from transformer.training import processes
-from transformer.training.devices import (
-    Devices,
-    Precision,
-    check_memory,
-    hardware,
-    pick,
-    provenance,
-)
+from transformer.training import devices, processes
+from transformer.training.devices import Devices, Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
-from transformer.training.micro_batches import cut, tokens_that_fit
 from transformer.training.progress import require_same
 
 Say = Callable[[str], None]
@@ -92,7 +73,7 @@ def train_recipe(
     """
     where = processes.from_first(lambda: _pick(out, resume, device, precision))
     where = replace(where, device=device or where.device)  # each process has its own
-    first, origin = processes.rank() == 0, provenance(where.device)  # later the code may be another
+    first, origin = processes.rank() == 0, devices.provenance(where.device)
     work = processes.from_first(lambda: _prepare(recipe, out, resume, where.device))
     torch.manual_seed(recipe.training.seed)
     model = build(work.description)
@@ -119,9 +100,9 @@ def train_recipe(
         )
         if first and not result.interrupted:
             if not ended:  # some step was made
-                write_json(out / RUN, _record(origin, result, recipe, where.precision))
-            write_json(out / RECIPE, recipe.to_dict())  # a resumed run may be longer
-            write_manifest(out)
+                write_json(out / folder.RUN, _record(origin, result, recipe, where.precision))
+            write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
+            folder.write_manifest(out)
     return result
 
 
@@ -129,30 +110,30 @@ def _pick(
     out: Path, resume: bool, device: torch.device | None, precision: Precision | None
 ) -> Devices:
     """Choose for all processes, since clocks may differ; a resumed run has its own precision."""
-    if precision is None and resume and (out / DATA).is_file():
+    if precision is None and resume and (out / folder.DATA).is_file():
         try:
-            precision = Precision(read_json(out / DATA)["precision"])
+            precision = Precision(read_json(out / folder.DATA)["precision"])
         except (TypeError, KeyError, ValueError) as error:
             raise UserError(
-                f"{out / DATA} is damaged: put it back, or begin in another folder"
+                f"{out / folder.DATA} is damaged: put it back, or begin in another folder"
             ) from error
-    return pick(device, precision)
+    return devices.pick(device, precision)
 
 
 def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
     """Read all that the run needs, and refuse, before the work, what cannot be done."""
     _check_folder(out, resume)
     if resume:
-        require_same(read_recipe(out).settings(), recipe.settings())
+        require_same(folder.read_recipe(out).settings(), recipe.settings())
     work = _load(recipe, out if resume else None)
     with torch.device("meta"):
-        check_memory(work.description.build(), device, processes.size_here())
+        devices.check_memory(work.description.build(), device, processes.size_here())
     return work
 
 
 def _check_folder(out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use."""
-    if resume and not holds_run(out):
+    if resume and not folder.holds_run(out):
         raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
     RunFolder(out).check(resume)
     check_folder(out)
@@ -170,7 +151,7 @@ def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
         batch_loss(model, part, training, where.precision).loss.backward()
 
     model.to(where.device).train()
-    tokens = tokens_that_fit(training.batch_tokens, attempt)
+    tokens = devices.tokens_that_fit(training.batch_tokens, attempt)
     model.zero_grad()
     return processes.smallest(tokens)
 
@@ -183,7 +164,7 @@ def _load(recipe: Recipe, begun: Path | None) -> Work:
     if begun is None:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     else:
-        description = read_description(begun)._replace(recipe=recipe)
+        description = folder.read_description(begun)._replace(recipe=recipe)
     sides = description.src_tokenizer, description.tgt_tokenizer
     batches = TokenBudgetBatches(
         encode_pairs(*sides, text, data.max_train_tokens),
@@ -202,18 +183,19 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
     batches = {"training": work.batches, "validation": work.held_out}
     digests = {name: digest_of(each.examples) for name, each in batches.items()}
     # What the order of the run's sums depends on, so its last bits.
-    machine: dict[str, Any] = {"hardware": hardware(where.device), "torch": torch.__version__}
-    machine |= {"processes": processes.size()}
+    machine: dict[str, Any] = {"hardware": devices.hardware(where.device)}
+    machine |= {"torch": torch.__version__, "processes": processes.size()}
     if not resume:
-        write_json(out / DATA, digests | machine | {"precision": where.precision})
-        write_description(out, work.description)
+        write_json(out / folder.DATA, digests | machine | {"precision": where.precision})
+        folder.write_description(out, work.description)
         return False
-    begun = read_json(out / DATA)
+    begun = read_json(out / folder.DATA)
     for split, digest in digests.items():
         if begun.get(split) != digest:
             raise UserError(
-                f"the {split} examples are not those that the run was begun with ({out / DATA}): "
-                "put the corpus and the tokenizers back as they were, or begin in another folder"
+                f"the {split} examples are not those that the run was begun with "
+                f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or "
+                "begin in another folder"
             )
     for name, now in machine.items():
         if (before := begun.get(name)) != now:
@@ -222,8 +204,8 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
                 f"begun with {name} {before}, resumed with {now}: "
                 f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
             )
-    same = read_recipe(out).training.steps == work.description.recipe.training.steps
-    return same and (out / RUN).is_file()
+    same = folder.read_recipe(out).training.steps == work.description.recipe.training.steps
+    return same and (out / folder.RUN).is_file()
 
 
 def digest_of(examples: Sequence[Example]) -> str:
