@@ -11,7 +11,7 @@ DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
     "museum": ("SPECIMENS", "sound"),
-    "records": ("READINGS", "load_result", "load_runs", "scores"),
+    "records": ("READINGS", "load_result", "load_runs", "origin", "scores"),
     "runs": ("course_profile", "run_folder"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}

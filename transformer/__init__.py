@@ -18,7 +18,8 @@ DOOR = {
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
-    "data": ("corpora", "tokenizers"),
+    "data": ("batches", "corpora", "tokenizers"),
+    "data.parallel": ("ParallelText", "aligned_tokens", "group_pairs"),
     "data.batches": (
         "Batch",
         "TokenBudgetBatches",
@@ -34,11 +35,23 @@ DOOR = {
     "training.loop": ("new_state", "train", "update"),
     "training.recipe": ("train_recipe",),
     "models.folder": ("holds_run",),
+    "models.checkpoint": ("load_tensors",),
+    "models.log": ("read_log",),
     "models.translator": ("Translator",),
+    "evaluation": ("compare",),
     "evaluation.scores": ("bleu", "chrf", "parse_f1", "phrases"),
-    "evaluation.compare": ("difference_interval", "difference_p", "paired_bootstrap", "verdict"),
-    "evaluation.evaluate": ("evaluate_translator",),
+    "evaluation.compare": (
+        "chance_of",
+        "difference_interval",
+        "difference_p",
+        "margin",
+        "mean_interval",
+        "paired_bootstrap",
+        "verdict",
+    ),
+    "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes.named": ("find_recipe",),
+    "support.files": ("results_folder",),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
 

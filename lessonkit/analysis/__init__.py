@@ -59,7 +59,7 @@ DOOR = {
     ),
     "noise": ("gradient_noise",),
     "roles": ("QUESTIONS", "ask"),
-    "scores": ("from_memory", "measure_leak", "score_five_ways"),
+    "scores": ("from_memory", "holm", "measure_leak", "score_five_ways"),
     "table_3": ("SHARED_TYPES", "TABLE_3", "expected_parameters"),
     "text": ("measure", "plans", "unknown_share", "vocabulary_growth"),
     "tracing": ("rotate", "trace"),

@@ -32,7 +32,7 @@ DOOR = {
     "seeds": ("chance_explorer", "draw_seeds", "readings_explorer"),
     "sentences": ("draw_alignment", "draw_tree"),
     "trace": ("trace_explorer",),
-    "training": ("label_smoothing_explorer", "schedule_explorer", "smoothed_targets_explorer"),
+    "training": ("label_smoothing_explorer", "schedule_explorer"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}
 

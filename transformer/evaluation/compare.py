@@ -41,13 +41,11 @@ def paired_bootstrap(
         first, second: Translations, in the order of the references.
         references: For each sentence its accepted translations, one or more.
     """
-    check_sentences(first, references)
-    check_sentences(second, references)
-    counts = [_counts(said, references) for said in (first, second)]
+    counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
-    a, b = ([_bleu(count[rows].sum(0)) for rows in draws] for count in counts)
+    a, b = ([bleu_of_counts(count[rows].sum(0)) for rows in draws] for count in counts)
     differences = np.array(b) - np.array(a)
-    whole = [_bleu(count.sum(0)) for count in counts]
+    whole = [bleu_of_counts(count.sum(0)) for count in counts]
     spread = np.abs(differences) - np.abs(differences).mean()
     low, high = np.percentile(differences, (2.5, 97.5))
     return Comparison(
@@ -59,15 +57,16 @@ def paired_bootstrap(
     )
 
 
-def _counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Count what BLEU adds up, a row for each sentence: lengths, matches of 1 to 4 words, words."""
+def sentence_counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+    """Count what BLEU (13a) adds up, (sentences, 10): lengths, matches of 1 to 4 words, all."""
+    check_sentences(said, references)
     metric = BLEU(effective_order=True)  # silences a warning about single sentences
     scores = [metric.sentence_score(*pair) for pair in zip(said, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
 
 
-def _bleu(counts: np.ndarray) -> float:
-    """Give BLEU from the sums over a text: (10,) to points."""
+def bleu_of_counts(counts: np.ndarray) -> float:
+    """Give BLEU in points from the sums of `sentence_counts` over a text, (10,)."""
     said, wanted, *grams = counts.tolist()
     return float(BLEU.compute_bleu(grams[:4], grams[4:], said, wanted, smooth_method="exp").score)
 

@@ -26,7 +26,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "schedule": lambda _: charts.schedule_explorer(),
     "chance": lambda _: charts.chance_explorer(),
     "smoothing": lambda _: charts.label_smoothing_explorer(),
-    "targets": lambda _: charts.smoothed_targets_explorer(["<pad>", "le", "chat"], "chat"),
     "attention": lambda _: charts.attention_explorer(some_attention()),
     "heads": lambda _: charts.heads_explorer(some_attention()),
     "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
@@ -46,11 +45,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
 MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
 LARGEST = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
 REFUSED = {
-    "targets": (lambda: charts.smoothed_targets_explorer(["<pad>", "le"], "le"), "give 3 or more"),
-    "true type": (
-        lambda: charts.smoothed_targets_explorer(["<pad>", "le", "la"], "chien"),
-        "unknown true_type 'chien'",
-    ),
     "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
     "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
     "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
