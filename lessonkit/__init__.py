@@ -10,7 +10,8 @@ from typing import Any
 DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
-    "records": ("load_result", "load_runs", "origin", "scores"),
+    "museum": ("SPECIMENS", "sound"),
+    "records": ("READINGS", "load_result", "load_runs", "origin", "scores"),
     "runs": ("course_profile", "run_folder"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}

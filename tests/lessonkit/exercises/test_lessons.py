@@ -16,7 +16,7 @@ RECALL_BEFORE = 4  # cells: the header, the import, the questions' heading
 
 
 def test_lessons_with_exercises_are_found() -> None:
-    assert len(LESSONS) == 15
+    assert len(LESSONS) == 16
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

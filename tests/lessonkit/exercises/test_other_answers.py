@@ -12,8 +12,7 @@ from transformer.data.parallel import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"
-KEPT = "keys.append(key)\n        values.append(value)"
-LAST = "outputs[rows, lengths - 1]"
+GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
 SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
@@ -41,11 +40,18 @@ RIGHT = {
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
     ),
-    "a cache is one tensor": (
-        *("cached_greedy", KEPT),
-        "keys = torch.cat((keys, key[None])) if len(keys) else key[None]\n"
-        "        values = torch.cat((values, value[None])) if len(values) else value[None]",
-        *("torch.stack(keys)", "keys", "torch.stack(values)", "values"),
+    "a beam sorts a list of all": (
+        *("beam_step", "best = sums.flatten().topk(beam_size).indices"),
+        "best = sums.flatten().sort(descending=True).indices[:beam_size]",
+        *("(place // sums.shape[1], place % sums.shape[1])", "divmod(place, sums.shape[1])"),
+    ),
+    "a cache with a fused kernel": (
+        *("cached_attention", "    scores =", "    import torch.nn.functional as F\n    scores ="),
+        *("scores.softmax(dim=-1) @ values", "F.scaled_dot_product_attention(query, keys, values)"),
+    ),
+    "greedy by log probabilities": (
+        *("greedy_decode", "logits[0, -1].argmax()", "logits[0].log_softmax(dim=-1)[-1].argmax()"),
+        *("src.new_tensor([ids])", "torch.tensor(ids)[None]"),
     ),
     "a fault is looked for in many steps": (
         *("fault", "range(3)", "range(6)"),
@@ -79,9 +85,13 @@ WRONG = {
         *("sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
+    "joined words": ("clipped_counts", GRAMS, 'collections.Counter(map("".join, grams))'),
+    "both ends": ("clipped_counts", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
+    "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
+    "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "small weights": ("spread", "w > 0", "w > 0.01"),
-    "the other": ("shared", "common =", ENDS.format("[::2]")),
+    "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }
 
 
@@ -196,6 +206,13 @@ NAMED = {  # what is said of an edit of a reference
     "it calls `padding_mask` of transformer.masks": (
         *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
+    ),
+    "it calls `scaled_dot_product_attention` of transformer.attention": (
+        *("attention", "    return", "    import transformer\n    return"),
+        *(
+            "weights @ value, weights",
+            "transformer.scaled_dot_product_attention(query, key, value, mask)",
+        ),
     ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
         *("attention", "weights @ value,"),
