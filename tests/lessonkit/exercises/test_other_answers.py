@@ -85,10 +85,10 @@ WRONG = {
         *("sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
-    "words joined": ("clipped_precision", GRAMS, 'collections.Counter(map("".join, grams))'),
-    "the ends": ("clipped_precision", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
-    "lower case": ("clipped_precision", "*(words", "*([w.lower() for w in words]"),
-    "two words at most": ("clipped_precision", "range(n)", "range(min(n, 2))"),
+    "joined words": ("clipped_counts", GRAMS, 'collections.Counter(map("".join, grams))'),
+    "both ends": ("clipped_counts", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
+    "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
+    "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "small weights": ("spread", "w > 0", "w > 0.01"),
     "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
@@ -206,6 +206,13 @@ NAMED = {  # what is said of an edit of a reference
     "it calls `padding_mask` of transformer.masks": (
         *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
+    ),
+    "it calls `scaled_dot_product_attention` of transformer.attention": (
+        *("attention", "    return", "    import transformer\n    return"),
+        *(
+            "weights @ value, weights",
+            "transformer.scaled_dot_product_attention(query, key, value, mask)",
+        ),
     ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
         *("attention", "weights @ value,"),
