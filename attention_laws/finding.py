@@ -96,7 +96,8 @@ def _ids(words: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
 def _first(way: Call, words: list[int], seen: hints.Seen) -> Call:
     """Call a module for the first time, and see which table reads which ids."""
     with hints.watching(seen):
-        return way.found(*_ids(words))
+        call = way.found(*_ids(words))
+    return call.with_head(*_ids(words), seen.sizes.get(words[1], 0))
 
 
 def _padded(call: Call, asked: Asked, seen: hints.Seen, words: list[int]) -> tuple[Call, str]:

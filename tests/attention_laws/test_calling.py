@@ -139,6 +139,16 @@ class Anything(Masked):
         return self.run(*given)
 
 
+class Annotated(Masked):
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = nn.Sequential(self.output, nn.LogSoftmax(dim=-1))
+        self.output = nn.Identity()
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
+        return self.run(src, tgt, three(src_mask), three(tgt_mask))
+
+
 class OtherPadding(Model):
     """Padding is 1 for sources, and 2 for targets; inside it is the sound model's."""
 
@@ -163,6 +173,7 @@ class OtherPadding(Model):
         (Shifts, "cuts the target's last token off itself"),
         (Fairseq, "logits are 0 of"),
         (Pair, "ids are batch first"),
+        (Annotated, "logits are its generator of what it gives"),
         (Anything, "masks (by position) are bool, 1 = may attend"),
         (lambda: OtherPadding(False), "pad is 1, which alone changes nothing"),
         (lambda: OtherPadding(True), "pad is 1, of targets 2, as its src_pad_idx and its trg_pad"),
