@@ -35,7 +35,9 @@ RIGHT = {
         *("attention_in_blocks", "query @ key.T", "(query[:, None] * key).sum(dim=-1)"),
         *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
     ),
-    "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
+    "a list for a tuple": (
+        *("attention", "weights @ value, weights", "[weights @ value, weights]"),
+    ),
     "a beam ends where nothing better can come": (
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
