@@ -11,6 +11,7 @@ DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
     "museum": ("SPECIMENS", "sound"),
+    "museum.faults": ("FAULTS", "build_with"),
     "records": ("READINGS", "load_result", "load_runs", "origin", "scores"),
     "runs": ("course_profile", "run_folder"),
 }

@@ -34,7 +34,7 @@ DOOR = {
     "training.devices": ("Precision", "pick"),
     "training.loop": ("new_state", "train", "update"),
     "training.recipe": ("train_recipe",),
-    "models.folder": ("holds_run",),
+    "models.folder": ("holds_run", "read_description"),
     "models.checkpoint": ("load_tensors",),
     "models.log": ("read_log",),
     "models.translator": ("Translator",),
@@ -51,7 +51,7 @@ DOOR = {
     ),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes.named": ("find_recipe",),
-    "support.files": ("results_folder",),
+    "support.files": ("find_model", "results_folder"),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}
 

@@ -9,17 +9,15 @@ from typing import Any
 DOOR = {
     "alignment": ("alignment_error_rate", "diagonal_links", "strongest_links", "word_attention"),
     "articles": (
+        "article_cases",
         "carried_articles",
         "corpus_table",
         "first_articles",
         "gender_pairs",
-        "subjects",
     ),
-    "attribution": ("METHODS", "word_attribution"),
     "beam_tree": ("grow_beam_tree",),
     "costs": (
         "convolutions_needed",
-        "count_operations",
         "counted",
         "forward_flops",
         "make_layer",
@@ -28,7 +26,7 @@ DOOR = {
         "table_1",
         "ways",
     ),
-    "heads": ("STACKS", "Head", "all_heads", "distance", "entropy", "head_figures", "head_table"),
+    "heads": ("STACKS", "Head", "all_heads", "head_table"),
     "interventions": (
         "Hiding",
         "edges_cut",

@@ -33,7 +33,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "exchange": lambda _: charts.exchange_explorer({"base": charts.Shared(63 * 10**6, 10**13)}),
     "batches": lambda _: charts.batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
     "costs": lambda _: charts.costs_explorer(),
-    "parameters": lambda _: charts.parameters_explorer(),
     "positions": lambda _: charts.position_explorer(),
     "readings": lambda _: charts.readings_explorer(READINGS, worth=1, domain=(-10, 10)),
     "beam": lambda _: charts.beam_explorer(
@@ -90,9 +89,7 @@ def test_it_is_the_same_twice_and_says_what_it_shows(kind: str, shipped: Transla
             assert param["bind"]["name"].strip() == param["name"]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION)
     titles = len(re.findall(r'class="mark-text role-axis-title"', svg))
-    assert titles == {"positions": 4, "heads": 4, "parameters": 1, "knife": 1, "trace": 0}.get(
-        kind, 2
-    )
+    assert titles == {"positions": 4, "heads": 4, "knife": 1, "trace": 0}.get(kind, 2)
     assert not re.search("undefined|NaN", svg)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
-from transformer.evaluation.compare import difference_interval, margin, verdict
+from transformer.evaluation.compare import margin
 from transformer.support.files import read_json, results_folder
 
 
@@ -46,15 +46,17 @@ def test_lesson_09() -> None:
     assert states("french_for_german", f"scores {german:.1f} BLEU", "five seeds, bfloat16")
 
 
-def test_lesson_10() -> None:
+def test_heads() -> None:
+    whole = round(record("heads/demo-en-fr")["figures"]["whole"]["beam"])
+    assert states("dull_head", f"model scores {whole} BLEU")
+    assert states("no_encoder_heads", f"of the {whole} BLEU")
+
+
+def test_before_transformers() -> None:
     with_attention = bleu("validation/homework-seq2seq-attention")
     mended = round(runs("homework")["mended"])
     said = f"scores {mended} BLEU", f"with attention {with_attention}."
     assert states("all_four_faults", *said)
-    sound, *others = scores(record("experiments/faults")).values()
-    verdicts = [verdict(difference_interval(sound, faulty), worth=1) for faulty in others]
-    assert (len(verdicts), verdicts.count("lower")) == (5, 4)
-    assert states("greedy_verdicts", "four of the five")
 
 
 def test_lesson_11() -> None:

@@ -12,7 +12,7 @@ from transformer.data.parallel import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"
-GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
+GRAMS = "collections.Counter(grams)"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
 SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
@@ -35,7 +35,9 @@ RIGHT = {
         *("attention_in_blocks", "query @ key.T", "(query[:, None] * key).sum(dim=-1)"),
         *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
     ),
-    "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
+    "a list for a tuple": (
+        *("attention", "weights @ value, weights", "[weights @ value, weights]"),
+    ),
     "a beam ends where nothing better can come": (
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
@@ -56,10 +58,6 @@ RIGHT = {
     "a fault is looked for in many steps": (
         *("fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
-    ),
-    "components are gathered": (
-        *("last_state", LAST),
-        "torch.stack([row[int(n) - 1] for row, n in zip(outputs, lengths)])",
     ),
     "sight is tested by cutting": (
         *("sight", "decode(src, changed)[:place]", "decode(src, tgt_in[:place])"),
