@@ -37,7 +37,7 @@ def list_corpora(options: argparse.Namespace) -> int:
 
     for corpus in CORPORA.values():
         print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {', '.join('-'.join(pair) for pair in corpus.pairs)}")
+        print(f"  directions: {', '.join(corpus.pairs)}")
         print(f"  splits:     {', '.join(corpus.splits)}")
         print(f"  licence:    {corpus.licence}")
         print(f"  cite:       {corpus.citation}")
