@@ -14,10 +14,10 @@ from transformer.cli import (
     AUTO,
     MODELS,
     PROGRAM,
+    TRAIN_OPTIONS,
     Command,
     add_beam,
     add_model,
-    add_train_options,
     option,
 )
 from transformer.config import LENGTH_PENALTY, Recipe
@@ -282,7 +282,7 @@ COMMANDS: dict[str, Command] = {
     "corpora list": (list_corpora, []),
     "corpora fetch": (fetch_corpus, [add_corpus]),
     "corpora verify": (verify_corpus, [add_corpus]),
-    "train": (train_model, [add_train_options]),
+    "train": (train_model, TRAIN_OPTIONS),
     "translate": (
         translate_lines,
         [
