@@ -1,7 +1,7 @@
 """Attention, value zeroing and the others judged by one measure, with intervals.
 
 Not in the paper. `python -m experiments attributions demo-en-fr demo-en-fr` writes the
-record that lesson 10 reads.
+record that lesson 11 reads.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from lessonkit.analysis.alignment import (
+    METHODS,
     Links,
     alignment_error_rate,
     diagonal_links,
+    hiding,
     strongest_links,
+    word_attribution,
 )
-from lessonkit.analysis.attribution import METHODS, hiding, word_attribution
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText, aligned_tokens
 from transformer.evaluation.compare import RESAMPLES, SEED

@@ -1,4 +1,4 @@
-"""What heads do and what they are worth: the records of roles and of removals in lesson 10.
+"""What heads do and what they are worth: the records of roles and of removals in lesson 11.
 
 Not in the paper. Heads are removed as by Michel et al. (2019, https://arxiv.org/abs/1905.10650),
 and named by what they do as by Voita et al. (2019, https://aclanthology.org/P19-1580), who found

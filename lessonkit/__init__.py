@@ -10,7 +10,9 @@ from typing import Any
 DOORS = ("charts", "analysis")
 DOOR = {
     "charts": ("renderer",),
-    "records": ("load_result", "load_runs", "scores"),
+    "museum": ("SPECIMENS", "sound"),
+    "museum.faults": ("FAULTS", "build_with"),
+    "records": ("READINGS", "load_result", "load_runs", "origin", "scores"),
     "runs": ("course_profile", "run_folder"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}

@@ -56,7 +56,7 @@ def good_notebook() -> dict:
             code("print(2 + 3)", 1, printed("5\n")),
             markdown(passage),
             code("draw()", 2, copy.deepcopy(PICTURE)),
-            markdown("*What to see.* A line that rises."),
+            markdown("*What to look for.* A line that rises."),
             markdown("## Recap\n\n## Exercises"),
         ],
     }
@@ -172,6 +172,10 @@ def test_lint_passes_a_good_notebook(tmp_path: Path) -> None:
         path = tmp_path / "good.ipynb"
         path.write_text(json.dumps(notebook), encoding="utf-8")
         assert lint(path) == []
+    appendix = good_notebook()
+    appendix["cells"][0]["source"] = "# A1" + appendix["cells"][0]["source"][1:]
+    path.write_text(json.dumps(appendix | {"cells": appendix["cells"][:-1]}), encoding="utf-8")
+    assert lint(path) == [], "an appendix has neither recap nor exercises"
 
 
 def test_every_lesson_has_text_that_nbval_compares() -> None:

@@ -77,7 +77,7 @@ class Subject(NamedTuple):
     length: int
 
 
-def subjects(translator: Translator, text: ParallelText) -> list[Subject]:
+def article_cases(translator: Translator, text: ParallelText) -> list[Subject]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
     The text is of the embedded corpus, English to French; the translator's tokens are counted.
@@ -109,7 +109,7 @@ def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str
         For each thing hidden: what, how many articles are right (the most probable token is
         the right one), and of how many.
     """
-    cases = subjects(translator, text)
+    cases = article_cases(translator, text)
 
     def right(case: Subject, before: Collection[int] = (), after: Collection[int] = ()) -> bool:
         return _first_article(translator, case, before, after) == case.article
@@ -157,7 +157,7 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
     with *he, she, him, his* or *her* tell the gender twice and are left out.
     """
     pairs = []
-    for subject in subjects(translator, text):
+    for subject in article_cases(translator, text):
         words, at = subject.sentence.split(), subject.word
         if PRONOUNS & {_bare(word).lower() for word in words}:
             continue

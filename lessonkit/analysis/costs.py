@@ -1,7 +1,7 @@
 """What a layer costs, and how far a signal travels in it (§4, Table 1); what a step costs.
 
 Three layers map n vectors of width d to n others. Their cost is computed as in the paper's
-table, and measured: operations by counting them, seconds by the clock, waiting steps and path
+table, and measured: seconds by the clock, waiting steps and path
 length in the graph that PyTorch keeps of a computation.
 
 A training step's operations (§5.2, Table 2) are counted from the model's shape, and by PyTorch. A
@@ -115,13 +115,6 @@ def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
 
 def _vectors(n: int, d: int) -> list[Tensor]:
     return [torch.randn(d, requires_grad=True) for _ in range(n)]
-
-
-def count_operations(layer: Layer, n: int, d: int) -> int:
-    """Count the multiplications that a layer does on n vectors of width d, while it does them."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        layer(_vectors(n, d))
-    return counter.get_total_flops() // 2  # PyTorch counts a multiplication and its addition
 
 
 def measure_seconds(layer: Layer, n: int, d: int) -> float:

@@ -1,14 +1,10 @@
-"""Attention heads: their names, what is measured of them, and the table of lesson 10 (§3.2.2)."""
+"""Attention heads: their names, and the table of lesson 11 (§3.2.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
 
 from transformer.attention import MultiHeadAttention
 from transformer.model import AttentionMaps, Transformer
-from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 STACKS = AttentionMaps._fields
@@ -58,43 +54,6 @@ def layer_of(model: Transformer, head: Head) -> Any:
     """Give the layer of the encoder or the decoder that a head stands in."""
     stack: Any = model.encoder if head.stack == "encoder" else model.decoder
     return stack.layers[head.layer - 1]
-
-
-def entropy(weights: Tensor) -> Tensor:
-    """Measure how widely each query spreads its attention: (..., q_len, k_len) -> (..., q_len).
-
-    Not in the paper. 0 nats: all on one key; ln k: evenly over k keys.
-    """
-    return torch.special.entr(weights).sum(-1)  # entr(0) is 0
-
-
-def distance(weights: Tensor) -> Tensor:
-    """Measure how far from its own place each query attends, on average, in tokens.
-
-    Not in the paper. Query i and key i stand in the same place of (..., q_len, k_len) weights.
-    """
-    queries, keys = (torch.arange(size, device=weights.device) for size in weights.shape[-2:])
-    return (weights * (queries[:, None] - keys).abs()).sum(-1)
-
-
-class HeadFigures(NamedTuple):
-    """Means over every query token of some sentences, (num_layers, num_heads) each."""
-
-    entropy: Tensor  # nats
-    distance: Tensor  # tokens
-
-
-def head_figures(translator: Translator, sentences: Sequence[str]) -> dict[str, HeadFigures]:
-    """Measure every head, by stack, while a model translates sentences. Not in the paper."""
-    if not sentences:
-        raise UserError("no sentences to measure the heads on: give at least one")
-    measured: dict[str, list[Tensor]] = {stack: [] for stack in STACKS}
-    for sentence in sentences:
-        maps = translator.attention(sentence, beam_size=1).maps._asdict()
-        for stack, weights in maps.items():
-            rows = weights[:, 0]  # (num_layers, num_heads, q_len, k_len)
-            measured[stack].append(torch.stack((entropy(rows), distance(rows))))
-    return {stack: HeadFigures(*torch.cat(measured[stack], -1).mean(-1)) for stack in STACKS}
 
 
 class HeadRow(NamedTuple):

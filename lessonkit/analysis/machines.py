@@ -6,13 +6,21 @@ and bytes. Which of the two keeps a machine busy longer is told by its roofline 
 is that of the processor: what else runs does not count, but for what it does to the caches.
 """
 
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer.support.errors import UserError
@@ -184,3 +192,43 @@ def this_machine() -> Machine:
     with one_thread():
         seconds = cpu_seconds(lambda: target.copy_(source), rounds=3)
     return Machine("one thread here", flops, 2 * COPIED / seconds)  # it is read and written
+
+
+def megabytes_kept(model: nn.Module, forward: Callable[[], object]) -> float:
+    """Measure what a forward pass keeps for the backward pass, without the model's own weights."""
+    own = {each.data_ptr() for each in model.parameters()}
+    found: dict[int, Tensor] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        if (place := tensor.untyped_storage().data_ptr()) not in own:
+            found[place] = tensor  # held, so that its place is not used again
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        forward()
+    return sum(each.untyped_storage().nbytes() for each in found.values()) / 1e6
+
+
+def in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
+    """Run a script twice at once by torchrun, on one thread each; give what it prints.
+
+    Functions of a notebook are written before it, under the names that they are given by.
+    """
+    own = [
+        f"{inspect.getsource(each)}\n{name} = {each.__name__}" for name, each in functions.items()
+    ]
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    paths = os.pathsep.join(filter(None, sys.path))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "worker.py"
+        text = "\n\n".join(["from __future__ import annotations", *own, script])
+        file.write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, *command, str(file)],
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode:
+        raise UserError(f"the two processes failed:\n{done.stderr[:1500]}")
+    return done.stdout

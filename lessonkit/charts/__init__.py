@@ -19,20 +19,12 @@ DOOR = {
     "knife": ("knife_explorer",),
     "machines": ("Shared", "exchange_explorer", "roofline_explorer"),
     "masks": ("draw_mask",),
-    "parameters": ("parameters_explorer",),
-    "positions": (
-        "draw_accuracy_by_length",
-        "draw_similarity",
-        "draw_table",
-        "draw_turn",
-        "draw_waves",
-        "position_explorer",
-    ),
+    "positions": ("draw_similarity", "draw_turn", "draw_waves", "position_explorer"),
     "sampling": ("sampling_explorer",),
     "seeds": ("chance_explorer", "draw_seeds", "readings_explorer"),
     "sentences": ("draw_alignment", "draw_tree"),
     "trace": ("trace_explorer",),
-    "training": ("label_smoothing_explorer", "schedule_explorer", "smoothed_targets_explorer"),
+    "training": ("label_smoothing_explorer", "schedule_explorer"),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
-from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET, check_count, frame
+from lessonkit.charts.style import CROSS, OURS, SOURCE, TARGET, check_count, frame
 from transformer.support.errors import UserError
 
 LENGTH = 100  # positions drawn
@@ -37,23 +37,6 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
         ax.plot(values, color=colour, label=f"dimension {dimension}")
     frame(ax, title, "position (tokens)", "value (no unit)", size=12)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    return ax
-
-
-def draw_table(table: Tensor, ax: Axes, title: str = "") -> Axes:
-    """Draw a whole table of positions, (length, d_model): blue below 0, red above (§3.5).
-
-    The first position is drawn on top.
-    """
-    values = table.detach().float().cpu().numpy()
-    limit = float(abs(values).max()) or 1.0
-    image = ax.imshow(
-        values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
-    )
-    ax.set(xlabel="dimension", ylabel="position (tokens)", title=title)
-    figure = ax.get_figure()
-    assert figure is not None
-    figure.colorbar(image, ax=ax, label="value (no unit)", pad=0.02)
     return ax
 
 
@@ -103,34 +86,6 @@ def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> 
     ax.plot(distances, products, color=colour, label=f"from position {position}")
     frame(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
     ax.legend(frameon=False)
-    return ax
-
-
-def draw_accuracy_by_length(
-    accuracies: dict[str, Sequence[Sequence[float]]],
-    lengths: Sequence[int],
-    trained_to: int,
-    ax: Axes,
-    title: str = "",
-) -> Axes:
-    """Draw how often models are right on sequences of each length, one line a model (§3.5).
-
-    Args:
-        accuracies: For each kind of model, three at the most, the runs of it, each with a share
-            from 0 to 1 for every length.
-        lengths: In tokens, rising.
-        trained_to: The longest length in training, marked.
-    """
-    ax.axvspan(lengths[0], trained_to, color=PAPER, alpha=0.15, lw=0, label="lengths in training")
-    styles = ((OURS, "o-"), (TARGET, "s--"), (SOURCE, "^:"))
-    check_count("kinds", accuracies, len(styles))
-    for (colour, style), (kind, runs) in zip(styles, accuracies.items(), strict=False):
-        for index, run in enumerate(runs):
-            label = "_" if index else kind
-            ax.plot(lengths, run, style, color=colour, label=label, markersize=4)
-    ax.set_ylim(-0.02, 1.04)
-    frame(ax, title, "length (symbols)", "right symbols (share)", size=12)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return ax
 
 

@@ -1,12 +1,9 @@
 """The learning rate (Eq. 3) and label smoothing (§5.4) as the browser computes them."""
 
-from collections.abc import Sequence
-
 import altair as alt
 
-from lessonkit.charts.controls import Rows, axis, choice, colours, layered, one_row, slider, unfold
+from lessonkit.charts.controls import Rows, choice, colours, layered, one_row, slider, unfold
 from lessonkit.charts.style import OURS, PAPER
-from transformer.support.errors import UserError
 
 # Width, warm-up steps and factor: the paper's, which `tatoeba` keeps; the two that `both-ways`
 # draws beside it; and what `annotated` trains with.
@@ -34,22 +31,6 @@ LOSS = (
     " * (log(datum.p) + (vocab_size - 1) * log((1 - datum.p) / (vocab_size - 1)))"
 )
 BEST = "(1 - smoothing + smoothing / vocab_size)"
-
-PAD = "<pad>"
-FORMS = ("over all types", "over the others")  # `over_all` True and False in the package
-
-# `transformer.training.loss.smoothed_targets` in the language of Vega.
-SHARE = f"(form == '{FORMS[0]}' ? smoothing / {{size}} : smoothing / ({{size}} - 2))"
-TRUE_SHARE = f"(1 - smoothing + (form == '{FORMS[0]}' ? smoothing / {{size}} : 0))"
-WANTED = (
-    f"true_type == '{PAD}' ? 0 : datum.type == true_type ? {TRUE_SHARE}"
-    f" : datum.type == '{PAD}' && form == '{FORMS[1]}' ? 0 : {SHARE}"
-)
-TITLE = (
-    f"'Target ' + true_type + (true_type == '{PAD}' ? ': nothing is asked for'"
-    f" : ': ' + format({TRUE_SHARE}, '.3f') + ' for it, ' + format(1 - {TRUE_SHARE}, '.3f')"
-    " + ' for all others together')"
-)
 
 
 def schedule_explorer() -> alt.LayerChart:
@@ -142,47 +123,3 @@ def _losses(smoothing: str) -> alt.Chart:
             y=alt.Y("loss:Q", title="loss (nats per token)"),
         )
     )
-
-
-def smoothed_targets_explorer(types: Sequence[str], true_type: str) -> alt.LayerChart:
-    """Draw the distribution that the model shall come to, a bar for each type (§5.4).
-
-    Controls change the smoothing, which type is the true one, and the form: the mass is spread
-    over every type, or over all but the true one and padding. A target that is padding asks
-    for nothing. The vocabulary has 3 types or more, no two alike, "<pad>" the first.
-    """
-    size = len(types)
-    if size < 3 or types[0] != PAD or len(set(types)) < size:
-        raise UserError(f"types are {list(types)}: give 3 or more, {PAD!r} first, each once")
-    controls = [
-        slider("smoothing", SMOOTHING, 0, MAX_SMOOTHING, 0.01),
-        choice("form", FORMS[0], FORMS),
-        choice("true_type", true_type, types),
-    ]
-    labels = alt.Axis(labelAngle=0)
-    x = alt.X("type:N", sort=list(types), title="type of the vocabulary", axis=labels)
-    base = (
-        alt.Chart(alt.Data(values=[{"id": i, "type": name} for i, name in enumerate(types)]))
-        .transform_calculate(wanted=WANTED.format(size=size))
-        .encode(x, axis(alt.Y, "wanted", "probability asked for", {"domain": [0, 1]}))
-    )
-    colour = alt.condition("datum.type == true_type", alt.value(OURS), alt.value(PAPER))
-    figures = base.mark_text(dy=-8, fontSize=12, aria=False)
-    layers = [
-        base.mark_bar(aria=False).encode(color=colour),
-        figures.encode(text=alt.Text("wanted:Q", format=".3f")),
-    ]
-    share = SMOOTHING / size
-    asked = f"The target is {PAD}: nothing is asked for."
-    if true_type != PAD:
-        asked = (
-            f"With label smoothing {SMOOTHING:g} over all types the true one, {true_type}, gets "
-            f"{1 - SMOOTHING + share:.3f} and each other {share:.3f}."
-        )
-    description = (
-        f"Bar chart of the target probabilities of {size} types ({', '.join(types)}). {asked} "
-        "Controls change smoothing, the form (over all types, or over all but the true one and "
-        "padding) and which type is the true one."
-    )
-    title = TITLE.format(size=size)
-    return layered("smoothing_targets", (80 * size, 240), title, controls, layers, description)

@@ -1,7 +1,7 @@
-"""The exercises of lesson 12, in its order. `Decoder` is its toy.
+"""The gaps and exercises of lesson 12, in its order. `Decoder` is its toy.
 
-A step of an LSTM, the state after the last real token, what a decoder sees that it must not or
-does not that it must, and how far a stack of dilated convolutions reaches.
+A step of an LSTM, additive attention, how far dilated convolutions reach, and what a decoder sees
+that it must not or does not that it must.
 """
 
 import math
@@ -55,7 +55,7 @@ class Decoder(Toy):
 
 def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """Give the hidden state and the cell after one step."""
-    enters, stays, new, leaves = gates.chunk(4)
+    enters, stays, new, leaves = gates.chunk(4, dim=-1)
     kept = stays.sigmoid() * cell
     cell = kept + enters.sigmoid() * new.tanh()
     return [leaves.sigmoid() * cell.tanh(), cell]
@@ -63,19 +63,19 @@ def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
 
 def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """An LSTM cell of PyTorch that takes the gates' values as its input, unchanged."""
-    size = len(cell)
+    size = cell.shape[1]
     made = nn.utils.skip_init(nn.LSTMCell, 4 * size, size, bias=False)  # leaves chance alone
     with torch.no_grad():
         made.weight_ih.copy_(torch.eye(4 * size))
         made.weight_hh.zero_()
-        return list(made(gates, (torch.zeros(size), cell)))
+        return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
 def _steps() -> list[tuple[Tensor, Tensor]]:
     draw = drawing(3)
     return [
-        ((2 * draw(4 * size)).round(decimals=1), draw(size).round(decimals=1))
-        for size in (1, 1, 1, 2, 2, 3, 5)
+        ((2 * draw(batch, 4 * size)).round(decimals=1), draw(batch, size).round(decimals=1))
+        for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
     ]
 
 
@@ -83,10 +83,10 @@ lstm_step = Exercise(
     my_lstm_step,
     words,
     worked=[
-        ((torch.zeros(4), torch.tensor([0.0])), [torch.tensor([0.0]), torch.tensor([0.0])]),
+        ((torch.zeros(1, 4), torch.tensor([[0.0]])), [torch.tensor([[0.0]])] * 2),
         (
-            (torch.zeros(4), torch.tensor([2.0])),
-            [torch.tensor([0.380797]), torch.tensor([1.0])],  # 1/2 tanh(1), 1/2 of 2
+            (torch.zeros(1, 4), torch.tensor([[2.0]])),
+            [torch.tensor([[0.380797]]), torch.tensor([[1.0]])],  # 1/2 tanh(1), 1/2 of 2
         ),
     ],
     cases=_steps(),
@@ -94,38 +94,90 @@ lstm_step = Exercise(
 )
 
 
-def my_last_state(outputs: Tensor, lengths: Tensor) -> Tensor:
-    """Give each sentence's state after its last real token, (batch, size)."""
-    rows = torch.arange(len(outputs))
-    return outputs[rows, lengths - 1]
+def my_additive(
+    state: Tensor, memory: Tensor, w_state: Tensor, w_memory: Tensor, v: Tensor
+) -> Tensor:
+    """Give the weights of additive attention, (batch, src_len)."""
+    query = (state @ w_state)[:, None]  # beside every place
+    scores = (query + memory @ w_memory).tanh() @ v
+    return scores.softmax(dim=1)
 
 
-def _row_by_row(outputs: Tensor, lengths: Tensor) -> Tensor:
-    real = [row[: int(length)] for row, length in zip(outputs, lengths, strict=True)]
-    return torch.stack([states[-1] for states in real])
+def _pair_by_pair(
+    state: Tensor, memory: Tensor, w_state: Tensor, w_memory: Tensor, v: Tensor
+) -> Tensor:
+    """Write state and vector side by side, as one input of a layer with one matrix."""
+    matrix = torch.cat((w_state, w_memory))
+    rows = []
+    for one, vectors in zip(state, memory, strict=True):
+        powers = [(torch.cat((one, each)) @ matrix).tanh().dot(v).exp() for each in vectors]
+        rows.append(torch.stack(powers) / sum(powers))
+    return torch.stack(rows)
 
 
-def _padded() -> list[tuple[Tensor, Tensor]]:
-    draw = drawing(4)
-    all_lengths = ([1, 2], [2, 1], [3, 1], [2, 3], [3, 2, 1], [1, 4, 2])
-    sizes = [(lengths, size) for size in (1, 2, 3) for lengths in all_lengths] + [([2], 2)]
+def _compared() -> list[tuple[Tensor, ...]]:
+    draw = drawing(5)
+    shapes = ((1, 2, 1, 1, 1), (1, 3, 2, 1, 1), (2, 1, 1, 2, 2), (2, 2, 1, 1, 2), (2, 3, 3, 2, 4))
     return [
-        (draw(len(lengths), max(lengths), size).round(decimals=1), torch.tensor(lengths))
-        for lengths, size in sizes
+        tuple(
+            each.round(decimals=1)
+            for each in (
+                draw(batch, size),
+                draw(batch, src_len, width),
+                draw(size, inner),
+                2 * draw(width, inner),
+                2 * draw(inner),
+            )
+        )
+        for batch, src_len, size, width, inner in shapes
     ]
 
 
-last_state = Exercise(
-    my_last_state,
+_ONE = torch.tensor([[1.0]])
+additive = Exercise(
+    my_additive,
     words,
     worked=[
+        # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
+        ((_ONE, torch.tensor([[[3.0], [3.0]]]), _ONE, _ONE, _ONE[0]), torch.tensor([[0.5, 0.5]])),
         (
-            (torch.tensor([[[1.0], [2.0]], [[3.0], [9.0]]]), torch.tensor([2, 1])),
-            torch.tensor([[2.0], [3.0]]),
-        )
+            (_ONE, torch.tensor([[[0.0], [-1.0]]]), _ONE, _ONE, _ONE[0]),
+            torch.tensor([[0.681700, 0.318300]]),
+        ),
     ],
-    cases=_padded(),
-    expected=_row_by_row,
+    cases=_compared(),
+    expected=_pair_by_pair,
+)
+
+
+def my_reach(n: int, kernel: int) -> int:
+    """Count the dilated layers until the last place has seen the first."""
+    layers, seen = 1, kernel
+    while seen < n:
+        layers, seen = layers + 1, seen * kernel
+    return layers
+
+
+def _by_sums(n: int, kernel: int) -> int:
+    """Add up how far back each layer looks: kernel - 1 steps of its dilation."""
+    back, layers = 0, 0
+    while back < n - 1 or layers == 0:
+        back += (kernel - 1) * kernel**layers
+        layers += 1
+    return layers
+
+
+reach = Exercise(
+    my_reach,
+    words,
+    worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
+    cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
+    + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
+    expected=_by_sums,
+    wrong={
+        "logarithm_rounded_up": lambda n, kernel: max(1, math.ceil(math.log(n, kernel))),
+        "natural_logarithm": lambda n, kernel: max(1, math.ceil(math.log(n))),
+    },
 )
 
 
@@ -173,35 +225,4 @@ sight = Exercise(
     ],
     expected=lambda decode, src, tgt_in: decode.spot,
     properties={"the answer is one of the four": lambda value, *_: value in BLIND_SPOTS},
-)
-
-
-def my_reach(n: int, kernel: int) -> int:
-    """Count the dilated layers until the last place has seen the first."""
-    layers, seen = 1, kernel
-    while seen < n:
-        layers, seen = layers + 1, seen * kernel
-    return layers
-
-
-def _by_sums(n: int, kernel: int) -> int:
-    """Add up how far back each layer looks: kernel - 1 steps of its dilation."""
-    back, layers = 0, 0
-    while back < n - 1 or layers == 0:
-        back += (kernel - 1) * kernel**layers
-        layers += 1
-    return layers
-
-
-reach = Exercise(
-    my_reach,
-    words,
-    worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
-    cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
-    + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
-    expected=_by_sums,
-    wrong={
-        "logarithm_rounded_up": lambda n, kernel: max(1, math.ceil(math.log(n, kernel))),
-        "natural_logarithm": lambda n, kernel: max(1, math.ceil(math.log(n))),
-    },
 )

@@ -1,6 +1,6 @@
-"""The exercises of lesson 09, in its order. `Trainer` is its toy.
+"""The gaps and the exercise of lesson 09, in its order. `Trainer` is its toy.
 
-Which fault a step of training has, what leaks from training, and groups of pairs that do not.
+What leaks from training, groups of pairs that do not, and which fault a step of training has.
 """
 
 import itertools
@@ -22,74 +22,6 @@ Pair = tuple[str, str]
 
 words = read_words("09")
 globals().update(asked(words))  # recall and the predictions
-
-
-class Trainer(Toy):
-    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
-
-    Args:
-        fault: One of `FAULTS`.
-        seed: Of the weights.
-    """
-
-    def __init__(self, fault: str, seed: int) -> None:
-        self.fault, self.seed = fault, seed
-        self._model = Parrot(7, 4, seed).double().train()
-        moved = list(self._model.parameters())
-        if seed % 2:  # near 0 the steps grow at first
-            torch.nn.utils.vector_to_parameters(
-                0.05 * torch.nn.utils.parameters_to_vector(moved), moved
-            )
-        if fault == "nothing moves":
-            moved = list(Parrot(7, 4, seed).double().parameters())
-        if fault == "some weights stay":
-            moved = [moved[seed // 2 % 2]]
-        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Give the weights by name: the tensors themselves, as a network does."""
-        return self._model.state_dict()
-
-    def step(self) -> float:
-        """Make one step of training, and give the loss (nats per token) before it."""
-        src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
-        if self.fault != "gradients add up":
-            self._model.zero_grad()
-        logits = self._model(src, tgt[:, :-1])
-        loss = F.cross_entropy(logits[0], tgt[0, 1:])
-        loss.backward()
-        self._optimizer.step()
-        return loss.item()
-
-
-def my_fault(trainer: Any) -> str:
-    """Name the fault of a training, or "none"."""
-    states, losses = [], []
-    for _ in range(3):
-        state = trainer.state_dict()
-        states.append({name: weight.clone() for name, weight in state.items()})
-        losses.append(trainer.step())
-    one, other = (
-        [(after[name] - before[name]).norm() for name in before]
-        for before, after in itertools.pairwise(states)
-    )
-    if not any(one):
-        return "nothing moves"
-    if not all(one):
-        return "some weights stay"
-    if losses[1] > losses[0]:
-        return "uphill"
-    return "gradients add up" if sum(other) > 1.5 * sum(one) else "none"
-
-
-fault = Exercise(
-    my_fault,
-    words,
-    worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
-    cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
-    expected=lambda trainer: trainer.fault,
-    properties={"the answer is one of the five": lambda value, _: value in FAULTS},
-)
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:
@@ -198,6 +130,7 @@ groups = Exercise(
     worked=[
         (([("a", "x"), ("b", "y"), ("a", "y")],), [[("a", "x"), ("a", "y"), ("b", "y")]]),
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
+        (([("Non", "Stop"), ("Stop", "Arrête")],), [[("Non", "Stop")], [("Stop", "Arrête")]]),
     ],
     cases=_lists(),
     expected=_by_spreading,
@@ -207,4 +140,72 @@ groups = Exercise(
         ),
         "by_their_words": _by_their_words,
     },
+)
+
+
+class Trainer(Toy):
+    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
+
+    Args:
+        fault: One of `FAULTS`.
+        seed: Of the weights.
+    """
+
+    def __init__(self, fault: str, seed: int) -> None:
+        self.fault, self.seed = fault, seed
+        self._model = Parrot(7, 4, seed).double().train()
+        moved = list(self._model.parameters())
+        if seed % 2:  # near 0 the steps grow at first
+            torch.nn.utils.vector_to_parameters(
+                0.05 * torch.nn.utils.parameters_to_vector(moved), moved
+            )
+        if fault == "nothing moves":
+            moved = list(Parrot(7, 4, seed).double().parameters())
+        if fault == "some weights stay":
+            moved = [moved[seed // 2 % 2]]
+        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Give the weights by name: the tensors themselves, as a network does."""
+        return self._model.state_dict()
+
+    def step(self) -> float:
+        """Make one step of training, and give the loss (nats per token) before it."""
+        src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
+        if self.fault != "gradients add up":
+            self._model.zero_grad()
+        logits = self._model(src, tgt[:, :-1])
+        loss = F.cross_entropy(logits[0], tgt[0, 1:])
+        loss.backward()
+        self._optimizer.step()
+        return loss.item()
+
+
+def my_fault(trainer: Any) -> str:
+    """Name the fault of a training, or "none"."""
+    states, losses = [], []
+    for _ in range(3):
+        state = trainer.state_dict()
+        states.append({name: weight.clone() for name, weight in state.items()})
+        losses.append(trainer.step())
+    one, other = (
+        [(after[name] - before[name]).norm() for name in before]
+        for before, after in itertools.pairwise(states)
+    )
+    if not any(one):
+        return "nothing moves"
+    if not all(one):
+        return "some weights stay"
+    if losses[1] > losses[0]:
+        return "uphill"
+    return "gradients add up" if sum(other) > 1.5 * sum(one) else "none"
+
+
+fault = Exercise(
+    my_fault,
+    words,
+    worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
+    cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
+    expected=lambda trainer: trainer.fault,
+    properties={"the answer is one of the five": lambda value, _: value in FAULTS},
 )

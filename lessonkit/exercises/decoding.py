@@ -1,4 +1,4 @@
-"""The exercises of lesson 06, in its order. `Table` and `Writer` are its toys.
+"""The exercises of lesson 06, in its order. `Reader` and `Table` are its toys.
 
 Drawing a token is not in the paper: Holtzman et al. (2020), "The Curious Case of Neural Text
 Degeneration".
@@ -16,191 +16,165 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Table, Writer
+from lessonkit.exercises.toys import Reader, Table, drawing
 from transformer.config import BOS_ID, EOS_ID
+from transformer.masks import padding_mask
 
 words = read_words("06")
 globals().update(asked(words))  # recall and the predictions
 
-Rows = list[list[float]]
 Shares = dict[int, dict[int, float]]
 WORDS = (4, 5, 6)
 CLEAR = 0.05  # by which the best score is ahead in every case
 NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge
 
 
-def my_step(totals: list[float], log_probs: Rows, beam_size: int) -> list[tuple[int, int]]:
+def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> list[int]:
+    """Write the most probable token, again and again."""
+    bos_id, eos_id = 2, 3
+    memory = model.encode(src, src_mask)
+    ids = [bos_id]
+    while len(ids) <= limit:
+        logits = model.decode(src.new_tensor([ids]), memory, src_mask)
+        best = int(logits[0, -1].argmax())
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+
+
+def _by_scores(model: Reader, src: Tensor, _: Tensor, limit: int) -> list[int]:
+    """Ask for one score at a time, as many as there are types."""
+    written: list[int] = []
+    while len(written) < limit:
+        scores = model.scores(src[0].tolist(), [BOS_ID, *written])
+        token = max(range(len(scores)), key=scores.__getitem__)
+        if token == EOS_ID:
+            break
+        written.append(token)
+    return written
+
+
+def _readers() -> list[tuple[Reader, Tensor, Tensor, int]]:
+    """Sentences of every length up to six, and some cut by the limit; no score is close."""
+    cases = []
+    for seed in range(40):
+        model, limit = Reader(seed), (1, 3, 6)[seed % 7 % 3]
+        src = torch.tensor([[4 + seed % 3, 5, 6, 4, EOS_ID][seed % 4 :]])
+        case = (model, src, padding_mask(src), limit)
+        written = [BOS_ID, *_by_scores(*case)]
+        steps = [sorted(model.scores(src[0].tolist(), written[:n]))[-2:] for n in range(1, 7)]
+        if all(best - second > CLEAR for second, best in steps):
+            cases.append(case)
+    return cases
+
+
+_SRC, _EMPTY = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
+
+greedy_decode = Exercise(
+    my_greedy_decode,
+    words,
+    worked=[
+        ((Reader(None), _SRC, padding_mask(_SRC), 9), [5, 4]),
+        ((Reader(None), _SRC, padding_mask(_SRC), 1), [5]),
+        ((Reader(None), _EMPTY, padding_mask(_EMPTY), 2), []),
+    ],
+    cases=_readers(),
+    expected=_by_scores,
+    kept=True,
+)
+
+
+def my_beam_step(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple[int, int]]:
     """Choose the best of all continuations, as pairs (row, token)."""
-    candidates = []
-    for row, scores in enumerate(log_probs):
-        for token, score in enumerate(scores):
-            candidates.append((totals[row] + score, row, token))
-    candidates.sort(key=lambda candidate: -candidate[0])
-    return [(row, token) for _, row, token in candidates[:beam_size]]
+    sums = totals[:, None] + log_probs
+    best = sums.flatten().topk(beam_size).indices
+    pairs = []
+    for place in best.tolist():
+        pairs.append((place // sums.shape[1], place % sums.shape[1]))
+    return pairs
 
 
-def _by_ranking(totals: list[float], log_probs: Rows, beam_size: int) -> list[tuple[int, int]]:
+def _by_ranking(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple[int, int]]:
     """Choose a pair where fewer than beam_size others are better: no sorting of candidates."""
-    pairs = list(itertools.product(range(len(totals)), range(len(log_probs[0]))))
-    sums = {(row, token): totals[row] + log_probs[row][token] for row, token in pairs}
+    so_far, new = totals.tolist(), log_probs.tolist()
+    pairs = list(itertools.product(range(len(new)), range(len(new[0]))))
+    sums = {(row, token): so_far[row] + new[row][token] for row, token in pairs}
     ranks = {pair: sum(other > sums[pair] for other in sums.values()) for pair in pairs}
     return sorted((p for p in pairs if ranks[p] < beam_size), key=ranks.__getitem__)
 
 
-def _large_step(rows: int) -> tuple[list[float], Rows, int]:
+def _large_step(rows: int) -> tuple[Tensor, Tensor, int]:
     """A beam of some rows and five tokens, without ties."""
     totals = [-0.31 * (row + 1) ** 1.3 for row in range(rows)]
     turns = [[(7 * row + 5 * token) % 11 + 1 for token in range(5)] for row in range(rows)]
-    return totals, [[-0.17 * turn**1.1 for turn in each] for each in turns], rows
+    return torch.tensor(totals), -0.17 * torch.tensor(turns) ** 1.1, rows
 
 
-step = Exercise(
-    my_step,
+def _small_step(
+    totals: list[float], log_probs: list[list[float]], beam_size: int
+) -> tuple[Tensor, Tensor, int]:
+    return torch.tensor(totals), torch.tensor(log_probs), beam_size
+
+
+beam_step = Exercise(
+    my_beam_step,
     words,
     worked=[
-        (([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
-        (([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
+        (_small_step([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
+        (_small_step([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
     ],
     cases=[
-        ([-1.0], [[-0.5, -2.0, -3.0]], 2),
-        ([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2),
-        ([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
-        ([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
-        ([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
+        _small_step([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
+        _small_step([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
+        _small_step([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
         *map(_large_step, (2, 3)),
     ],
     expected=_by_ranking,
+    kept=True,
 )
 
 
-def my_cached_greedy(model: Any, limit: int) -> list[int]:
-    """Write the best token again and again, and compute no position twice."""
-    bos_id, eos_id = 2, 3
-    keys, values, written = [], [], [bos_id]
-    while len(written) <= limit:
-        query, key, value = model.project(written[-1], len(written) - 1)
-        keys.append(key)
-        values.append(value)
-        scores = torch.stack(keys) @ query / math.sqrt(len(query))
-        attended = scores.softmax(dim=0) @ torch.stack(values)
-        best = int(model.scores(attended).argmax())
-        if best == eos_id:
-            break
-        written.append(best)
-    return written[1:]
+def my_cached_attention(
+    query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Attend from the newest position to all that are kept and itself."""
+    keys = torch.cat((keys, key), dim=-2)
+    values = torch.cat((values, value), dim=-2)
+    scores = query @ keys.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-1) @ values, keys, values
 
 
-def _scores_in_full(model: Writer, written: list[int]) -> Tensor:
-    """Score what may follow every position, in one pass with a causal mask and nothing kept."""
-    hidden = model.tokens[written] + model.places[: len(written)]
-    queries, keys, values = (hidden @ matrix for matrix in model.projections)
-    attended = F.scaled_dot_product_attention(
-        queries[None], keys[None], values[None], is_causal=True
+def _by_pytorch(
+    query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Let PyTorch attend, over lists of positions joined."""
+    keys, values = (
+        torch.stack([*old.unbind(-2), new.squeeze(-2)], dim=-2)
+        for old, new in ((keys, key), (values, value))
     )
-    return model.scores(attended[0])
+    return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
-def _without_cache(model: Writer, limit: int) -> list[int]:
-    written = [BOS_ID]
-    for _ in range(limit):
-        written.append(int(_scores_in_full(model, written)[-1].argmax()))
-        if written[-1] == EOS_ID:
-            return written[1:-1]
-    return written[1:]
+def _cached(heads: int, kept: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
+    """Draw a newest position, and some that are kept."""
+    draw = drawing(heads + 7 * kept)
+    new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
+    return (*new, draw(heads, kept, d_k), draw(heads, kept, d_v))
 
 
-def _writers() -> list[tuple[Writer, int]]:
-    """Sentences of every length up to six, and some cut by the limit; no score is close."""
-    cases = []
-    for seed in range(60):
-        model, limit = Writer(seed, (1, 2, 3)[seed % 3]), (1, 3, 6)[seed % 7 % 3]
-        best = _scores_in_full(model, [BOS_ID, *_without_cache(model, limit)]).topk(2).values
-        if float((best[:, 0] - best[:, 1]).min()) > CLEAR:
-            cases.append((model, limit))
-    return cases
+_ZERO, _ONE, _THREE = torch.zeros(1, 1, 1), torch.ones(1, 1, 1), torch.full((1, 1, 1), 3.0)
+_KEYS, _VALUES = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[1.0], [3.0]]])
 
-
-cached_greedy = Exercise(
-    my_cached_greedy,
+cached_attention = Exercise(
+    my_cached_attention,
     words,
     worked=[
-        # after 2, 4 scores 2; after 2 4 the mean gives 4 1 and 5 3/2; after 2 4 5 it gives 3 2
-        ((Writer(None, 2), 9), [4, 5]),
-        ((Writer(None, 2), 1), [4]),
+        # no score counts, so both have a half: (1 + 3) / 2
+        ((_ZERO, _ONE, _THREE, _ZERO, _ONE), (torch.tensor([[[2.0]]]), _KEYS, _VALUES)),
     ],
-    cases=_writers(),
-    expected=_without_cache,
-)
-
-
-def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
-    """Give the token that `chance` falls on, 0 to 1 along the most probable."""
-    probs, tokens = (logits / temperature).softmax(dim=-1).sort(descending=True)
-    before = probs.cumsum(dim=-1) - probs
-    kept = probs[before < top_p]
-    reached = kept.cumsum(dim=-1) / kept.sum()
-    place = int((reached <= chance).sum())
-    return int(tokens[place])
-
-
-def _walk(logits: list[float], temperature: float, top_p: float) -> list[tuple[int, float]]:
-    """List the tokens that are kept with where each one's stretch ends, 0 to 1."""
-    top = max(logits)
-    powers = [math.exp((logit - top) / temperature) for logit in logits]
-    order = sorted(range(len(powers)), key=lambda token: -powers[token])
-    few: list[int] = []
-    while math.fsum(powers[token] for token in few) < top_p * math.fsum(powers):
-        few.append(order[len(few)])
-    kept = math.fsum(powers[token] for token in few)
-    ends = itertools.accumulate(powers[token] / kept for token in few)
-    return list(zip(few, ends, strict=True))
-
-
-def _by_walking(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
-    walk = _walk(logits.tolist(), temperature, top_p)
-    return next((token for token, end in walk if end > chance), walk[-1][0])
-
-
-def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance: float) -> bool:
-    """Whether the same is drawn, from as many, if top_p or chance is a little less or more."""
-    if any(abs(end - chance) < NEAR for _, end in _walk(logits, temperature, top_p)):
-        return False
-    less = _walk(logits, temperature, top_p - NEAR)
-    return len(less) == len(_walk(logits, temperature, top_p + NEAR))
-
-
-def _draws() -> list[tuple[Tensor, float, float, float]]:
-    """Two types and more, cold and hot, few and all, low and high chances."""
-    rows = ([2.0, 1.0], [0.0, 1.5, -1.0, 1.0], [0.5, -2.0, 0.25, 2.0, 1.0], [-7.0, -6.0, -5.5])
-    cases = [
-        (torch.tensor(row), temperature, top_p, chance)
-        for row in rows
-        for temperature in (0.5, 1.0, 2.0)
-        for top_p in (0.3, 0.6, 0.9, 0.99)
-        for chance in (0.0, 0.2, 0.55, 0.8, 0.99)
-        if _is_clear_draw(row, temperature, top_p, chance)
-    ]
-    cases.append((torch.tensor([5.0]), 1.0, 0.5, 0.7))  # one type
-    cases.append((torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5))  # e ** 810 is no float
-    return cases
-
-
-_THREE = torch.tensor([math.log(2), math.log(5), math.log(3)])
-
-
-sample = Exercise(
-    my_sample,
-    words,
-    worked=[
-        # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
-        ((_THREE, 1.0, 0.7, 0.6), 1),
-        ((_THREE, 1.0, 0.7, 0.7), 2),
-        ((_THREE, 1.0, 0.99, 0.9), 0),
-        # at a half the odds are 25 : 9 : 4, and .65 falls within the first 25 of 38
-        ((_THREE, 0.5, 0.99, 0.65), 1),
-    ],
-    cases=_draws(),
-    expected=_by_walking,
+    cases=[_cached(1, 0, 1, 1), _cached(1, 1, 2, 1), _cached(2, 3, 5, 3), _cached(3, 2, 2, 4)],
+    expected=_by_pytorch,
 )
 
 
@@ -286,4 +260,75 @@ beam = Exercise(
     worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     cases=_tables(),
     expected=_by_levels,
+)
+
+
+def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
+    """Give the token that `chance` falls on, 0 to 1 along the most probable."""
+    probs, tokens = (logits / temperature).softmax(dim=-1).sort(descending=True)
+    before = probs.cumsum(dim=-1) - probs
+    kept = probs[before < top_p]
+    reached = kept.cumsum(dim=-1) / kept.sum()
+    place = int((reached <= chance).sum())
+    return int(tokens[place])
+
+
+def _walk(logits: list[float], temperature: float, top_p: float) -> list[tuple[int, float]]:
+    """List the tokens that are kept with where each one's stretch ends, 0 to 1."""
+    top = max(logits)
+    powers = [math.exp((logit - top) / temperature) for logit in logits]
+    order = sorted(range(len(powers)), key=lambda token: -powers[token])
+    few: list[int] = []
+    while math.fsum(powers[token] for token in few) < top_p * math.fsum(powers):
+        few.append(order[len(few)])
+    kept = math.fsum(powers[token] for token in few)
+    ends = itertools.accumulate(powers[token] / kept for token in few)
+    return list(zip(few, ends, strict=True))
+
+
+def _by_walking(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
+    walk = _walk(logits.tolist(), temperature, top_p)
+    return next((token for token, end in walk if end > chance), walk[-1][0])
+
+
+def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance: float) -> bool:
+    """Whether the same is drawn, from as many, if top_p or chance is a little less or more."""
+    if any(abs(end - chance) < NEAR for _, end in _walk(logits, temperature, top_p)):
+        return False
+    less = _walk(logits, temperature, top_p - NEAR)
+    return len(less) == len(_walk(logits, temperature, top_p + NEAR))
+
+
+def _draws() -> list[tuple[Tensor, float, float, float]]:
+    """Two types and more, cold and hot, few and all, low and high chances."""
+    rows = ([2.0, 1.0], [0.0, 1.5, -1.0, 1.0], [0.5, -2.0, 0.25, 2.0, 1.0], [-7.0, -6.0, -5.5])
+    cases = [
+        (torch.tensor(row), temperature, top_p, chance)
+        for row in rows
+        for temperature in (0.5, 1.0, 2.0)
+        for top_p in (0.3, 0.6, 0.9, 0.99)
+        for chance in (0.0, 0.2, 0.55, 0.8, 0.99)
+        if _is_clear_draw(row, temperature, top_p, chance)
+    ]
+    cases.append((torch.tensor([5.0]), 1.0, 0.5, 0.7))  # one type
+    cases.append((torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5))  # e ** 810 is no float
+    return cases
+
+
+_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
+
+
+sample = Exercise(
+    my_sample,
+    words,
+    worked=[
+        # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
+        ((_LOGITS, 1.0, 0.7, 0.6), 1),
+        ((_LOGITS, 1.0, 0.7, 0.7), 2),
+        ((_LOGITS, 1.0, 0.99, 0.9), 0),
+        # at a half the odds are 25 : 9 : 4, and .65 falls within the first 25 of 38
+        ((_LOGITS, 0.5, 0.99, 0.65), 1),
+    ],
+    cases=_draws(),
+    expected=_by_walking,
 )

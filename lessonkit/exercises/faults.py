@@ -1,7 +1,8 @@
-"""The exercises of lesson 14, in its order. `Glimpse` and `Loss` are its toys.
+"""The gaps and the exercise of lesson 14, in its order, and the ten tickets of its appendix.
 
-The loss of a model that knows how often each token occurs, how far ahead a decoder sees, and the
-fault of a loss, told from outside; then six models without a label.
+How far ahead a decoder sees, the first output that differs from a reference's, the loss of a model
+that knows how often each token occurs; and the fault of a loss, told from outside. `Glimpse` and
+`Loss` are its toys.
 """
 
 import collections
@@ -16,8 +17,8 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.tickets import Tickets
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.unlabelled import Cases
 from transformer.config import PAD_ID
 
 Sentences = list[list[int]]
@@ -27,7 +28,7 @@ MOST_PLACES = 16  # of a sentence
 
 words = read_words("14")
 globals().update(asked(words))  # recall and the predictions
-cases = Cases(words["cases"])
+tickets = Tickets(words["tickets"])
 
 
 @dataclass(repr=False)
@@ -83,6 +84,95 @@ class Loss(Toy):
         return (each * real).sum() / (1 if self.total else real.sum())
 
 
+def my_ahead(decode: Any, tgt_in: Tensor) -> int:
+    """Give how many tokens ahead a decoder sees, at most."""
+    logits, farthest = decode(tgt_in), 0
+    for place in range(1, len(tgt_in)):
+        changed = tgt_in.clone()
+        changed[place] = changed[place] % 8 + 1  # another token
+        moved = ((decode(changed) - logits).abs() > 1e-4).any(dim=1)
+        farthest = max(farthest, place - int(moved.nonzero()[0]))
+    return farthest
+
+
+_TEXTS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_SIGHTS: tuple[list[tuple[int, int]], ...] = (
+    [],
+    [(0, 1)],
+    [(1, 2)],
+    [(0, 2)],
+    [(1, 3)],
+    [(0, 1), (1, 4)],
+    [(0, 1), (1, 2), (2, 3)],
+    [(3, 4), (2, 6)],
+    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+)
+
+
+ahead = Exercise(
+    my_ahead,
+    words,
+    worked=[
+        ((Glimpse([], 0), torch.tensor([2, 4])), 0),
+        ((Glimpse([(0, 1)], 0), torch.tensor([2, 4])), 1),
+        ((Glimpse([(0, 2)], 0), torch.tensor([5, 3, 6])), 2),
+    ],
+    cases=[
+        (Glimpse(leaks, seed), torch.tensor(text))
+        for seed, leaks in enumerate(_SIGHTS)
+        for text in _TEXTS
+    ],
+    expected=lambda decode, tgt_in: max(
+        (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
+    ),
+)
+
+
+def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
+    """Name the first output that is not as wanted; None where all are."""
+    for name, output in found.items():
+        apart = (output - wanted[name]).abs()
+        if not (apart < 1e-4).all():
+            return name
+    return None
+
+
+def _by_allclose(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
+    """Let torch compare each pair, and take the first that it refuses."""
+    differ = (
+        name for name in found if not torch.allclose(found[name], wanted[name], rtol=0, atol=1e-4)
+    )
+    return next(differ, None)
+
+
+_RIGHT = {name: torch.tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
+_NOT_A_NUMBER = torch.tensor([3.0, float("nan")])
+first_apart = Exercise(
+    my_first_apart,
+    words,
+    worked=[
+        ((_RIGHT, _RIGHT), None),
+        ((_RIGHT | {"b": torch.tensor([3.0, 4.5])}, _RIGHT), "b"),
+        (({"a": torch.tensor([1.0])}, {"a": torch.tensor([2.0])}), "a"),
+    ],
+    cases=[
+        ({}, {}),
+        ({"a": torch.tensor([1.0])}, {"a": torch.tensor([1.00001])}),
+        ({"a": torch.tensor([2.0])}, {"a": torch.tensor([1.0])}),
+        (
+            {"b": torch.tensor([0.0]), "a": torch.tensor([5.0])},
+            {"b": torch.ones(1), "a": torch.ones(1)},
+        ),
+        (_RIGHT | {"b": torch.tensor([4.0, 3.0])}, _RIGHT),
+        (_RIGHT | {"b": torch.tensor([3.0, 4.0002])}, _RIGHT),
+        (_RIGHT | {"a": torch.tensor([1.00015, 2.0])}, _RIGHT),
+        (_RIGHT | {"b": _NOT_A_NUMBER}, _RIGHT),
+        ({"a": _NOT_A_NUMBER}, {"a": _NOT_A_NUMBER}),
+    ],
+    expected=_by_allclose,
+)
+
+
 def my_unigram(sentences: Sentences) -> float:
     """Give the loss of the unigram, nats per token."""
     counts = collections.Counter(token for each in sentences for token in each)
@@ -117,50 +207,6 @@ unigram = Exercise(
             my_unigram([each]) for each in sentences
         )
     },
-)
-
-
-def my_ahead(decode: Any, tgt_in: Tensor) -> int:
-    """Give how many tokens ahead a decoder sees, at most."""
-    logits, farthest = decode(tgt_in), 0
-    for place in range(1, len(tgt_in)):
-        changed = tgt_in.clone()
-        changed[place] = 9 - changed[place]
-        moved = (decode(changed) != logits).any(dim=1)
-        farthest = max(farthest, place - int(moved.nonzero()[0]))
-    return farthest
-
-
-_TEXTS = ([2, 4], [5, 3, 6], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
-_SIGHTS: tuple[list[tuple[int, int]], ...] = (
-    [],
-    [(0, 1)],
-    [(1, 2)],
-    [(0, 2)],
-    [(1, 3)],
-    [(0, 1), (1, 4)],
-    [(0, 1), (1, 2), (2, 3)],
-    [(3, 4), (2, 6)],
-    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
-)
-
-
-ahead = Exercise(
-    my_ahead,
-    words,
-    worked=[
-        ((Glimpse([], 0), torch.tensor([2, 4])), 0),
-        ((Glimpse([(0, 1)], 0), torch.tensor([2, 4])), 1),
-        ((Glimpse([(0, 2)], 0), torch.tensor([5, 3, 6])), 2),
-    ],
-    cases=[
-        (Glimpse(leaks, seed), torch.tensor(text))
-        for seed, leaks in enumerate(_SIGHTS)
-        for text in _TEXTS
-    ],
-    expected=lambda decode, tgt_in: max(
-        (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
-    ),
 )
 
 

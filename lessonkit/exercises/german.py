@@ -1,22 +1,22 @@
-"""The exercises of lesson 08, in its order: checkpoints, the length penalty, BLEU's two parts."""
+"""The gaps and the exercise of lesson 08: an average, pairs kept, and what to average.
 
-import collections
-import itertools
-import math
-import statistics
+`Distance` is its toy.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from sacrebleu.metrics import BLEU
 from torch import Tensor
 from torch.optim.swa_utils import get_swa_avg_fn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import drawing
+from lessonkit.exercises.toys import Toy, drawing
 
 State = dict[str, Tensor]
-Hypotheses = list[tuple[float, int]]  # log probability and length of each
-Words = list[str]
+Sentences = list[dict[str, Any]]
 
 words = read_words("08")
 globals().update(asked(words))  # recall and the predictions
@@ -63,142 +63,117 @@ average = Exercise(
 )
 
 
-def my_best_hypothesis(hypotheses: Hypotheses, alpha: float) -> int:
-    """Give the place of the best under the length penalty."""
-    scores = []
-    for log_prob, length in hypotheses:
-        scores.append(log_prob / ((5 + length) / 6) ** alpha)
-    return scores.index(max(scores))
+def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
+    """Count the pairs of a phenomenon of which both sides are kept."""
+    own = [each for each in sentences if each["phenomenon"] == phenomenon]
+    kept = [each["kept"] for each in own]
+    pairs = zip(kept[::2], kept[1::2], strict=True)
+    return sum(one and other for one, other in pairs)
 
 
-def _costs(hypotheses: Hypotheses, alpha: float) -> list[float]:
-    """Measure each by the logarithm of its penalised loss: a difference, with no power."""
-    return [
-        math.log(-log_prob) - alpha * math.log1p((length - 1) / 6)
-        for log_prob, length in hypotheses
-    ]
+def _by_counting(sentences: Sentences, phenomenon: str) -> int:
+    """Walk through the list, and give every second sentence to the one before."""
+    sides: dict[int, list[bool]] = defaultdict(list)
+    found = 0
+    for each in sentences:
+        if each["phenomenon"] == phenomenon:
+            sides[found // 2].append(each["kept"])
+            found += 1
+    return sum(map(all, sides.values()))
 
 
-def _by_costs(hypotheses: Hypotheses, alpha: float) -> int:
-    costs = _costs(hypotheses, alpha)
-    return costs.index(min(costs))
+def _lists() -> list[tuple[Sentences, str]]:
+    """All results of up to three pairs, and two phenomena side by side."""
+
+    def rows(phenomenon: str, kept: list[bool]) -> Sentences:
+        return [{"phenomenon": phenomenon, "kept": each} for each in kept]
+
+    cases: list[tuple[Sentences, str]] = [([], "gender")]
+    for pairs in (1, 2, 3):
+        for number in range(4**pairs):
+            kept = [bool(number >> place & 1) for place in range(2 * pairs)]
+            cases.append((rows("gender", kept), "gender"))
+    two = rows("negation", [True, False]) + rows("gender", [True, True])
+    return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
-def _hypotheses() -> list[tuple[Hypotheses, float]]:
-    """Pairs and triples of hypotheses of which one is clearly the best."""
-    each = [(-1.0, 1), (-2.0, 2), (-2.0, 4), (-3.0, 4), (-3.0, 7), (-4.0, 9), (-6.0, 19)]
-    chosen = [*itertools.permutations(each, 2), *itertools.permutations(each[1:5], 3)]
-    cases = []
-    for hypotheses, alpha in itertools.product(map(list, chosen), (0.0, 0.6, 1.0)):
-        costs = sorted(_costs(hypotheses, alpha))
-        if costs[1] - costs[0] > 0.02:
-            cases.append((hypotheses, alpha))
-    close = [(-1.0, 1), (-3.8, 19)], [(-1.0, 1), (-4.2, 19)]  # 4 or 6 for 5 would tell otherwise
-    return [*cases, *((pair, 1.0) for pair in close)]
+_BOTH = [{"phenomenon": "gender", "kept": True}] * 2
+_ONE = [{"phenomenon": "gender", "kept": True}, {"phenomenon": "gender", "kept": False}]
 
-
-best_hypothesis = Exercise(
-    my_best_hypothesis,
+pairs_kept = Exercise(
+    my_pairs_kept,
     words,
-    worked=[
-        (([(-2.0, 1), (-3.0, 7)], 1.0), 1),  # -2 against -3 / 2
-        (([(-2.0, 1), (-3.0, 7)], 0.0), 0),  # -2 against -3
-    ],
-    cases=_hypotheses(),
-    expected=_by_costs,
+    worked=[((_BOTH, "gender"), 1), ((_ONE, "gender"), 0), ((_BOTH + _ONE, "gender"), 1)],
+    cases=_lists(),
+    expected=_by_counting,
 )
 
 
-def my_brevity_penalty(hyp_lengths: list[int], ref_lengths: list[int]) -> float:
-    """Give BLEU's factor for a whole text, from its sentences' lengths."""
-    hyp_len, ref_len = sum(hyp_lengths), sum(ref_lengths)
-    if hyp_len == 0:
-        return 0.0
-    return min(1.0, math.exp(1 - ref_len / hyp_len))
+class Distance(Toy):
+    """A toy loss: how far the weights "w" of a state are from the best."""
+
+    def __init__(self, *best: float) -> None:
+        self.best = best
+
+    def __call__(self, state: State) -> float:
+        """Give the sum of the squares, to three digits, so that rounding decides nothing."""
+        return round(float((state["w"] - torch.tensor(self.best)).square().sum()), 3)
+
+    def __repr__(self) -> str:
+        return f"ex.Distance{self.best}".replace(",)", ")")
 
 
-def _penalty_by_sacrebleu(hyp_lengths: list[int], ref_lengths: list[int]) -> float:
-    lengths = sum(hyp_lengths), sum(ref_lengths)
-    return float(BLEU.compute_bleu([1] * 4, [1] * 4, *lengths).bp)
+def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
+    """Choose checkpoints to average, from the last back; give their places."""
+    chosen = [len(states) - 1]
+    best = loss_of(states[-1])
+    for place in reversed(range(len(states) - 1)):
+        tried = [place, *chosen]
+        mean = {}
+        for name in states[0]:
+            mean[name] = sum(states[i][name] for i in tried) / len(tried)
+        if loss_of(mean) < best:
+            chosen, best = tried, loss_of(mean)
+    return chosen
 
 
-def _lengths() -> list[tuple[list[int], list[int]]]:
-    """All texts of one sentence up to 5 words, and of two up to 4."""
-    cases = [([hyp], [ref]) for hyp, ref in itertools.product(range(6), range(1, 6))]
-    for hyps in itertools.product((1, 2, 4), repeat=2):
-        cases += [(list(hyps), list(refs)) for refs in itertools.product((1, 3, 4), repeat=2)]
+def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
+    """Move the mean by its distance from each checkpoint, and move it back."""
+    chosen, mean = [len(states) - 1], states[-1]["w"]
+    for place in range(len(states) - 2, -1, -1):
+        moved = mean + (states[place]["w"] - mean) / (len(chosen) + 1)
+        if loss_of({"w": moved}) < loss_of({"w": mean}):
+            chosen, mean = sorted([place, *chosen]), moved
+    return chosen
+
+
+def _runs() -> list[tuple[list[State], Distance]]:
+    """Weights of one number and of two, that pass the best or come near it."""
+
+    def run(*weights: float) -> list[State]:
+        return [{"w": torch.tensor([each])} for each in weights]
+
+    lines = [(1.0,), (0.0, 1.0), (3.0, 1.0), (1.0, -1.0), (2.0, -1.0, 1.0), (4.0, 1.0, -1.0)]
+    lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
+    lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
+    cases = [(run(*line), Distance(best)) for line in lines for best in (0.0, 1.5)]
+    draw = drawing(5)
+    for _ in range(6):
+        states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
+        cases.append((states, Distance(0.0, 0.0)))
     return cases
 
 
-brevity_penalty = Exercise(
-    my_brevity_penalty,
-    words,
-    worked=[(([4], [4]), 1.0), (([2, 2], [4, 4]), math.exp(-1)), (([0], [3]), 0.0)],
-    cases=_lengths(),
-    expected=_penalty_by_sacrebleu,
-    wrong={
-        "mean_of_sentences": lambda hyps, refs: statistics.fmean(
-            my_brevity_penalty([hyp], [ref]) for hyp, ref in zip(hyps, refs, strict=True)
-        )
-    },
-    properties={"the penalty lies between 0 and 1": lambda value, hyp, ref: 0 <= value <= 1},
-)
+_UP, _DOWN = {"w": torch.tensor([1.0])}, {"w": torch.tensor([-1.0])}
 
-
-def my_clipped_precision(hypotheses: list[Words], references: list[Words], n: int) -> float:
-    """Give the share of a text's n-grams that its references have too."""
-    matches = total = 0
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        counts = []
-        for words in (hypothesis, reference):
-            grams = zip(*(words[i:] for i in range(n)), strict=False)
-            counts.append(collections.Counter(grams))
-        matches += (counts[0] & counts[1]).total()
-        total += counts[0].total()
-    return matches / total if total else 0.0
-
-
-def _precision_by_sacrebleu(hypotheses: list[Words], references: list[Words], n: int) -> float:
-    texts = [[" ".join(words) for words in side] for side in (hypotheses, references)]
-    score = BLEU(tokenize="none", force=True).corpus_score(texts[0], texts[1:])
-    return float(score.counts[n - 1] / max(score.totals[n - 1], 1))
-
-
-def _texts() -> list[tuple[list[Words], list[Words], int]]:
-    """All pairs of sentences of up to three words, and some texts of two; a few longer ones."""
-    sentences = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
-    pairs = list(itertools.product(sentences, repeat=2))
-    cases = [([hyp], [ref], n) for hyp, ref in pairs for n in (1, 2)]
-    some = [pair for pair in pairs[::5] if pair[0] != pair[1]]
-    for (hyp_1, ref_1), (hyp_2, ref_2) in list(itertools.product(some, repeat=2))[::8]:
-        cases += [([hyp_1, hyp_2], [ref_1, ref_2], n) for n in (1, 2)]
-    more = [
-        (["ab c"], ["a bc"], 2),  # other words of the same letters
-        (["The a"], ["the a"], 1),
-        (["a b c"], ["a d c"], 3),  # the ends are the same, the middle is not
-        (["a b c", "b"], ["a b c", "b a"], 3),  # the second has no n-gram, not less than none
-        (["a b c d a", "a"], ["a b c d", "a"], 4),
-    ]
-    return cases + [
-        ([text.split() for text in hyps], [text.split() for text in refs], n)
-        for hyps, refs, n in more
-    ]
-
-
-clipped_precision = Exercise(
-    my_clipped_precision,
+chosen = Exercise(
+    my_chosen,
     words,
     worked=[
-        (([["the", "the", "the"]], [["the", "cat"]], 1), 1 / 3),
-        (([["a", "red", "cat"]], [["a", "cat", "sleeps"]], 1), 2 / 3),
-        (([["a", "red", "cat"]], [["a", "red", "dog"]], 2), 1 / 2),
-        (([["cat"]], [["a", "cat"]], 2), 0.0),
+        (([_UP, _DOWN], Distance(0.0)), [0, 1]),  # their mean is 0
+        (([_UP, _DOWN], Distance(-1.0)), [1]),  # the last one alone is best
+        (([_UP, _UP, _DOWN], Distance(0.0)), [1, 2]),  # a third would be too many
     ],
-    cases=_texts(),
-    expected=_precision_by_sacrebleu,
-    wrong={
-        "averaged_over_sentences": lambda hyps, refs, n: statistics.fmean(
-            my_clipped_precision([hyp], [ref], n) for hyp, ref in zip(hyps, refs, strict=True)
-        )
-    },
+    cases=_runs(),
+    expected=_by_running_mean,
 )

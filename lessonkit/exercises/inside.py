@@ -1,166 +1,240 @@
-"""The exercises of lesson 10, in its order: entropy, a head cut out, alignments and their error."""
+"""The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
+
+`Even` and `Witnesses` are its toys.
+"""
 
 import itertools
-import math
-import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import drawing
-
-Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
+from lessonkit.exercises.toys import Toy
 
 words = read_words("10")
 globals().update(asked(words))  # recall and the predictions
 
-
-def my_spread(weights: list[float]) -> float:
-    """Give the entropy of one row of attention weights, in nats."""
-    return -sum(w * math.log(w) for w in weights if w > 0)
+Edges = list[tuple[int, int]]  # (query, key), from 0
 
 
-def _entropy(weights: list[float]) -> float:
-    return float(torch.special.entr(torch.tensor(weights, dtype=torch.float64)).sum())
+@dataclass(repr=False)
+class Even(Toy):
+    """A toy encoder-decoder that attends evenly to all it sees. Token 4 is the vector [4, -4]."""
+
+    def encode(self, src: Tensor, mask: Tensor) -> Tensor:
+        """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
+        vectors = _vectors(src)
+        return vectors + self._mean(mask, vectors, vectors)
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
+        vectors = _vectors(tgt_in)
+        return vectors + self._mean(mask, vectors, memory)
+
+    def _mean(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
+        seen = mask[:, 0].expand(1, query.shape[1], memory.shape[1]).float()
+        return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
 
-def _rows() -> list[list[float]]:
-    draw = drawing(9)
-    drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
-    rounded = [[round(w, 3) for w in row] for row in drawn]
-    whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
-    whole += [[0.125] * 8, [0.99, 0.004, 0.006]]
-    return whole + [[round(1 - sum(row), 3), *row] for row in rounded]  # each sums to 1
+def _vectors(ids: Tensor) -> Tensor:
+    return ids[..., None] * torch.tensor([1.0, -1.0])
 
 
-spread = Exercise(
-    my_spread,
+def _open(length: int) -> Tensor:
+    return torch.ones(1, 1, 1, length, dtype=torch.bool)
+
+
+def _ids(*tokens: int) -> Tensor:
+    return torch.tensor([tokens])
+
+
+def my_hidden(
+    model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
+) -> Tensor:
+    """Give the logits, with places hidden before or after the encoder."""
+    seen = mask.clone()
+    seen[..., before] = False
+    memory = model.encode(src, seen)
+    seen[..., after] = False
+    return model.decode(tgt_in, memory, seen)
+
+
+def _taken_out(
+    model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
+) -> Tensor:
+    """Take the places out of the ids, and out of the memory; masks then have nothing to hide."""
+    read = [i for i in range(src.shape[1]) if i not in before and bool(mask[0, 0, 0, i])]
+    memory = model.encode(src[:, read], _open(len(read)))
+    left = [row for row, place in enumerate(read) if place not in after]
+    return model.decode(tgt_in, memory[:, left], _open(len(left)))
+
+
+_PADDED = torch.tensor([[[[True, True, True, False]]]])
+hidden = Exercise(
+    my_hidden,
     words,
     worked=[
-        (([1.0, 0.0],), 0.0),  # all on one key
-        (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), torch.tensor([[[11.0, -11.0]]])),
+        (
+            (Even(), _ids(4, 6), _open(2), _ids(1), [1], []),
+            torch.tensor([[[9.0, -9.0]]]),
+        ),  # 1 + 4 + 4
+        (
+            (Even(), _ids(4, 6), _open(2), _ids(1), [], [1]),
+            torch.tensor([[[10.0, -10.0]]]),
+        ),  # 1 + 4 + 5
     ],
-    cases=[(row,) for row in _rows()],
-    expected=_entropy,
+    cases=[
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 5), [0], [2]),
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 7, 5), [1, 2], []),
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1), [], [0, 1]),
+        (Even(), _ids(4, 6, 9, 0), _PADDED, _ids(1, 8), [1], [0]),
+    ],
+    expected=_taken_out,
 )
 
 
-def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
-    """Give the weight with one head's columns at 0; heads count from 1."""
-    pruned = weight.clone()
-    pruned[:, (head - 1) * d_v : head * d_v] = 0
-    return pruned
+def my_cut(mask: Tensor, edges: Edges) -> Tensor:
+    """Give the mask (1, 1, length, length) with some edges closed."""
+    length = mask.shape[-1]
+    left = mask.expand(1, 1, length, length).clone()
+    for query, key in edges:
+        left[..., query, key] = False
+    return left
 
 
-def _cut(weight: Tensor, head: int, d_v: int) -> Tensor:
-    """Mask the heads' axis after unfolding it."""
-    heads = weight.unflatten(1, (-1, d_v))
-    keep = torch.arange(heads.shape[1]) != head - 1
-    return (heads * keep[:, None]).flatten(1)
+def _cell_by_cell(mask: Tensor, edges: Edges) -> Tensor:
+    """Ask of every pair whether it is left."""
+    seen = mask.flatten().tolist()
+    places = range(len(seen))
+    return torch.tensor([[[[seen[k] and (q, k) not in edges for k in places] for q in places]]])
 
 
-def _projections() -> list[tuple[Tensor, int, int]]:
-    cases = []
-    for num_heads, d_v in ((2, 1), (2, 2), (3, 2), (2, 3)):
-        size = num_heads * d_v
-        weight = torch.arange(1.0, 1 + size * size).reshape(size, size)
-        cases += [(weight, head, d_v) for head in range(1, num_heads + 1)]
-    narrow, wide = torch.arange(1.0, 9).reshape(2, 4), torch.arange(1.0, 13).reshape(6, 2)
-    return [*cases, (narrow, 1, 2), (narrow, 2, 2), (wide, 1, 1), (wide, 2, 1)]
-
-
-prune = Exercise(
-    my_prune,
+cut = Exercise(
+    my_cut,
     words,
     worked=[
-        ((torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), torch.tensor([[1.0, 0.0], [3.0, 0.0]]))
+        ((_open(2), [(0, 1)]), torch.tensor([[[[True, False], [True, True]]]])),
     ],
-    cases=_projections(),
-    expected=_cut,
+    cases=[
+        (_open(1), []),
+        (_open(2), []),
+        (_open(2), [(1, 0)]),
+        (_open(3), [(0, 2), (1, 2)]),
+        (_open(3), [(2, 0), (2, 1), (0, 1)]),
+        (_PADDED, [(0, 1)]),
+        (_PADDED, [(3, 0), (1, 2)]),
+    ],
+    expected=_cell_by_cell,
 )
 
 
-def my_links(weights: Tensor) -> list[tuple[int, int]]:
-    """Link each target word to its strongest source word: (source, target)."""
-    strongest = weights.argmax(dim=1).tolist()
-    eos = weights.shape[1] - 1
-    return [(src, tgt) for tgt, src in enumerate(strongest) if src != eos]
+def my_patched(
+    model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
+) -> Tensor:
+    """Give the logits with the other run's vectors in some places."""
+    memory = model.encode(src, mask)
+    memory[:, places] = model.encode(other, mask)[:, places]
+    return model.decode(tgt_in, memory, mask)
 
 
-def _search(weights: Tensor) -> list[tuple[int, int]]:
-    """Look for the highest by comparing each with all others of its row."""
-    rows = weights.tolist()
-    pairs = itertools.product(range(len(rows)), range(weights.shape[1] - 1))
-    return [(src, tgt) for tgt, src in pairs if rows[tgt][src] == max(rows[tgt])]
+def _place_by_place(
+    model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
+) -> Tensor:
+    """Choose for every place which of the two runs it comes from."""
+    runs = model.encode(src, mask), model.encode(other, mask)
+    rows = [runs[place in places][:, place] for place in range(src.shape[1])]
+    return model.decode(tgt_in, torch.stack(rows, dim=1), mask)
 
 
-def _weights() -> list[tuple[Tensor]]:
-    draw = drawing(3)
-    shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
-    drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
-    return [((100 * each).round() / 100,) for each in drawn]
-
-
-links = Exercise(
-    my_links,
+patched = Exercise(
+    my_patched,
     words,
     worked=[
-        ((torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
-        ((torch.tensor([[0.1, 0.9]]),), []),
-        ((torch.tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
+        # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
+        (
+            (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]),
+            torch.tensor([[[14.0, -14.0]]]),
+        ),
     ],
-    cases=_weights(),
-    expected=_search,
+    cases=[
+        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), []),
+        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [0]),
+        (Even(), _ids(4, 6, 9), _ids(8, 6, 9), _open(3), _ids(1, 5), [0, 2]),
+        (Even(), _ids(4, 6, 9), _ids(4, 7, 9), _open(3), _ids(1, 5), [1]),
+        (Even(), _ids(4, 6, 9, 0), _ids(5, 6, 7, 0), _PADDED, _ids(1), [2]),
+    ],
+    expected=_place_by_place,
 )
 
 
-def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
-    """Give the alignment error rate of all sentences together."""
-    right = total = 0
-    for mine, true in zip(found, gold, strict=True):
-        right += len(set(mine) & set(true))
-        total += len(mine) + len(true)
-    return 1 - 2 * right / total
+@dataclass(repr=False)
+class Witnesses(Toy):
+    """A toy model that says "La" while one of its witnesses is whole, and "Le" if none is.
+
+    A witness is a list of places; hide one of them, and it tells nothing any more.
+    """
+
+    witnesses: list[list[int]]
+
+    def __call__(self, hidden: Sequence[int]) -> str:
+        """Say the article with some places hidden."""
+        return "La" if any(set(each).isdisjoint(hidden) for each in self.witnesses) else "Le"
 
 
-def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
-    """1 less the harmonic mean of precision and recall, over links that know their sentence."""
-    numbered = [
-        [(i, *link) for i, each in enumerate(side) for link in each] for side in (found, gold)
-    ]
-    right = sum(link in numbered[1] for link in numbered[0])
-    if right == 0:
-        return 1.0
-    precision, recall = right / len(numbered[0]), right / len(numbered[1])
-    return 1 - 2 / (1 / precision + 1 / recall)
+def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+    """Give the fewest places whose hiding changes the answer."""
+    whole = answer([])
+    for size in range(1, len(places) + 1):
+        for hidden in itertools.combinations(places, size):
+            if answer(list(hidden)) != whole:
+                return list(hidden)
+    return []
 
 
-def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
-    """Texts of one sentence and of two; in the second a sentence may have no link found."""
-    every = list(itertools.product(range(2), range(2)))
-    sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
-    alone = [([mine], [true]) for mine in sets for true in sets]
-    chosen = sets[::3]
-    pairs = [
-        ([a, b], [c, d]) for a, b, c, d in itertools.product(chosen, [[], *chosen], chosen, chosen)
-    ]
-    return alone + pairs
+def _by_bits(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+    """Try every set there is, written in bits, and sort those that change something."""
+    sets = [[p for i, p in enumerate(places) if n >> i & 1] for n in range(2 ** len(places))]
+    changing = [each for each in sets if answer(each) != answer([])]
+    return min(changing, key=lambda each: (len(each), each), default=[])
 
 
-error_rate = Exercise(
-    my_error_rate,
+def _grown(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+    hidden: list[int] = []
+    for place in places:
+        hidden.append(place)
+        if answer(hidden) != answer([]):
+            return hidden
+    return []
+
+
+def _each_alone(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+    return [place for place in places if answer([place]) != answer([])]
+
+
+_WITNESSES: tuple[list[list[int]], ...] = (
+    [[2]],
+    [[1, 2], [2, 3]],
+    [[0], [2]],
+    [[0, 1], [2, 3]],
+    [[0], [1], [3]],
+    [[1, 3], [0, 3], [0, 1]],
+    [],
+)
+smallest_cut = Exercise(
+    my_smallest_cut,
     words,
     worked=[
-        (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
-        (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
+        ((Witnesses([[1]]), [0, 1]), [1]),
+        ((Witnesses([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
+        ((Witnesses([]), [0, 1]), []),
     ],
-    cases=_texts(),
-    expected=_harmonic,
-    wrong={
-        "mean_of_sentences": lambda found, gold: statistics.fmean(
-            my_error_rate([mine], [true]) for mine, true in zip(found, gold, strict=True)
-        )
-    },
+    cases=[(Witnesses(each), list(range(n))) for each in _WITNESSES for n in (4, 5)]
+    + [(Witnesses([[2, 4]]), [4, 5])],
+    expected=_by_bits,
+    wrong={"as_they_come": _grown, "each_alone": _each_alone},
 )

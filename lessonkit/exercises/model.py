@@ -1,11 +1,10 @@
-"""The exercises of lesson 04, in its order: sub-layers, the tied table, a count, a layer.
+"""The exercises of lesson 04, in its order: a norm, a count, a layer; its gaps are `own`'s.
 
 `Layer` is its toy.
 """
 
 import bisect
 import itertools
-import math
 from typing import Any
 
 import torch
@@ -21,50 +20,6 @@ from transformer.masks import causal_mask
 
 words = read_words("04")
 globals().update(asked(words))  # recall and the predictions
-
-
-def my_feed_forward(
-    hidden: Tensor, inner: Tensor, inner_bias: Tensor, outer: Tensor, outer_bias: Tensor
-) -> Tensor:
-    """(length, d_model) -> (length, d_model): Eq. 2."""
-    active = (hidden @ inner + inner_bias).clamp(min=0)
-    return active @ outer + outer_bias
-
-
-def _by_convolution(
-    hidden: Tensor, inner: Tensor, inner_bias: Tensor, outer: Tensor, outer_bias: Tensor
-) -> Tensor:
-    """Do it as two convolutions with kernel size 1."""
-    active = F.conv1d(hidden.T[None], inner.T[..., None], inner_bias).relu()
-    return F.conv1d(active, outer.T[..., None], outer_bias)[0].T
-
-
-def _to_feed() -> list[tuple[Tensor, ...]]:
-    draw, cases = drawing(4), []
-    for length, d_model, d_ff in ((1, 2, 3), (2, 3, 5), (5, 2, 7)):
-        shapes = ((length, d_model), (d_model, d_ff), (d_ff,), (d_ff, d_model), (d_model,))
-        cases.append(tuple(draw(*shape) for shape in shapes))
-    return cases
-
-
-feed_forward = Exercise(
-    my_feed_forward,
-    words,
-    worked=[
-        (
-            (
-                torch.tensor([[1.0], [-1.0]]),
-                torch.tensor([[1.0, -2.0]]),
-                torch.tensor([0.0, 1.0]),
-                torch.tensor([[1.0], [1.0]]),
-                torch.tensor([0.5]),
-            ),
-            torch.tensor([[1.5], [3.5]]),  # max(0, 1) + max(0, -1) + .5; max(0, -1) + 3 + .5
-        )
-    ],
-    cases=_to_feed(),
-    expected=_by_convolution,
-)
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -103,58 +58,6 @@ layer_norm = Exercise(
     ],
     cases=_to_normalise(),
     expected=lambda hidden, *affine: F.layer_norm(hidden, hidden.shape[-1:], *affine),
-)
-
-
-def my_tied(
-    ids: Tensor, decoded: Tensor, table: Tensor, positions: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Embed the ids, and make the logits of what was decoded."""
-    scale = math.sqrt(table.shape[1])
-    embedded = scale * table[ids] + positions[: ids.shape[1]]
-    logits = decoded @ table.T
-    return embedded, logits
-
-
-def _by_modules(
-    ids: Tensor, decoded: Tensor, table: Tensor, positions: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Pick rows by products with 0 and 1; let PyTorch's linear map make the logits."""
-    chosen = F.one_hot(ids, len(table)).to(table.dtype)
-    rows = F.linear(chosen, table.T * table.shape[1] ** 0.5)
-    places = torch.arange(ids.shape[1]).expand_as(ids)
-    return rows + F.embedding(places, positions), F.linear(decoded, table)
-
-
-def _to_embed() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
-    """One token, one sentence and more; a table of positions that is longer than they are."""
-    generator, cases = torch.Generator().manual_seed(0), []
-    for batch, length, d_model, types in ((1, 1, 2, 3), (1, 2, 3, 3), (2, 2, 3, 5), (2, 3, 5, 7)):
-        decoded, table, positions = (
-            torch.randn(*size, generator=generator).round(decimals=1)
-            for size in ((batch, length, d_model), (types, d_model), (5, d_model))
-        )
-        ids = torch.randint(0, types, (batch, length), generator=generator)
-        cases.append((ids, decoded, table, positions))
-    return cases
-
-
-tied = Exercise(
-    my_tied,
-    words,
-    worked=[
-        (  # the root of 4 is 2: twice the second row, and its position
-            (
-                torch.tensor([[1]]),
-                torch.ones(1, 1, 4),
-                torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 0.0]]),
-                torch.full((1, 4), 0.5),
-            ),
-            (torch.tensor([[[0.5, 2.5, 4.5, 0.5]]]), torch.tensor([[[1.0, 3.0]]])),
-        )
-    ],
-    cases=_to_embed(),
-    expected=_by_modules,
 )
 
 

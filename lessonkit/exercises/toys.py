@@ -179,44 +179,44 @@ class Parrot(Toy, nn.Module):
 
 
 @dataclass(repr=False)
-class Writer(Toy):
-    """A toy decoder with one head of self-attention, for a search that keeps keys and values.
+class Reader(Toy):
+    """A toy Transformer with `encode` and `decode`, for a search; it reads its source once.
 
-    It computes each position once, and refuses to do it again. With no seed it attends to all
-    evenly, whatever the places: 2 speaks for 4, 4 for 5, and 5, loudest, for 3.
+    What it writes depends on all tokens so far. With no seed it copies its source.
     """
 
     seed: int | None
-    d_k: int
+    read: bool = field(default=False, init=False)
 
-    def __post_init__(self) -> None:
-        self._given: set[int] = set()
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Give a memory of ids (1, src_len), (1, src_len, 7); refuse to do it again."""
+        _require_mask(src_mask)
+        if self.read:
+            raise BrokenRuleError("it reads the source a second time")
+        self.read = True
+        return F.one_hot(src, 7).float()
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor) -> Tensor:
+        """Give logits of the token after each of (1, tgt_len), all of them from bos on."""
+        _require_mask(src_mask)
+        ids = tgt_in[0].tolist()
+        if ids[:1] != [BOS_ID] or len(ids) > MAX_PLACES:
+            raise ValueError("give all tokens, bos first")
+        src = memory[0].argmax(dim=-1).tolist()
+        return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
+
+    def scores(self, src: list[int], written: list[int]) -> list[float]:
+        """Score the seven types that may follow; pad and bos are the last choice."""
         if self.seed is None:
-            self.tokens, self.places = torch.eye(6), torch.zeros(MAX_PLACES, 6)
-            self.projections = [torch.zeros(6, self.d_k), torch.zeros(6, self.d_k), torch.eye(6)]
-            self.output = torch.zeros(6, 6)
-            self.output[[2, 4, 5], [4, 5, 3]] = torch.tensor([2.0, 3.0, 6.0])
-            return
-        chance = torch.Generator().manual_seed(self.seed)
-        self.tokens = torch.randn(6, 5, generator=chance)
-        self.places = torch.randn(MAX_PLACES, 5, generator=chance)
-        widths = (self.d_k, self.d_k, 4)  # of query, key and value
-        self.projections = [torch.randn(5, width, generator=chance) for width in widths]
-        self.output = torch.randn(4, 6, generator=chance)
+            wanted = [*src, *src[-1:] * len(written)][len(written) - 1]
+            return [float(token == wanted) for token in range(7)]
+        weights = drawing(self.seed)(MAX_PLACES, 7, 7)
+        seen = sum(weights[place, token] for place, token in enumerate(written))
+        logits = seen + weights[-1, src].mean(dim=0)
+        logits[[PAD_ID, BOS_ID]] = -torch.inf
+        return logits.tolist()
 
-    def project(self, token: int, place: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Give query and key (d_k,), and value (d_v,), of the token that stands at a place."""
-        if place >= MAX_PLACES:
-            raise RuntimeError(f"there are {MAX_PLACES} places: does your loop end?")
-        if place in self._given:
-            raise BrokenRuleError(f"it computes place {place} a second time")
-        self._given.add(place)
-        hidden = self.tokens[token] + self.places[place]
-        query, key, value = (hidden @ matrix for matrix in self.projections)
-        return query, key, value
 
-    def scores(self, attended: Tensor) -> Tensor:
-        """Score the six types, by what attention gave, (d_v,)."""
-        logits = attended @ self.output
-        logits[..., [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
-        return logits
+def _require_mask(src_mask: Any) -> None:
+    if getattr(src_mask, "dtype", None) != torch.bool:
+        raise ValueError("src_mask is no mask")

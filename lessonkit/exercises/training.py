@@ -1,26 +1,84 @@
-"""The exercises of lesson 05, in its order: the rate, the target, Adam, a loop, several batches.
+"""The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
 
-`Parrot` is its toy (§5.3, §5.4).
+`Pairs` and `Descent` are its toys, beside `Parrot` (§5.3, §5.4).
 """
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Parrot, drawing
+from lessonkit.exercises.mistakes import Tried
+from lessonkit.exercises.outcome import Answer
+from lessonkit.exercises.toys import Parrot, Toy, drawing
+from transformer.data.batches import Batch
 
 words = read_words("05")
 globals().update(asked(words))  # recall and the predictions
 
 State = tuple[Tensor, Tensor, Tensor]
-Batch = tuple[Tensor, Tensor, Tensor]
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
+    """Give the real tokens' mean smoothed cross-entropy, in nats."""
+    vocab_size = logits.shape[-1]
+    truth = F.one_hot(targets, vocab_size)
+    wanted = (1 - smoothing) * truth + smoothing / vocab_size
+    costs = -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return costs[targets != pad_id].mean()
+
+
+def _loss_by_torch(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
+    loss = nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)
+    value: Tensor = loss(logits.flatten(0, 1), targets.flatten())
+    return value
+
+
+def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
+    """One token and several, with padding and without, in one sentence and two."""
+    draw = drawing(0)
+    targets = (
+        [[1]],
+        [[2, 1]],
+        [[1, 0]],
+        [[0, 2]],
+        [[3, 1, 0], [2, 0, 0]],
+        [[0, 4], [1, 2], [3, 3]],
+    )
+    cases = []
+    for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
+        ids = torch.tensor(each)
+        if bool((ids != pad_id).any()):
+            logits = draw(*ids.shape, int(ids.max()) + 2).requires_grad_()
+            cases.append((logits, ids, smoothing, pad_id))
+    return cases
+
+
+_EVEN = torch.zeros(1, 2, 4, requires_grad=True)
+_HALF = torch.tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
+
+smoothed_loss = Exercise(
+    my_smoothed_loss,
+    words,
+    worked=[
+        # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
+        ((_EVEN, torch.tensor([[2, 0]]), 0.1, 0), torch.tensor(math.log(4))),
+        # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
+        ((_HALF, torch.tensor([[0]]), 0.3, 2), torch.tensor(1.2 * math.log(2))),
+    ],
+    cases=_logits(),
+    expected=_loss_by_torch,
+    properties={"the loss must carry the gradient": lambda value, *_: value.requires_grad},
+    kept=True,
+)
 
 
 def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -48,50 +106,104 @@ warmup_rate = Exercise(
     expected=_by_peak,
     wrong={"counted_from_zero": lambda step, *sizes: my_warmup_rate(step + 1, *sizes)},
     properties={"a rate is above 0": lambda value, *_: value > 0},
+    kept=True,
 )
 
 
-def my_smoothed_target(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> list[float]:
-    """Give the probability asked for of every type; nothing for padding."""
-    if true_id == pad_id:
-        return [0.0] * vocab_size
-    target = [smoothing / (vocab_size - 2)] * vocab_size
-    target[pad_id] = 0.0
-    target[true_id] = 1 - smoothing
-    return target
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Toy, Batch):
+    """A batch whose tensors are shown."""
 
 
-def _by_mixing(true_id: int, vocab_size: int, smoothing: float, pad_id: int) -> list[float]:
-    """Mix two distributions: the truth alone, and an even one over what is neither."""
-    ids = np.arange(vocab_size)
-    truth = (ids == true_id).astype(float)
-    rest = ((ids != true_id) & (ids != pad_id)).astype(float)
-    mixed = (1 - smoothing) * truth + smoothing * rest / rest.sum()
-    return [float(share) for share in mixed * (true_id != pad_id)]
+class Descent(torch.optim.SGD):
+    """Plain gradient descent: a step is the rate times the gradient. It comes with another rate."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model.parameters(), lr=0.25)
+
+    def __repr__(self) -> str:
+        """Write it as a cell would."""
+        return "ex.Descent(model)"
 
 
-smoothed_target = Exercise(
-    my_smoothed_target,
+class Step(Exercise):
+    """One step of training, judged by two in a row: both losses, and the weights they leave."""
+
+    def _tries(self, answer: Answer) -> Iterator[Tried]:
+        def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
+            losses = [answer(model, optimizer, *rest) for _ in range(2)]
+            return losses, [weight.detach() for weight in model.parameters()]
+
+        twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
+        return super()._tries(twice)
+
+
+def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
+    """Make one step; give the loss before it."""
+    model.train()
+    logits = model(batch.src, batch.tgt_in)
+    loss = loss_of(logits, batch.tgt_out)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.param_groups[0]["lr"] = rate
+    optimizer.step()
+    return loss.item()
+
+
+def _two_steps(
+    model: Parrot, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
+) -> tuple[list[float], list[Tensor]]:
+    """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
+    model.train()
+    weights, losses = list(model.parameters()), []
+    for _ in range(2):
+        loss = loss_of(model(batch.src, batch.tgt_in), batch.tgt_out)
+        grads = torch.autograd.grad(loss, weights)
+        with torch.no_grad():
+            for weight, grad in zip(weights, grads, strict=True):
+                weight.sub_(rate * grad)
+        losses.append(loss.item())
+    return losses, [weight.detach() for weight in weights]
+
+
+def _plain_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return my_smoothed_loss(logits, targets, 0.0, 0)
+
+
+def _soft_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return my_smoothed_loss(logits, targets, 0.3, 0)
+
+
+def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
+    """A token, a sentence and two sentences, at several rates, with one loss and another."""
+    batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
+    cases = []
+    for seed, (rate, loss_of) in enumerate(
+        itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
+    ):
+        for src, tgt in batches:
+            ids = torch.tensor([[2, *row, 3] for row in tgt])
+            batch = Pairs(torch.tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
+            model = Parrot(7, 2 + seed % 2, seed)
+            cases.append((model, Descent(model), batch, rate, loss_of))
+    return cases
+
+
+_ZEROS = Parrot(7, 2)  # nothing but zeros: all types are equally likely, and every gradient is 0
+_WORD = Pairs(torch.tensor([[4, 3]]), torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))
+
+training_step = Step(
+    my_training_step,
     words,
-    worked=[((2, 5, 0.3, 0), [0.0, 0.1, 0.7, 0.1, 0.1]), ((0, 3, 0.1, 0), [0.0, 0.0, 0.0])],
-    cases=[
-        (true_id, vocab_size, smoothing, pad_id)
-        for vocab_size in (3, 4, 7)
-        for true_id in range(vocab_size)
-        for smoothing in (0.0, 0.1, 0.4)
-        for pad_id in (0, 2)
+    worked=[
+        (
+            (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
+            ([math.log(7)] * 2, [torch.zeros(7, 2), torch.zeros(2, 7)]),
+        )
     ],
-    expected=_by_mixing,
-    wrong={
-        "all_or_nothing": lambda true_id, vocab_size, smoothing, pad_id: my_smoothed_target(
-            true_id, vocab_size, 0.0, pad_id
-        )
-    },
-    properties={
-        "a target sums to 1, or to 0 at padding": lambda value, true_id, *sizes: math.isclose(
-            sum(value), true_id != sizes[-1], abs_tol=1e-6
-        )
-    },
+    cases=_steps(),
+    expected=_two_steps,
+    kept=True,
 )
 
 
@@ -152,149 +264,4 @@ adam_step = Exercise(
     ],
     cases=_updates(),
     expected=_by_torch,
-)
-
-
-def my_train(model: Any, batches: list[Batch], warmup_steps: int, clip_norm: float) -> list[float]:
-    """Make a step on each batch; give the loss before each step."""
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    model.train()
-    losses = []
-    for step, (src, tgt_in, tgt_out) in enumerate(batches, start=1):
-        logits = model(src, tgt_in)
-        loss = F.cross_entropy(logits.mT, tgt_out, ignore_index=0)
-        adam.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
-        rate = min(step**-0.5, step * warmup_steps**-1.5)
-        adam.param_groups[0]["lr"] = model.d_model**-0.5 * rate
-        adam.step()
-        losses.append(loss.item())
-    return losses
-
-
-def _by_formula(
-    model: Parrot, batches: list[Batch], warmup_steps: int, clip_norm: float
-) -> list[float]:
-    """Do it with no optimizer: gradients by `autograd.grad`, clip and Adam by their formulas."""
-    model.train()
-    weights, losses = list(model.parameters()), []
-    moments = [(torch.zeros_like(weight), torch.zeros_like(weight)) for weight in weights]
-    for step, (src, tgt_in, tgt_out) in enumerate(batches, start=1):
-        log_probs = model(src, tgt_in).log_softmax(dim=-1)
-        real = (tgt_out != 0).float()
-        nll = -log_probs.gather(-1, tgt_out[..., None])[..., 0]
-        loss = (nll * real).sum() / real.sum()
-        grads = torch.autograd.grad(loss, weights)
-        norm = math.sqrt(sum(float((grad**2).sum()) for grad in grads))
-        shrink = clip_norm / norm if norm > clip_norm else 1.0
-        moments = [
-            (0.9 * m + 0.1 * shrink * grad, 0.98 * v + 0.02 * (shrink * grad) ** 2)
-            for (m, v), grad in zip(moments, grads, strict=True)
-        ]
-        rate = _by_peak(step, model.d_model, warmup_steps)
-        with torch.no_grad():
-            for weight, (m, v) in zip(weights, moments, strict=True):
-                typical = (v / (1 - 0.98**step)).sqrt() + 1e-9
-                weight.sub_(rate * m / (1 - 0.9**step) / typical)
-        losses.append(loss.item())
-    return losses
-
-
-def _batch(src: list[int], *sentences: list[int]) -> Batch:
-    """Pad and shift, with the same source for each."""
-    longest = max(map(len, sentences))
-    tgt = torch.tensor([[2, *ids, 3] + [0] * (longest - len(ids)) for ids in sentences])
-    return torch.tensor([src] * len(sentences)), tgt[:, :-1].contiguous(), tgt[:, 1:].contiguous()
-
-
-def _trainings() -> list[tuple[Parrot, list[Batch], int, float]]:
-    """One step and several, up to the peak and past it, below the limit and above."""
-    some = [
-        _batch([4, 3], [5]),
-        _batch([5, 3], [4, 5], [5]),
-        _batch([6, 3], [6, 4, 4]),
-        _batch([4, 5, 3], [4], [5, 6, 4]),
-        _batch([5, 3], [6]),
-    ]
-    cases = []
-    for seed, (steps, warmup_steps, clip_norm) in enumerate(
-        ((1, 1, 9.0), (1, 4, 0.1), (2, 2, 9.0), (2, 1, 0.1), (3, 2, 0.5), (5, 3, 1.0), (5, 9, 99.0))
-    ):
-        cases.append((Parrot(7, (2, 3)[seed % 2], seed), some[:steps], warmup_steps, clip_norm))
-    cases.append((Parrot(7, 2, 0), some[:3], 1, 1e-7))  # so short that epsilon's size shows
-    return cases
-
-
-train = Exercise(
-    my_train,
-    words,
-    worked=[
-        # nothing but zeros: seven types are equally likely, and every gradient is 0
-        ((Parrot(7, 2), 2 * [_batch([4, 3], [5])], 4, 1.0), [math.log(7), math.log(7)])
-    ],
-    cases=_trainings(),
-    expected=_by_formula,
-)
-
-
-def my_accumulated_gradient(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
-    """Give the gradient of the mean over all tokens, clipped."""
-    total = torch.zeros_like(grads[0])
-    for grad, count in zip(grads, tokens, strict=True):
-        total = total + count * grad
-    mean = total / sum(tokens)
-    norm = mean.norm()
-    if norm > clip_norm:
-        mean = mean * clip_norm / norm
-    return mean
-
-
-def _by_autograd(grads: list[Tensor], tokens: list[int], clip_norm: float) -> Tensor:
-    """Make losses that have these gradients; differentiate their mean over all tokens."""
-    weight = nn.Parameter(torch.zeros_like(grads[0]))
-    per_token = [
-        (grad * weight).sum()
-        for grad, count in zip(grads, tokens, strict=True)
-        for _ in range(count)
-    ]
-    torch.stack(per_token).mean().backward()
-    nn.utils.clip_grad_norm_([weight], clip_norm)
-    assert weight.grad is not None
-    return weight.grad
-
-
-def _gradients() -> list[tuple[list[Tensor], list[int], float]]:
-    """One batch, two and three, below the limit and above it."""
-    short, long = torch.tensor([0.5, 0.0]), torch.tensor([3.0, 4.0])
-    cases = [
-        ([short], [2], 1.0),
-        ([torch.zeros(2)], [2], 1.0),
-        ([long, -3 * long], [3, 1], 1.0),  # they cancel: nothing is left
-        ([long], [2], 1.0),
-        ([short, long], [1, 1], 9.0),
-        ([short, long], [3, 1], 9.0),
-        ([short, long], [3, 1], 1.0),
-        ([long, -short], [1, 4], 2.0),
-    ]
-    large = list(drawing(0)(3, 2, 3).unbind())
-    return [*cases, (large, [7, 2, 5], 9.0), (large, [7, 2, 5], 0.5)]
-
-
-accumulated_gradient = Exercise(
-    my_accumulated_gradient,
-    words,
-    worked=[
-        # (3 * 2 + 1 * 6) / 4 is 3, below the limit
-        (([torch.tensor([2.0]), torch.tensor([6.0])], [3, 1], 5.0), torch.tensor([3.0])),
-        # the same, above it
-        (([torch.tensor([2.0]), torch.tensor([6.0])], [3, 1], 1.5), torch.tensor([1.5])),
-    ],
-    cases=_gradients(),
-    expected=_by_autograd,
-    properties={
-        "the norm is at most clip_norm": lambda value, grads, tokens, clip_norm: (
-            float(value.norm()) <= clip_norm * 1.001
-        )
-    },
 )

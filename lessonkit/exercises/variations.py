@@ -1,7 +1,7 @@
-"""The exercises of lesson 13, in its order: a standard error, open brackets, two trees' phrases."""
+"""Lesson 13's gaps and exercise, in its order: projections, Holm's rule, phrases, open brackets."""
 
-import math
-import statistics
+import collections
+import itertools
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -13,99 +13,74 @@ words = read_words("13")
 globals().update(asked(words))  # recall and the predictions
 
 
-def my_standard_error(first: list[float], second: list[float]) -> float:
-    """Give the standard error of the difference of two means."""
-    squared = 0.0
-    for runs in (first, second):
-        squared += statistics.variance(runs) / len(runs)
-    return math.sqrt(squared)
+def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
+    """Count the weights of a multi-head attention's four matrices."""
+    queries_and_keys = 2 * d_model * num_heads * d_k
+    values_and_output = 2 * d_model * num_heads * d_v
+    return queries_and_keys + values_and_output
 
 
-def _by_sums(first: list[float], second: list[float]) -> float:
-    """The same from sums and sums of squares."""
-    squared = 0.0
-    for runs in (first, second):
-        n, total = len(runs), math.fsum(runs)
-        spread = math.fsum(run * run for run in runs) - total * total / n
-        squared += spread / (n - 1) / n
-    return math.sqrt(squared)
+def _matrix_by_matrix(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
+    """The same, a head's three matrices at a time, then the one for all heads together."""
+    heads = sum(d_model * width for width in (d_k, d_k, d_v) for _ in range(num_heads))
+    return heads + num_heads * d_v * d_model
 
 
-def _one_spread(first: list[float], second: list[float]) -> float:
-    """Take one spread for both, from all runs together."""
-    n, m = len(first), len(second)
-    squares = (n - 1) * statistics.variance(first) + (m - 1) * statistics.variance(second)
-    return math.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
-
-
-standard_error = Exercise(
-    my_standard_error,
+projections = Exercise(
+    my_projections,
     words,
-    worked=[
-        (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
-        (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
-    ],
-    cases=[
-        ([1.0, 2.0], [1.0, 3.0]),
-        ([25.8, 25.1, 26.3], [24.9, 25.5, 24.0]),
-        ([3.0, 7.0, 5.0, 9.0], [1.0, 2.0]),
-        ([1.0, 2.0], [3.0, 4.0, 8.0]),
-        ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
-    ],
-    expected=_by_sums,
-    wrong={"one_spread": _one_spread},
+    worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
+    cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
+    expected=_matrix_by_matrix,
 )
 
 
-def my_closing(tokens: list[str]) -> list[str]:
-    """Give the brackets that close a tree, the innermost first."""
-    waiting = []
-    for token in tokens:
-        if token.startswith("("):
-            waiting.append(token[1:])
-        elif token.startswith(")"):
-            waiting.pop()
-    return [f"){label}" for label in reversed(waiting)]
+def my_holm(p_values: dict[str, float]) -> list[str]:
+    """Give the rows that are shown to differ, from the smallest p-value on."""
+    shown: list[str] = []
+    for name in sorted(p_values, key=lambda each: p_values[each]):
+        if p_values[name] > 0.05 / (len(p_values) - len(shown)):
+            break
+        shown.append(name)
+    return shown
 
 
-def _by_shrinking(tokens: list[str]) -> list[str]:
-    """Cancel pairs that stand side by side until there are none."""
-    brackets = [token for token in tokens if token[0] in "()"]
-    index = 0
-    while index + 1 < len(brackets):
-        if brackets[index][0] == "(" and brackets[index + 1][0] == ")":
-            del brackets[index : index + 2]
-            index = max(0, index - 1)
-        else:
-            index += 1
-    return [f"){token[1:]}" for token in brackets[::-1]]
+def _by_corrected(p_values: dict[str, float]) -> list[str]:
+    """Multiply first: each by how many are left, and none below the one before."""
+    names = sorted(p_values, key=lambda each: p_values[each])
+    times = [(len(names) - place) * p_values[name] for place, name in enumerate(names)]
+    corrected = itertools.accumulate(times, max)
+    return [name for name, p in zip(names, corrected, strict=True) if p <= 0.05]
+
+
+holm = Exercise(
+    my_holm,
+    words,
+    worked=[
+        (({"a": 0.04},), ["a"]),
+        (({"a": 0.04, "b": 0.03},), []),
+        (({"a": 0.04, "b": 0.02},), ["b", "a"]),
+    ],
+    cases=[
+        ({"a": 0.3, "b": 0.01},),
+        ({"a": 0.04, "b": 0.001, "c": 0.03},),
+        ({"a": 0.02, "b": 0.3, "c": 0.01},),
+        ({"a": 0.011, "b": 0.2, "c": 0.024, "d": 0.012},),
+        ({"a": 0.0125, "b": 0.0125, "c": 0.0125, "d": 0.02},),
+        ({"a": 0.001, "b": 0.03, "c": 0.04, "d": 0.045},),
+        ({"a": 0.5, "b": 0.9},),
+        ({},),
+    ],
+    expected=_by_corrected,
+)
 
 
 _GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
-closing = Exercise(
-    my_closing,
-    words,
-    worked=[
-        ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
-        ((["(S", "(NP", "NN", ")NP"],), [")S"]),
-        ((["(NP", "NN", ")NP"],), []),
-    ],
-    cases=[(_GOLD.split()[:end],) for end in range(1, len(_GOLD.split()) + 1)]
-    + [
-        (["(NP", "(VP", "(NP", "NN", ")NP"],),
-        (["(S", "(NP", "(SBAR", "(S", "(NP", "NN", ")NP", ")S"],),
-        (["(NP", "(NP", "NN"],),
-        (["(NP", "(PP", "(NP", "(PP", "NN"],),
-        (["(S", "(NP", "(NP", "NN", ")NP"],),
-    ],
-    expected=_by_shrinking,
-)
 
-
-def my_shared(said: list[Phrase], right: list[Phrase]) -> float:
+def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
     """Give the labelled F1 of a tree's phrases, 0 to 1."""
-    common = sum(min(said.count(p), right.count(p)) for p in set(said))
+    common = (collections.Counter(said) & collections.Counter(right)).total()
     return 2 * common / (len(said) + len(right))
 
 
@@ -123,8 +98,8 @@ def _read(tree: str) -> list[Phrase]:
     return list(phrases(tree).elements())
 
 
-shared = Exercise(
-    my_shared,
+phrase_f1 = Exercise(
+    my_phrase_f1,
     words,
     worked=[
         (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
@@ -149,10 +124,67 @@ shared = Exercise(
     ],
     expected=_by_removing,
     wrong={
-        "labels_alone": lambda said, right: my_shared(
+        "labels_alone": lambda said, right: my_phrase_f1(
             [p[:1] for p in said], [p[:1] for p in right]
         ),
-        "spans_alone": lambda said, right: my_shared([p[1:] for p in said], [p[1:] for p in right]),
-        "once_each": lambda said, right: my_shared(list(set(said)), list(set(right))),
+        "spans_alone": lambda said, right: my_phrase_f1(
+            [p[1:] for p in said], [p[1:] for p in right]
+        ),
+        "once_each": lambda said, right: my_phrase_f1(list(set(said)), list(set(right))),
     },
+)
+
+
+def my_closing(tokens: list[str]) -> list[str] | None:
+    """Give the brackets that close a tree; None where none can."""
+    waiting: list[str] = []
+    for token in tokens:
+        if token.startswith("("):
+            waiting.append(f"){token[1:]}")
+        elif token.startswith(")"):
+            if waiting[-1:] != [token]:
+                return None
+            waiting.pop()
+    return waiting[::-1]
+
+
+def _by_shrinking(tokens: list[str]) -> list[str] | None:
+    """Cancel pairs of one name that stand side by side until there are none."""
+    brackets, index = [token for token in tokens if token[0] in "()"], 0
+    while index + 1 < len(brackets):
+        one, other = brackets[index : index + 2]
+        if one[0] == "(" and other == f"){one[1:]}":
+            del brackets[index : index + 2]
+            index = max(0, index - 1)
+        else:
+            index += 1
+    if any(bracket[0] == ")" for bracket in brackets):
+        return None
+    return [f"){token[1:]}" for token in brackets[::-1]]
+
+
+closing = Exercise(
+    my_closing,
+    words,
+    worked=[
+        ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
+        ((["(S", "(NP", "NN", ")NP"],), [")S"]),
+        ((["(NP", "NN", ")NP"],), []),
+        ((["(S", "(NP", "NN", ")S"],), None),
+    ],
+    cases=[(_GOLD.split()[:end],) for end in range(1, len(_GOLD.split()) + 1)]
+    + [
+        (["(NP", "(VP", "(NP", "NN", ")NP"],),
+        (["(S", "(NP", "(SBAR", "(S", "(NP", "NN", ")NP", ")S"],),
+        (["(NP", "(NP", "NN"],),
+        (["(NP", "(PP", "(NP", "(PP", "NN"],),
+        (["(S", "(NP", "(NP", "NN", ")NP"],),
+        ([")NP"],),
+        (["(NP", ")VP"],),
+        (["(S", "(NP", ")S"],),
+        (["(NP", "(VP", ")NP"],),
+        (["(NP", ")NP", ")NP"],),
+        (["(NP", "NN", ")S", "(S"],),
+    ],
+    expected=_by_shrinking,
 )

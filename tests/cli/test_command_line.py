@@ -1,17 +1,19 @@
 """The commands as people type them: what they print and write."""
 
+import io
 import json
 import shlex
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.helpers import TINY
-from transformer.cli.commands import read_lines
+from transformer.cli import commands
 from transformer.data.treatment import tidy
 from transformer.models.checkpoint import save_tensors, weights
 from transformer.models.folder import read_description
@@ -160,15 +162,42 @@ def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: P
     assert said.rstrip("\n") == tidy(loaded.translate(["A dog."])[0])
 
 
-def test_lines_are_cut_at_line_feeds_alone() -> None:
-    assert read_lines(b"") == []
-    assert read_lines("\ufeffa\x0bb\u2028c\u0085d\r\n\r\ne".encode()) == [
+def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
+    def blocks(content: bytes) -> list[list[str]]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return list(commands._blocks())
+
+    assert blocks(b"") == []
+    monkeypatch.setattr(commands, "READ", 5)
+    monkeypatch.setattr(commands, "BLOCK", 2)
+    odd = "\ufeffa\x0bb\u2028c\u0085d\r\n\r\ne\n\n\n".encode()
+    assert [line for block in blocks(odd) for line in block] == [
         "a\x0bb\u2028c\u0085d",
         "",
         "e",
+        "",
+        "",
     ]
-    with pytest.raises(UserError, match="line 2"):
-        read_lines(b"a\n\xff\n")
+    assert max(map(len, blocks(odd))) <= 2
+    with pytest.raises(UserError, match="line 3 of the input is not UTF-8"):
+        blocks(b"a\n\n\xff\n")
+    monkeypatch.setattr(commands, "MOST_BYTES", 7)
+    with pytest.raises(UserError, match="line 2 of the input has over 7 bytes: split it"):
+        blocks(b"a\nb" + b"b" * 20)
+
+
+@pytest.mark.slow
+def test_a_line_is_answered_before_the_next_one_comes(tiny_folder: Path) -> None:
+    command = [sys.executable, "-m", "transformer", "translate", str(tiny_folder), "--beam", "1"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (b"A dog.\n", b"\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 def test_attention_is_written_beside_the_translations(

@@ -47,6 +47,7 @@ def test_groups_by_hand() -> None:
     a, b, c = ("Go.", "Va !"), ("go!", "Pars."), ("Leave.", "pars !")
     d, e = ("Hi.", "Salut."), ("Pars.", "Hi.")  # e shares words with c and d, in the other language
     assert group_pairs([a, d, b, e, c]) == [[a, b, c], [d], [e]]
+    assert len(group_pairs([("Non", "Stop"), ("Stop", "Arrête")])) == 2, "two languages' Stop"
 
 
 WORDS = st.sampled_from(["p", "q", "r", "s", "t"])

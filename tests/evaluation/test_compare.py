@@ -10,6 +10,7 @@ from sacrebleu.significance import PairedTest
 from transformer.evaluation.compare import (
     Interval,
     difference_interval,
+    difference_p,
     margin,
     mean_interval,
     paired_bootstrap,
@@ -95,6 +96,14 @@ def test_a_difference_s_interval_by_hand() -> None:
     half = 4.303 * math.sqrt(1 / 3)
     assert (low, high) == pytest.approx((-3 - half, -3 + half), abs=1e-3)
     assert difference_interval([1.0, 1.0], [2.0, 2.0]) == (1.0, 1.0)
+
+
+def test_a_difference_s_p_value_by_hand() -> None:
+    # 4 degrees of freedom, 2.776 errors apart: 5% of the distribution lies farther out
+    apart = 2.776 * math.sqrt(2 / 3)
+    assert difference_p([1, 2, 3], [1 + apart, 2 + apart, 3 + apart]) == pytest.approx(0.05, 1e-3)
+    assert difference_p([1, 2, 3], [3, 2, 1]) == pytest.approx(1)
+    assert (difference_p([1, 1], [2, 2]), difference_p([1, 1], [1, 1])) == (0, 1)
 
 
 def test_verdicts() -> None:

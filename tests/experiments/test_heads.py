@@ -7,8 +7,12 @@ from experiments import heads
 from experiments.attributions import attribution_scores, error_difference
 from experiments.heads import Role, name_heads, role_scores
 from lessonkit.analysis import roles
-from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
-from lessonkit.analysis.attribution import METHODS
+from lessonkit.analysis.alignment import (
+    METHODS,
+    alignment_error_rate,
+    strongest_links,
+    word_attention,
+)
 from lessonkit.analysis.heads import STACKS, Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from tests.helpers.habits import of_habits, one_piece_each

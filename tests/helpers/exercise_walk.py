@@ -12,6 +12,7 @@ import nbformat
 import lessonkit.exercises
 from lessonkit.exercises.asking import Prediction, Question, Recall
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.own.part import Part
 from tests.helpers import ROOT
 
 IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTILINE)
@@ -19,9 +20,14 @@ IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTIL
 
 def exercises(module: ModuleType) -> dict[str, Exercise]:
     """The exercises that can be had from a module, by the name they have there, in its order."""
-    found = {name: each for name, each in vars(module).items() if type(each) is Exercise}
+    found = {name: each for name, each in vars(module).items() if _is_function(each)}
     order = getattr(module, "__all__", found)
     return {name: found[name] for name in sorted(found, key=list(order).index)}
+
+
+def _is_function(thing: Any) -> bool:
+    """Whether it is an exercise whose answer is a function, not a class."""
+    return isinstance(thing, Exercise) and not isinstance(thing, Part)
 
 
 def predictions(module: Any) -> dict[str, Prediction]:

@@ -4,11 +4,12 @@ Not in the paper. Only what a command needs is imported, when it runs: help answ
 """
 
 import argparse
+import io
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from transformer.cli import (
     AUTO,
@@ -25,6 +26,7 @@ from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
 BLOCK = 512  # lines translated together
+READ, MOST_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
 
 
 def list_corpora(options: argparse.Namespace) -> int:
@@ -177,38 +179,43 @@ def translate_lines(options: argparse.Namespace) -> int:
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
-    seen: list[str] = []
+    seen: list[str] = []  # where their attention is asked for
     for block in _blocks():
         for line in translator.translate(block, options.beam):
             print(tidy(line))  # a model may say a line feed, and one line in is one line out
-        seen += block
+        sys.stdout.flush()
+        seen += block if options.attention else []
     if options.attention is not None:
         write_attention(options.attention, translator, seen, options.beam)
     return 0
 
 
 def _blocks() -> Iterator[list[str]]:
-    """Give the lines of standard input to translate together; from a keyboard each by itself."""
+    """Give the lines of standard input as they come, at most `BLOCK` of them together."""
     if sys.stdin.isatty():
         print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-        yield from (read_lines(line) for line in sys.stdin.buffer)
-    else:
-        lines = read_lines(sys.stdin.buffer.read())
-        yield from (lines[start : start + BLOCK] for start in range(0, len(lines), BLOCK))
+    rest, number = b"", 1  # of the line that is not whole yet
+    stdin = cast(io.BufferedReader, sys.stdin.buffer)
+    while chunk := stdin.read1(READ):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for start in range(0, len(whole), BLOCK):
+            yield [_text(line, number + i) for i, line in enumerate(whole[start:][:BLOCK], start)]
+        number += len(whole)
+        if len(rest) > MOST_BYTES:
+            raise UserError(f"line {number} of the input has over {MOST_BYTES:,} bytes: split it")
+    if rest:
+        yield [_text(rest, number)]
 
 
-def read_lines(content: bytes) -> list[str]:
-    """Cut UTF-8 text into lines, at line feeds alone."""
+def _text(line: bytes, number: int) -> str:
+    """Read a line of UTF-8, the first one perhaps with its byte order mark."""
     try:
-        text = content.decode("utf-8-sig")
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
     except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
         raise UserError(
-            f"line {number} of the input is not UTF-8 (byte {content[error.start]:#04x}): "
+            f"line {number} of the input is not UTF-8 (byte {line[error.start]:#04x}): "
             "convert it, for example with iconv -t UTF-8"
         ) from error
-    lines = text.removesuffix("\n").split("\n") if text else []
-    return [line.removesuffix("\r") for line in lines]
 
 
 def evaluate_model(options: argparse.Namespace) -> int:

@@ -41,13 +41,11 @@ def paired_bootstrap(
         first, second: Translations, in the order of the references.
         references: For each sentence its accepted translations, one or more.
     """
-    check_sentences(first, references)
-    check_sentences(second, references)
-    counts = [_counts(said, references) for said in (first, second)]
+    counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
-    a, b = ([_bleu(count[rows].sum(0)) for rows in draws] for count in counts)
+    a, b = ([bleu_of_counts(count[rows].sum(0)) for rows in draws] for count in counts)
     differences = np.array(b) - np.array(a)
-    whole = [_bleu(count.sum(0)) for count in counts]
+    whole = [bleu_of_counts(count.sum(0)) for count in counts]
     spread = np.abs(differences) - np.abs(differences).mean()
     low, high = np.percentile(differences, (2.5, 97.5))
     return Comparison(
@@ -59,15 +57,16 @@ def paired_bootstrap(
     )
 
 
-def _counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Count what BLEU adds up, a row for each sentence: lengths, matches of 1 to 4 words, words."""
+def sentence_counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+    """Count what BLEU (13a) adds up, (sentences, 10): lengths, matches of 1 to 4 words, all."""
+    check_sentences(said, references)
     metric = BLEU(effective_order=True)  # silences a warning about single sentences
     scores = [metric.sentence_score(*pair) for pair in zip(said, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
 
 
-def _bleu(counts: np.ndarray) -> float:
-    """Give BLEU from the sums over a text: (10,) to points."""
+def bleu_of_counts(counts: np.ndarray) -> float:
+    """Give BLEU in points from the sums of `sentence_counts` over a text, (10,)."""
     said, wanted, *grams = counts.tolist()
     return float(BLEU.compute_bleu(grams[:4], grams[4:], said, wanted, smooth_method="exp").score)
 
@@ -139,15 +138,29 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interv
 
     The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
     """
+    difference, error, degrees = _welch(base, other)
+    half = student_t(degrees) * error if error else 0.0
+    return Interval(difference - half, difference + half)
+
+
+def difference_p(base: Sequence[float], other: Sequence[float]) -> float:
+    """Give the p-value of that difference: how often chance alone puts two means so far apart."""
+    difference, error, degrees = _welch(base, other)
+    if error == 0:
+        return float(difference == 0)
+    return 1 - _within(abs(difference) / error, degrees)
+
+
+def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+    """Give the difference of two means, its standard error, and the degrees of freedom."""
     _require_two(base)
     _require_two(other)
     a, b = variance(base) / len(base), variance(other) / len(other)
     difference = mean(other) - mean(base)
     if a + b == 0:
-        return Interval(difference, difference)
+        return difference, 0.0, math.inf
     degrees = (a + b) ** 2 / (a**2 / (len(base) - 1) + b**2 / (len(other) - 1))
-    half = student_t(degrees) * math.sqrt(a + b)
-    return Interval(difference - half, difference + half)
+    return difference, math.sqrt(a + b), degrees
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:

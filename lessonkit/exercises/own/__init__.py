@@ -10,17 +10,23 @@ from lessonkit.exercises.own.parts import (
     decoder_layer,
     embedding,
     encoder_layer,
+    residual,
+    stack,
     transformer,
 )
+from lessonkit.exercises.own.whole import run
 
-PARTS = {
-    part.name: part for part in (attention, embedding, encoder_layer, decoder_layer, transformer)
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (
+        *(attention, embedding, residual, encoder_layer, decoder_layer, stack, transformer),
+    )
 }
 
 
 def kept(name: str, file: Path | None = None) -> Any:
     """Give a class of the learner's file that passes, else the course's; say whose it is."""
-    part: Part = PARTS[name]
+    part = PARTS[name]
     found = keep.find(name, file)
     if found is None:
         print(f"{name}: THE COURSE'S, for yours is not kept (lesson {part.lesson}).")
@@ -31,8 +37,11 @@ def kept(name: str, file: Path | None = None) -> Any:
 __all__ = [
     "attention",
     "embedding",
+    "residual",
     "encoder_layer",
     "decoder_layer",
+    "stack",
     "transformer",
     "kept",
+    "run",
 ]

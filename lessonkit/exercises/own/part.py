@@ -1,33 +1,45 @@
-"""A class of one's own Transformer: judged like an exercise, and kept for later lessons.
+"""A class of one's own Transformer: judged by what it computes, and by what it can learn.
 
-Not in the paper. `check` never raises, whatever the class does.
+Not in the paper. `check` never raises, whatever the class does, and leaves chance as it was.
 """
 
+import contextlib
+import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
-from lessonkit.exercises.check import Exercise, Text, is_blank
-from lessonkit.exercises.mistakes import edited
-from lessonkit.exercises.outcome import Answer, Args, BrokenRuleError, article
+from lessonkit.exercises.check import Exercise, Text, fill, is_blank
+from lessonkit.exercises.compare import show
+from lessonkit.exercises.mistakes import Tried, edited
+from lessonkit.exercises.outcome import Answer, BrokenRuleError, article, shown, try_difference
 
 WORDS = read_words("own")
+OURS = ("lessonkit", "transformer")  # whose classes are no answers
+GRADIENT_ERROR = 1e-3  # of the largest number: float32 sums in another order stay below
+
+Weights = dict[str, Tensor]
+Case = tuple[str, tuple[int, ...], dict[str, Any]]  # a call as code, sizes, what the code names
 
 
 class Part(Exercise):
     """One class to write: it must compute what the reference computes with the same weights.
 
+    Where a case's value is a tensor, the gradients of all weights and inputs are compared too, in
+    training mode: a class that cannot learn is refused.
+
     Args:
         reference: A right class, called My and its name.
         handle: How a notebook calls this part: "own.attention".
         lesson: Where it is written, "02".
-        sizes: How many of a case's arguments go to the constructor; the others are inputs.
-        cases: Arguments, many of them small, so that the smallest one fails.
+        cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
+            of them small, so that the smallest one fails.
         wrong: Classes that make those mistakes that no edit of the reference makes.
+        construct: Makes an instance of a class and sizes, where the sizes are not its arguments.
     """
 
     def __init__(
@@ -36,11 +48,13 @@ class Part(Exercise):
         *,
         handle: str,
         lesson: str,
-        sizes: int,
-        cases: Sequence[Args],
+        cases: Sequence[Case],
         wrong: Mapping[str, type[nn.Module]] | None = None,
+        construct: Callable[..., nn.Module] | None = None,
     ) -> None:
-        self.written, self.lesson, self._sizes = reference, lesson, sizes
+        self.written, self.lesson = reference, lesson
+        self._weights: dict[tuple[int, ...], tuple[Weights, dict[str, str]]] = {}
+        self._construct = construct or (lambda build, *sizes: build(*sizes))
         run = self._runner(reference)
         super().__init__(
             run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle, kept=True
@@ -62,7 +76,29 @@ class Part(Exercise):
                 f"Write .check({self.name}), with no brackets after the name.",
                 "wrong",
             )
-        return super().check(self._runner(answer))
+        if any(base.__module__.split(".")[0] in OURS for base in answer.__mro__):
+            return Text(
+                f"{self.name}: wrong. This is the course's own class: write yours.", "wrong"
+            )
+        return self.judge(self._runner(answer))
+
+    def judge(self, runner: Answer) -> Text:
+        """Judge what runs a class, or a mistake."""
+        with sealed():
+            return super().check(runner)
+
+    def built(self, build: Any, *sizes: int) -> nn.Module:
+        """Make an instance with the check's weights, which are the same for every right class.
+
+        Raises:
+            BrokenRuleError: its weights are not those of a trained model.
+        """
+        with sealed():
+            if sizes not in self._weights:
+                self._weights[sizes] = _drawn_for(self._construct(self.written, *sizes))
+            module = self._construct(build, *sizes)
+            _give(module, *self._weights[sizes])
+        return module
 
     def solution(self) -> Text:
         """Show a class that passes."""
@@ -72,19 +108,73 @@ class Part(Exercise):
         """Make a wrong answer of a class, or of an edit of the reference."""
         return self._runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
 
-    def _runner(self, build: Callable[..., Any]) -> Callable[..., Any]:
-        """Make a function of sizes and inputs: build it, give it our weights, run it."""
+    def _runner(self, build: Any) -> Answer:
+        """Make a function of cases: build the class, give it our weights, call it, and learn."""
 
-        def run(*args: Any) -> Any:
-            sizes, inputs = args[: self._sizes], args[self._sizes :]
-            module = build(*sizes)
-            _take_weights(module, self.written(*sizes))
-            with torch.no_grad():
-                return module.eval()(*inputs)
+        def run(code: str, sizes: tuple[int, ...], inputs: dict[str, Any]) -> Any:
+            module = self.built(build, *sizes).eval()
+            before = copy.deepcopy(module.state_dict())
+            value = _called(code, module, inputs)
+            for name, weight in module.state_dict().items():
+                if not torch.equal(weight, before[name]):
+                    raise BrokenRuleError(f"it changes its weight {name} when it is called")
+            right = self.built(self.written, *sizes).eval()
+            if not try_difference(value, _called(code, right, inputs)):
+                _compare_learning(code, module.train(), right.train(), inputs)
+            return value
 
         run.__name__ = self.written.__name__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
+
+    def _refuse(self, answer: Answer, fault: Tried) -> Text:
+        stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
+        lines = fill(f"{self.name}: wrong; {fault.complaint}{stop}").splitlines()
+        lines += ["The smallest case that shows it, as code:"]
+        lines += [f"    {line}" for line in self.code(fault)]
+        if not fault.outcome.broken:
+            lines += [*fault.outcome.rows(), f"    expected  {shown(fault.right)}"]
+        if "no gradient" not in fault.outcome.broken:  # which says all there is to say
+            lines += map(fill, self._advice(answer))
+        return Text("\n".join(lines), "wrong")
+
+    def code(self, fault: Tried) -> list[str]:
+        """Write a case down as a cell: what it prints is wrong in a faulty class."""
+        call, sizes, inputs = fault.args
+        learns = "gradient" in fault.outcome.broken
+        lines = []
+        for name, value in inputs.items():
+            text = show(value)
+            if learns and isinstance(value, Tensor) and value.is_floating_point():
+                text = f"{text[:-1]}, requires_grad=True)"
+            lines.append(f"{name} = {text}")
+        made = ", ".join([self.name, *map(str, sizes)])
+        lines.append(f"mine = {self.handle}.built({made})  # with the check's weights")
+        if "training mode" in fault.outcome.broken:
+            lines.append("mine.train()")
+        if not learns:
+            return [*lines, f"print({call})"]
+        lines.append(f"({call}).square().sum().backward()")
+        return [*lines, f"print({fault.outcome.broken.split()[-1]})"]
+
+
+@contextlib.contextmanager
+def sealed() -> Iterator[None]:
+    """Check in a state that is always the same, and leave the learner's as it was."""
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.device("cpu"),
+            torch.autocast("cpu", enabled=False),
+            torch.random.fork_rng(devices=[]),
+        ):
+            torch.manual_seed(0)
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def _has_gap(answer: Any) -> bool:
@@ -94,14 +184,76 @@ def _has_gap(answer: Any) -> bool:
     return any(is_blank(each) for each in vars(answer).values() if inspect.isfunction(each))
 
 
-def _take_weights(module: nn.Module, like: nn.Module) -> None:
-    """Give a module weights drawn by their names, the same for every class that has them all.
+def _called(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
+    """Work out the code of a case."""
+    return eval(code, {"torch": torch, "mine": mine, **inputs})
+
+
+def _compare_learning(code: str, mine: nn.Module, right: nn.Module, inputs: dict[str, Any]) -> None:
+    """Refuse a class that computes the right tensor and cannot learn from it.
+
+    Raises:
+        BrokenRuleError: in training mode the value is another, or the gradient of a weight or an
+            input is missing or another.
+    """
+    found = {}
+    for name, module in (("mine", mine), ("right", right)):
+        for each in module.modules():
+            if isinstance(each, nn.Dropout):  # no part of the lesson, and no mistake
+                each.p = 0.0
+        leaves = {
+            key: each.clone().requires_grad_() if _is_float(each) else each
+            for key, each in inputs.items()
+        }
+        value = _called(code, module, leaves)
+        if not isinstance(value, Tensor):
+            return
+        if value.requires_grad:
+            value.square().sum().backward()
+        weights = {
+            f"mine.{key}": each for key, each in module.named_parameters(remove_duplicate=False)
+        }
+        inner = {key: each for key, each in leaves.items() if _is_float(each)}
+        found[name] = value, {key: each.grad for key, each in {**weights, **inner}.items()}
+    if try_difference(*(value for value, _ in found.values())):
+        raise BrokenRuleError("it gives something else in training mode")
+    for name, slope in found["right"][1].items():
+        yours = found["mine"][1][name]
+        if slope is None or float(slope.abs().max()) < 1e-5:
+            continue
+        if yours is None:
+            raise BrokenRuleError(
+                f"its value is right, but it cannot learn: no gradient {name}.grad"
+            )
+        if float((yours - slope).abs().max()) > GRADIENT_ERROR * float(slope.abs().max()):
+            raise BrokenRuleError(f"its value is right, but not the gradient {name}.grad")
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _drawn_for(right: nn.Module) -> tuple[Weights, dict[str, str]]:
+    """Draw weights by their names, and say under which first name each matrix is shared."""
+    wanted = right.state_dict()
+    names = {weight.data_ptr(): name for name, weight in reversed(wanted.items())}
+    first = {name: names[weight.data_ptr()] for name, weight in wanted.items()}
+    generator = torch.Generator().manual_seed(3)
+    drawn = {  # small enough that sums, and so logits, stay near 1: no rounding is enlarged
+        name: torch.randn(weight.shape, generator=generator) / weight.shape[-1] ** 0.5
+        for name, weight in wanted.items()
+    }
+    return {name: drawn[one] for name, one in first.items()}, first
+
+
+def _give(module: nn.Module, wanted: Weights, first: dict[str, str]) -> None:
+    """Give a module its weights by their names.
 
     Raises:
         BrokenRuleError: a name is missing, too many or of another shape, or what the
             reference shares is not shared.
     """
-    wanted, found = like.state_dict(), module.state_dict()
+    found = module.state_dict()
     for name in [*wanted, *found]:
         if name not in found:
             others = sorted(set(found) - set(wanted))
@@ -112,15 +264,7 @@ def _take_weights(module: nn.Module, like: nn.Module) -> None:
         if found[name].shape != wanted[name].shape:
             shapes = f"{tuple(found[name].shape)}, not {tuple(wanted[name].shape)}"
             raise BrokenRuleError(f"the shape of {name} is {shapes}")
-    first = {weight.data_ptr(): name for name, weight in reversed(wanted.items())}
-    generator = torch.Generator().manual_seed(3)
-    drawn = {  # small enough that sums, and so logits, stay near 1: no rounding is enlarged
-        name: torch.randn(weight.shape, generator=generator) / weight.shape[-1] ** 0.5
-        for name, weight in wanted.items()
-    }
-    for name, weight in wanted.items():
-        one = first[weight.data_ptr()]
+    for name, one in first.items():
         if found[name].data_ptr() != found[one].data_ptr():
             raise BrokenRuleError(f"{name} and {one} should be one matrix (§3.4)")
-        drawn[name] = drawn[one]
-    module.load_state_dict(drawn)
+    module.load_state_dict(wanted)

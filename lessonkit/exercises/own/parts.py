@@ -1,91 +1,154 @@
 """The classes to write, with their cases and their likely mistakes: edits of `reference`."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from lessonkit.exercises.outcome import Args
-from lessonkit.exercises.own.part import Part
+from lessonkit.exercises.own.part import Case, Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
     MyDecoderLayer,
     MyEmbedding,
     MyEncoderLayer,
     MyResidual,
+    MyStack,
     MyTransformer,
 )
 from lessonkit.exercises.toys import drawing
 from transformer.config import PAD_ID
-from transformer.masks import causal_mask
+from transformer.masks import causal_mask, padding_mask
+
+_draw = drawing(2)
 
 
-def _attention_cases() -> list[Args]:
-    draw, cases = drawing(2), []
+def _drawn(*size: int) -> Tensor:
+    """Draw numbers that one can write down."""
+    return _draw(*size).round(decimals=1)
+
+
+def _hiding_last(batch: int, length: int) -> Tensor:
+    """A mask that hides the last place from the first row."""
+    mask = torch.ones(batch, 1, 1, length, dtype=torch.bool)
+    mask[0, ..., -1] = length == 1
+    return mask
+
+
+def _attention_cases() -> list[Case]:
+    cases: list[Case] = []
     for d_model, heads, batch, q_len, k_len in (
         (2, 1, 1, 1, 2),
         (4, 2, 1, 3, 2),
+        (4, 2, 1, 2, 2),
         (6, 3, 2, 3, 5),
         (10, 2, 3, 5, 7),
     ):
-        query, memory = draw(batch, q_len, d_model), draw(batch, k_len, d_model)
-        mask = torch.ones(batch, 1, 1, k_len, dtype=torch.bool)
-        mask[0, ..., -1] = False
-        cases.append((d_model, heads, query, memory, mask))
-    query = draw(2, 3, 6)
-    cases.append((6, 2, query, query.clone(), causal_mask(3)))
+        inputs = {"query": _drawn(batch, q_len, d_model), "memory": _drawn(batch, k_len, d_model)}
+        inputs["mask"] = _hiding_last(batch, k_len)
+        cases += [
+            ("mine(query, memory, mask)", (d_model, heads), inputs),
+            ("mine(query, memory, mask)[0]", (d_model, heads), inputs),
+        ]
+    query = _drawn(2, 3, 6)
+    cases.append(("mine(query, query, mask)", (6, 2), {"query": query, "mask": causal_mask(3)}))
     return cases
 
 
-attention = Part(
-    MyAttention, handle="own.attention", lesson="02", sizes=2, cases=_attention_cases()
-)
+attention = Part(MyAttention, handle="own.attention", lesson="02", cases=_attention_cases())
 
 embedding = Part(
     MyEmbedding,
     handle="own.embedding",
     lesson="03",
-    sizes=2,
     cases=[
-        (5, 2, torch.tensor([[3]])),
-        (7, 4, torch.tensor([[4, 5]])),
-        (7, 4, torch.tensor([[4], [5]])),
-        (11, 6, torch.tensor([[4, 5, 10], [6, 6, 0]])),
+        *(
+            ("mine(ids)", sizes, {"ids": torch.tensor(ids)})
+            for sizes, ids in (
+                ((5, 2), [[3]]),
+                ((7, 4), [[4, 5]]),
+                ((7, 4), [[4], [5]]),
+                ((11, 6), [[4, 5, 10], [6, 6, 0]]),
+                ((11, 6), [[4, 5, 10, 6], [6, 6, 0, 4]]),
+                ((5, 4), [[4] * 40]),
+            )
+        ),
+        (
+            "[mine(short), mine(long), mine(short)]",
+            (5, 2),
+            {"short": torch.tensor([[4]]), "long": torch.tensor([[3, 4], [4, 4]])},
+        ),
     ],
 )
 
 
-def _layer_inputs() -> list[tuple[tuple[int, int, int], Tensor, Tensor, Tensor]]:
-    """Sizes, source, target, and a mask that hides the source's last place from its first row."""
-    draw, inputs = drawing(2), []
+residual = Part(
+    MyResidual,
+    handle="own.residual",
+    lesson="04",
+    cases=[
+        (f"mine(x, {sublayer})", (width,), {"x": _drawn(1, 2, width)})
+        for width in (2, 3, 5)
+        for sublayer in ("torch.tanh", "lambda y: y.flip(1)", "lambda y: 2 * y")
+    ],
+)
+
+
+def _layer_cases(call: str, names: tuple[str, ...]) -> list[Case]:
+    """Source and target of unlike lengths and of like, and what one instance does twice."""
+    cases: list[Case] = []
     for sizes, batch, src_len, tgt_len in (
         ((2, 3, 1), 1, 1, 2),
         ((4, 3, 2), 1, 3, 2),
+        ((4, 3, 2), 1, 2, 2),
         ((6, 5, 3), 2, 5, 3),
     ):
-        src, tgt = (draw(batch, length, sizes[0]) for length in (src_len, tgt_len))
-        src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
-        src_mask[0, ..., -1] = src_len == 1
-        inputs.append((sizes, src, tgt, src_mask))
-    return inputs
+        memory, x = (_drawn(batch, length, sizes[0]) for length in (src_len, tgt_len))
+        every = {
+            "x": x if "memory" in names else memory,
+            "memory": memory,
+            "tgt_mask": causal_mask(tgt_len),
+            "src_mask": _hiding_last(batch, src_len),
+        }
+        cases.append((call, sizes, {name: every[name] for name in names}))
+    again = call.replace("x,", "2 * x,")
+    return [*cases, (f"[{call}, {again}, {call}]", *cases[-1][1:])]
 
 
 encoder_layer = Part(
     MyEncoderLayer,
     handle="own.encoder_layer",
     lesson="04",
-    sizes=3,
-    cases=[(*sizes, src, src_mask) for sizes, src, _, src_mask in _layer_inputs()],
+    cases=_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
 )
-
 
 decoder_layer = Part(
     MyDecoderLayer,
     handle="own.decoder_layer",
     lesson="04",
-    sizes=3,
+    cases=_layer_cases(
+        "mine(x, memory, tgt_mask, src_mask)", ("x", "memory", "tgt_mask", "src_mask")
+    ),
+)
+
+
+class Shifted(nn.Linear):
+    """A layer as small as can be: a linear map, and what its context adds."""
+
+    def forward(self, x: Tensor, *context: Tensor) -> Tensor:
+        """Map, and add."""
+        return super().forward(x) + sum(context)
+
+
+stack = Part(
+    MyStack,
+    handle="own.stack",
+    lesson="04",
     cases=[
-        (*sizes, tgt, src, causal_mask(tgt.shape[1]), src_mask)
-        for sizes, src, tgt, src_mask in _layer_inputs()
+        (f"mine(x, {context})", (width, num_layers), {"x": _drawn(1, 2, width)})
+        for width, num_layers in ((2, 1), (2, 2), (3, 3), (5, 2))
+        for context in ("x", "x, x.flip(1)")
     ],
+    construct=lambda build, width, num_layers: build(
+        [Shifted(width, width) for _ in range(num_layers)], width
+    ),
 )
 
 
@@ -102,19 +165,41 @@ class _PostNorm(MyTransformer):
                 module.__class__ = _NormAfterTheSum
 
 
+def _transformer_cases() -> list[Case]:
+    """Both ways together; then each by itself, as training, a search and a cache call them."""
+    cases: list[Case] = [
+        ("mine(src, tgt_in)", sizes, {"src": torch.tensor(src), "tgt_in": torch.tensor(tgt_in)})
+        for sizes, src, tgt_in in (
+            ((5, 4, 3, 2, 1), [[4]], [[1, 4]]),
+            ((7, 4, 3, 2, 1), [[4, 6]], [[1, 5, 4]]),
+            ((7, 4, 3, 2, 2), [[4, 6], [5, 6]], [[1, 5], [1, 4]]),
+            ((11, 6, 5, 3, 2), [[4, 5, 6, 2, PAD_ID], [7, 8, 9, 10, 2]], [[1, 4, 5], [1, 6, 7]]),
+        )
+    ]
+    src, tgt_in = torch.tensor([[4, 6, PAD_ID], [5, 6, 4]]), torch.tensor([[1, 5], [1, 4]])
+    mask, memory, sizes = padding_mask(src), _drawn(2, 3, 4), (7, 4, 3, 2, 1)
+    given = {"tgt_in": tgt_in, "memory": memory, "mask": mask}
+    encode, decode = "mine.encode(src, mask)", "mine.decode(tgt_in, memory, mask)"
+    cases += [
+        (encode, sizes, {"src": src, "mask": mask}),
+        (decode, sizes, given),  # of a memory from elsewhere
+        (decode, sizes, {**given, "memory": memory[:1], "tgt_in": tgt_in[:1], "mask": mask[:1]}),
+        ("mine.decode(tgt_in, memory, mask, None)", sizes, given),
+        (
+            f"[mine.encode(src, mask), {decode}, mine.encode(src, mask)]",
+            sizes,
+            {**given, "src": src},
+        ),
+        (f"[{decode}, mine.decode(tgt_in[:, :1], memory, mask), {decode}]", sizes, given),
+        ("mine(ids, ids)", (5, 4, 3, 2, 1), {"ids": torch.tensor([[3, 4] * 20])}),
+    ]
+    return cases
+
+
 transformer = Part(
     MyTransformer,
     handle="own.transformer",
     lesson="04",
-    sizes=5,
-    cases=[
-        (5, 2, 3, 1, 1, torch.tensor([[4]]), torch.tensor([[1, 4]])),
-        (7, 4, 3, 2, 1, torch.tensor([[4, 6]]), torch.tensor([[1, 5, 4]])),
-        (
-            *(11, 6, 5, 3, 2),
-            torch.tensor([[4, 5, 6, 2, PAD_ID], [7, 8, 9, 10, 2]]),
-            torch.tensor([[1, 4, 5], [1, 6, 7]]),
-        ),
-    ],
+    cases=_transformer_cases(),
     wrong={"post_norm": _PostNorm},
 )

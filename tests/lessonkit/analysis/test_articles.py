@@ -6,10 +6,10 @@ import pytest
 
 from lessonkit.analysis.articles import (
     ARTICLES,
+    article_cases,
     carried_articles,
     first_articles,
     gender_pairs,
-    subjects,
 )
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.interventions import memory_replaced, next_token, run_of
@@ -41,14 +41,14 @@ def text(*pairs: tuple[str, str]) -> ParallelText:
 
 
 def test_subjects_and_their_places(shipped: Translator, held_out: ParallelText) -> None:
-    one, other = subjects(shipped, text(*FIT, *OTHER))
+    one, other = article_cases(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
         pieces = shipped.src_tokenizer.pieces(shipped.src_tokenizer.encode(case.sentence))
         assert "".join(pieces[place] for place in case.noun) == noun
         assert "".join(pieces[place] for place in case.last) == last
         assert case.length == len(pieces) + 1
-    articles = [case.article for case in subjects(shipped, held_out)]
+    articles = [case.article for case in article_cases(shipped, held_out)]
     assert [articles.count(each) for each in ARTICLES] == [120, 121]
 
 
@@ -58,7 +58,7 @@ def test_counts_are_of_the_most_probable_token(shipped: Translator) -> None:
     by_hand = sum(
         int(next_token(shipped, case.sentence, before=case.noun).argmax())
         == shipped.tgt_tokenizer.encode(case.article)[0]
-        for case in subjects(shipped, text(*FIT))
+        for case in article_cases(shipped, text(*FIT))
     )
     assert counted[3] == ("the noun hidden from the encoder too", by_hand, 2)
     assert counted[0] == ("nothing hidden", 2, 2)

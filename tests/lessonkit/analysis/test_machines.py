@@ -16,7 +16,9 @@ from lessonkit.analysis.machines import (
     attainable,
     cpu_seconds,
     exchange_seconds,
+    in_two_processes,
     intensity,
+    megabytes_kept,
     one_thread,
     product_flops,
     product_seconds,
@@ -160,3 +162,23 @@ def test_equal_batches_have_no_noise_and_too_few_or_no_signal_are_refused() -> N
     model.scores.data[[0, 1, 2, 3, 6]] = -100.0  # sure of two tokens: their gradients cancel
     with pytest.raises(UserError, match="2 batches tell no signal from the noise"):
         gradient_noise(model, [Batch(one, one, one), Batch(other, other, other)])
+
+
+def test_what_is_kept_for_the_backward_pass_by_hand() -> None:
+    model, inputs = nn.Linear(3, 5, bias=False), torch.rand(7, 3)
+    # The square keeps its input, (7, 5); the product keeps (7, 3) and the weights, which are ours.
+    kept = megabytes_kept(model, lambda: model(inputs).square())
+    assert kept == pytest.approx(4 * (7 * 5 + 7 * 3) / 1e6)
+    assert megabytes_kept(model, lambda: inputs.square()) == 0  # it asks for no gradient
+
+
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@pytest.mark.slow
+def test_a_script_runs_in_two_processes_with_functions_of_ours() -> None:
+    script = "import os\nprint(twice(int(os.environ['WORLD_SIZE'])))"
+    assert in_two_processes(script, twice=doubled).split() == ["4", "4"]
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        in_two_processes("1 / 0")

@@ -10,6 +10,7 @@ from attention_laws.errors import UserError
 from lessonkit.analysis.scores import (
     Leak,
     from_memory,
+    holm,
     mean_of_sentences,
     measure_leak,
     score_five_ways,
@@ -97,3 +98,10 @@ def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:
     whole += [(f"x{n}", f"nous w{n}") for n in range(100)]
     whole += [(f"y{n}", f"dormons w{n}") for n in range(100)]
     assert from_memory(whole, ["nous"]) == ["We."]
+
+
+def test_holm_by_hand() -> None:
+    # sorted 0.01 * 4, 0.02 * 3, 0.02 * 2 (but not under the one before), 0.6
+    assert holm([0.02, 0.6, 0.01, 0.02]) == pytest.approx([0.06, 0.6, 0.04, 0.06])
+    assert holm([0.5, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []

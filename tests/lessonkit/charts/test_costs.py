@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -11,23 +10,18 @@ from matplotlib.text import Annotation
 
 from lessonkit.analysis.costs import table_1
 from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
-from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.charts import (
     Shared,
     costs_explorer,
     draw_attentive,
     draw_recurrent,
     exchange_explorer,
-    parameters_explorer,
     roofline_explorer,
 )
 from lessonkit.charts.costs import COSTS
 from lessonkit.charts.machines import TOKENS_A_STEP
-from lessonkit.charts.parameters import PARTS, TIED, UNTIED
 from lessonkit.charts.style import PAPER
-from tests.helpers.vega import points, title, values, with_controls
-from transformer.config import ModelConfig
-from transformer.model import Transformer
+from tests.helpers.vega import points, title, with_controls
 from transformer.support.errors import UserError
 
 WORDS = ["the", "black", "cat", "is", "sleeping"]
@@ -76,35 +70,6 @@ def test_costs_are_the_package_s(quantity: str) -> None:
     assert [cost for _, cost in drawn] == pytest.approx([cost for _, cost in wanted], rel=1e-9)
     assert title(with_controls(spec, d=1024)).endswith("while n is under 1024")
     assert title(with_controls(spec, quantity="sequential")).startswith("Only the recurrent")
-
-
-PART_OF = {  # a module's parameter by the first of these that its name holds
-    "norm": "layer norms",
-    "embedding": "embeddings and softmax",
-    "output.": "embeddings and softmax",
-    "cross_attention": "cross-attention",
-    "self_attention": "self-attention",
-    "": "feed-forward",
-}
-
-
-@pytest.mark.parametrize("choice", [TIED, UNTIED])
-@pytest.mark.parametrize("sizes", [(512, 2048, 6, 37_000), (64, 768, 5, 11_000)])
-def test_the_browser_adds_up_what_a_module_has(sizes: tuple[int, ...], choice: str) -> None:
-    shape = dict(zip(("d_model", "d_ff", "num_layers"), sizes, strict=False))
-    types, tied = sizes[3], choice == TIED
-    spec = parameters_explorer().to_dict()
-    spec = with_controls(spec, embeddings=choice, vocab_size=types, **shape)
-    config = ModelConfig(**shape, tie_source_target=tied, tie_softmax=tied)
-    with torch.device("meta"):
-        model = Transformer(config, src_vocab_size=types, tgt_vocab_size=types)
-    counted = dict.fromkeys(PARTS, 0.0)
-    for name, parameter in model.named_parameters():
-        counted[next(part for key, part in PART_OF.items() if key in name)] += parameter.numel()
-    drawn = values(spec, (1,), "datum.part", "1e6 * datum.millions")
-    assert {part: float(number) for part, number in drawn} == pytest.approx(counted)
-    total = expected_parameters(config, types, types)
-    assert title(spec) == f"Parameters: {total / 1e6:.1f} million"
 
 
 @pytest.mark.slow

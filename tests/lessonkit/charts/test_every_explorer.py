@@ -26,7 +26,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "schedule": lambda _: charts.schedule_explorer(),
     "chance": lambda _: charts.chance_explorer(),
     "smoothing": lambda _: charts.label_smoothing_explorer(),
-    "targets": lambda _: charts.smoothed_targets_explorer(["<pad>", "le", "chat"], "chat"),
     "attention": lambda _: charts.attention_explorer(some_attention()),
     "heads": lambda _: charts.heads_explorer(some_attention()),
     "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
@@ -34,7 +33,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "exchange": lambda _: charts.exchange_explorer({"base": charts.Shared(63 * 10**6, 10**13)}),
     "batches": lambda _: charts.batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
     "costs": lambda _: charts.costs_explorer(),
-    "parameters": lambda _: charts.parameters_explorer(),
     "positions": lambda _: charts.position_explorer(),
     "readings": lambda _: charts.readings_explorer(READINGS, worth=1, domain=(-10, 10)),
     "beam": lambda _: charts.beam_explorer(
@@ -46,11 +44,6 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
 MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
 LARGEST = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
 REFUSED = {
-    "targets": (lambda: charts.smoothed_targets_explorer(["<pad>", "le"], "le"), "give 3 or more"),
-    "true type": (
-        lambda: charts.smoothed_targets_explorer(["<pad>", "le", "la"], "chien"),
-        "unknown true_type 'chien'",
-    ),
     "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
     "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
     "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
@@ -96,9 +89,7 @@ def test_it_is_the_same_twice_and_says_what_it_shows(kind: str, shipped: Transla
             assert param["bind"]["name"].strip() == param["name"]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION)
     titles = len(re.findall(r'class="mark-text role-axis-title"', svg))
-    assert titles == {"positions": 4, "heads": 4, "parameters": 1, "knife": 1, "trace": 0}.get(
-        kind, 2
-    )
+    assert titles == {"positions": 4, "heads": 4, "knife": 1, "trace": 0}.get(kind, 2)
     assert not re.search("undefined|NaN", svg)
 
 

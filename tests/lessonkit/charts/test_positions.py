@@ -27,19 +27,6 @@ def test_waves_are_the_columns_asked_for(ax: Axes) -> None:
     assert len({to_hex(line.get_color()) for line in ax.lines}) == 3
 
 
-def test_table_has_the_first_position_on_top_and_zero_in_the_middle(ax: Axes) -> None:
-    table = torch.tensor([[0.5, -3.0, 0.0], [1.0, 0.0, 2.0]])
-    assert positions.draw_table(table, ax, "a title") is ax
-    (image,) = ax.images
-    np.testing.assert_array_equal(np.asarray(image.get_array()), table.numpy())
-    assert image.get_clim() == (-3, 3)
-    assert image.get_extent()[2] > image.get_extent()[3]  # bottom and top
-    low, middle, high = image.get_cmap()([0.0, 0.5, 1.0])
-    assert low[2] > low[0]  # blue
-    assert high[0] > high[2]  # red
-    assert min(middle[:3]) > 0.95  # white
-
-
 def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
     assert positions.draw_turn(TABLE, 1, (2, 7), 5, ax, "a title") is ax
     hands = [line for line in ax.lines if len(line.get_xydata()) == 2]
@@ -63,19 +50,6 @@ def test_similarity_is_the_dot_product_at_each_distance(ax: Axes) -> None:
     np.testing.assert_array_equal(line.get_ydata(), [2, 5, 3])
     assert line.get_label() == "from position 1"
     assert line.get_color() != other.get_color()
-
-
-def test_accuracy_has_a_line_for_each_run_and_a_name_for_each_kind(ax: Axes) -> None:
-    runs = {"one": [[1.0, 0.5, 0.0], [0.9, 0.4, 0.1]], "two": [[0.8, 0.3, 0.2]]}
-    assert positions.draw_accuracy_by_length(runs, [2, 5, 7], 5, ax, "a title") is ax
-    assert [line.get_ydata().tolist() for line in ax.lines] == [*runs["one"], *runs["two"]]
-    colours = [to_hex(line.get_color()).upper() for line in ax.lines]
-    assert colours == [style.OURS, style.OURS, style.TARGET]
-    (band,) = ax.patches
-    ends = band.get_extents().transformed(ax.transData.inverted()).intervalx
-    np.testing.assert_allclose(ends, [2, 5])
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["lengths in training", "one", "two"]
 
 
 def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:

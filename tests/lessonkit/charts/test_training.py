@@ -22,17 +22,14 @@ from lessonkit.charts import (
     label_smoothing_explorer,
     readings_explorer,
     schedule_explorer,
-    smoothed_targets_explorer,
 )
 from lessonkit.charts.curves import MOST_TICKS
-from lessonkit.charts.training import FORMS, SYSTEMS
-from tests.helpers.vega import Spec, points, texts, title, values, with_controls
+from lessonkit.charts.training import SYSTEMS
+from tests.helpers.vega import points, title, values, with_controls
 from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.support.errors import UserError
-from transformer.training.loss import label_smoothing_loss, smoothed_targets
+from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
-
-TYPES = ["<pad>", "le", "chat", "dort", "ici"]
 
 
 @pytest.mark.slow
@@ -77,42 +74,6 @@ def test_the_smoothed_loss_is_the_package_s(vocab_size: int, smoothing: float) -
     assert lowest <= min(wanted) + 1e-12
     best = 1 - smoothing + smoothing / vocab_size
     assert title(spec) == f"Loss is lowest at confidence {best:.3f}"
-
-
-def bar_heights(spec: Spec) -> list[float]:
-    """What the browser computes for each bar, in the order of the ids."""
-    heights = points(spec | {"layer": spec["layer"][:1]}, 0, "id", "wanted")
-    assert [place for place, _ in heights] == list(range(len(TYPES)))
-    return [height for _, height in heights]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
-def test_targets_are_the_package_s(form: str) -> None:
-    whole = smoothed_targets_explorer(TYPES, "le").to_dict()
-    for true, smoothing in (("chat", 0.1), ("<pad>", 0.3), ("ici", 0.0)):
-        spec = with_controls(whole, true_type=true, smoothing=smoothing, form=form)
-        options = {"smoothing": smoothing, "pad_id": 0, "over_all": form == FORMS[0]}
-        ids = torch.tensor([TYPES.index(true)])
-        expected = smoothed_targets(ids, len(TYPES), **options)[0]
-        torch.testing.assert_close(torch.tensor(bar_heights(spec)), expected)
-        written = [text for text, *_ in texts(spec, "role-mark")]
-        assert written == [f"{share:.3f}" for share in expected.tolist()]
-        kept = float(expected.max())
-        words = f"{kept:.3f} for it, {1 - kept:.3f} for all others together"
-        said = "nothing is asked for" if true == "<pad>" else words
-        assert title(spec) == f"Target {true}: {said}"
-
-
-def test_targets_hand_worked() -> None:
-    spec = with_controls(smoothed_targets_explorer(TYPES, "chat").to_dict(), smoothing=0.3)
-    over_others = with_controls(spec, form=FORMS[1])
-    assert bar_heights(over_others) == pytest.approx([0, 0.1, 0.7, 0.1, 0.1])
-    assert bar_heights(spec) == pytest.approx([0.06, 0.06, 0.76, 0.06, 0.06])
-    labels = [text for text, *_ in texts(spec, "role-axis-label")]
-    assert labels[: len(TYPES)] == TYPES  # in the order of their ids
-    said = smoothed_targets_explorer(TYPES, "<pad>").to_dict()["description"]
-    assert "The target is <pad>: nothing is asked for." in said
 
 
 LOG: list[dict[str, Any]] = [

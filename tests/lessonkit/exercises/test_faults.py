@@ -1,160 +1,63 @@
-"""Lesson 14: its cases without a label, and right answers that must pass."""
+"""Lesson 14: its ten tickets, and right answers that must pass."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from attention_laws import diagnose
-from attention_laws.adapter import Adapter
 from lessonkit.exercises import faults as ex
 from lessonkit.exercises.check import MAX_COLUMNS
-from lessonkit.exercises.unlabelled import CELL, NUMBERS, Case, Cases
+from lessonkit.exercises.tickets import BUDGET, CELL, MENU, NUMBERS, Ticket, Tickets
 from tests.helpers.exercise_walk import status
 from transformer.support.errors import UserError
 
-SRC, PADDED = torch.tensor([[7, 8, 16, 3]]), torch.tensor([[7, 8, 16, 3, 0, 0]])
-TGT_IN = torch.tensor([[2, 5, 28, 22, 21, 9, 11]])
-CAUSES = ex.cases.causes
-RIGHT = {number: case.cause for number, case in zip(NUMBERS, ex.cases.cases, strict=True)}
+CAUSES = ex.tickets.causes
+RIGHT = {number: each.cause for number, each in zip(NUMBERS, ex.tickets.list, strict=True)}
+# Causes that no ticket has, each with a specimen: what the experiments find must tell them, too.
+DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_of_the_newest"}
 
 
-def near(one: Tensor, other: Tensor) -> bool:
-    return torch.allclose(one, other, atol=1e-4)
-
-
-def exchanged(ids: Tensor, place: int, token: int) -> Tensor:
-    changed = ids.clone()
-    changed[0, place] = token
-    return changed
-
-
-def moves(model: Adapter, place: int) -> bool:
-    one, other = (model.forward(SRC, ids) for ids in (TGT_IN, exchanged(TGT_IN, place, 4)))
-    return not near(one[0, 0], other[0, 0])
-
-
-def memory_hears_padding(model: Adapter) -> bool:
-    return not near(model.encode(SRC), model.encode(PADDED)[:, :4])
-
-
-def logits_alone_hear_padding(model: Adapter) -> bool:
-    logits_move = not near(model.forward(SRC, TGT_IN), model.forward(PADDED, TGT_IN))
-    return logits_move and not memory_hears_padding(model)
-
-
-def places_are_deaf(model: Adapter) -> bool:
-    others = [0, 2, 3]
-    return near(model.encode(SRC)[0, others], model.encode(exchanged(SRC, 1, 12))[0, others])
-
-
-def rows_differ(model: Adapter) -> bool:
-    return not near(*model.forward(SRC.expand(2, -1), TGT_IN.expand(2, -1)))
-
-
-def a_step(model: Adapter) -> None:
-    torch.manual_seed(0)
-    model.train_step(*model.make_batch([[7, 8, 16], [9, 4]], [[5, 28, 22], [21, 6]]))
-
-
-def nothing_moves(model: Adapter) -> bool:
-    before = [each.detach().clone() for each in model.module.parameters()]
-    a_step(model)
-    return all(map(torch.equal, before, model.module.parameters()))
-
-
-def gradient_doubles(model: Adapter) -> bool:
-    kept = {name: each.clone() for name, each in model.module.state_dict().items()}
-    norms = []
-    for _ in range(2):
-        model.module.load_state_dict(kept)
-        a_step(model)
-        grads = [each.grad for each in model.module.parameters() if each.grad is not None]
-        norms.append(torch.nn.utils.get_total_norm(grads))
-    return bool(norms[1] > 1.8 * norms[0])
-
-
-def padding_counts(model: Adapter) -> bool:
-    logits = torch.randn(2, 3, model.tgt_vocab_size, generator=torch.Generator().manual_seed(0))
-    tgt_out, changed = torch.tensor([[5, 6, 3], [7, 3, 0]]), logits.clone()
-    changed[1, 2] *= -1
-    return not near(model.loss(logits, tgt_out), model.loss(changed, tgt_out))
-
-
-def step_by_step(model: Adapter, src: Tensor = SRC) -> Tensor:
-    cache, logits = model.cached.start(src), []
-    for place in range(TGT_IN.shape[1]):
-        found, cache = model.cached.step(TGT_IN[:, place : place + 1], cache)
-        logits.append(found)
-    return torch.stack(logits, dim=1)
-
-
-def rows_part(model: Adapter) -> bool:
-    """Two targets of one source change places after three steps."""
-    if not near(step_by_step(model), model.forward(SRC, TGT_IN)):
-        return False
-    src, swap = SRC.expand(2, -1), torch.tensor([1, 0])
-    tgt_in = torch.cat((TGT_IN, torch.tensor([[2, 8, 17, 5, 26, 13, 4]])))
-    cache = model.cached.start(src)
-    for place in range(3):
-        _, cache = model.cached.step(tgt_in[:, place : place + 1], cache)
-    cache, tgt_in = model.cached.reorder(cache, swap), tgt_in[swap]
-    logits, _ = model.cached.step(tgt_in[:, 3:4], cache)
-    return not near(logits, model.forward(src, tgt_in)[:, 3])
-
-
-def newest_alone(model: Adapter) -> bool:
-    whole = model.forward(SRC, TGT_IN)[:, :3]
-    prefix_is_kept = near(whole, model.forward(SRC, TGT_IN[:, :3]))
-    return prefix_is_kept and not near(step_by_step(model)[:, :3], whole)
-
-
-def second_is_wrong(model: Adapter) -> bool:
-    sources = SRC, torch.tensor([[12, 9, 4, 3]])
-    wholes = [model.forward(src, TGT_IN) for src in sources]
-    first, second = map(near, [step_by_step(model, src) for src in sources], wholes)
-    return first and not second
-
-
-# What a cause would show, done; and a specimen that has it: the museum has more than the cases.
-FOLLOWS: dict[str, tuple[Callable[[Adapter], bool], str]] = {
-    "b": (lambda model: moves(model, 6), "no_causal_mask"),
-    "c": (lambda model: moves(model, 1), "one_ahead"),
-    "d": (memory_hears_padding, "padding_attended"),
-    "e": (logits_alone_hear_padding, "padding_attended_by_the_decoder"),
-    "f": (places_are_deaf, "own_value"),
-    "g": (rows_differ, "positions_over_the_batch"),
-    "h": (nothing_moves, "optimizer_of_another_model"),
-    "i": (gradient_doubles, "gradient_kept"),
-    "j": (padding_counts, "loss_over_padding"),
-    "k": (rows_part, "cache_not_reordered"),
-    "l": (newest_alone, "cache_of_the_newest"),
-    "m": (second_is_wrong, "cache_of_the_sentence_before"),
-}
-
-
-@pytest.mark.parametrize("letter", FOLLOWS)
-def test_the_experiment_separates_a_cause_from_the_true_ones(letter: str) -> None:
-    shows, specimen = FOLLOWS[letter]
-    found = [Case(specimen, letter, "", ()), *ex.cases.cases]
-    for case in found:
-        model = case.make()
+def found(ticket: Ticket) -> tuple[str, ...]:
+    """Say what each experiment of the menu finds."""
+    lines = []
+    for experiment in MENU.values():
+        model = ticket.make()
         model.module.eval()
-        assert shows(model) == (case.cause == letter), case.specimen
+        lines.append(experiment(model))
+    return tuple(lines)
+
+
+def test_the_experiments_tell_every_cause_from_every_other() -> None:
+    others = [Ticket(specimen, letter, "", "") for letter, specimen in DECOYS.items()]
+    every = {each.cause: found(each) for each in (*ex.tickets.list, *others)}
+    assert "".join(sorted(every)) == "".join(CAUSES) == "abcdefghijklm"
+    assert len(set(every.values())) == len(every)
+    sound = dict(zip(MENU, every["a"], strict=True))
+    # What a wrong answer is told: the experiment named there finds this, where it is the cause.
+    for letter, name, shows in (
+        *(("b", "future", "0.28 with the token at 6"), ("c", "future", "0.00 with the token at 6")),
+        *(("d", "padding", "memory moves by 1.31"), ("e", "padding", "the memory moves by 0.00")),
+        *(("f", "neighbour", "moves by 0.00"), ("g", "rows", "apart"), ("h", "step", "0 of 63")),
+        *(("i", "step", "7.7, then 15.4"), ("j", "loss", "moves by 0.09")),
+        *(("k", "cache", "0.00 apart, the second 0.00"), ("l", "cache", "first sentence is")),
+        ("m", "cache", "first sentence is 0.00 apart"),
+    ):
+        line = dict(zip(MENU, every[letter], strict=True))[name]
+        assert f"`{name}`" in CAUSES[letter][1]
+        assert shows in line
+        assert line != sound[name]
 
 
 @pytest.mark.slow
-def test_each_case_has_a_cause_of_its_own_and_diagnose_finds_a_fault_where_there_is_one() -> None:
-    assert "".join(CAUSES) == "a" + "".join(FOLLOWS) == "abcdefghijklm"
+def test_diagnose_finds_a_fault_where_there_is_one() -> None:
     assert len(set(RIGHT.values())) == len(NUMBERS)
-    for case in ex.cases.cases:
-        assert (case.cause == "a") == (not case.specimen)
-        report = diagnose(case.make())
+    for ticket in ex.tickets.list:
+        assert (ticket.cause == "a") == (not ticket.specimen)
+        report = diagnose(ticket.make())
         assert not report.stopped
-        assert bool(report.broken) == bool(case.specimen)
+        assert bool(report.broken) == bool(ticket.specimen)
 
 
 def said(text: Any) -> str:
@@ -163,44 +66,58 @@ def said(text: Any) -> str:
 
 
 def test_a_blank_cell_lists_the_causes_and_nonsense_raises_nothing() -> None:
-    blank = eval(CELL, {"ex": ex})
+    blank = eval(CELL, {"tickets": ex.tickets})
     assert blank.status == "not attempted"
     assert all(f"{letter} {name}" in said(blank) for letter, (name, _) in CAUSES.items())
-    assert said(blank).endswith("0 of 6 right, 6 not attempted. Put a letter in place of None.")
+    assert said(blank).endswith("0 of 10 right, 10 not attempted. Put a letter in place of None.")
     for value in ("z", "ab", 3, [1], torch.zeros(2), object()):
-        verdict = ex.cases.answer(*[value] * 6)
+        verdict = ex.tickets.answer(**dict.fromkeys(NUMBERS, value))
         assert verdict.status == "wrong"
         assert 'Answer with a letter, "a" to "m".' in said(verdict)
-    for ask in (ex.cases.model, ex.cases.hint, ex.cases.solution):
-        for number in (0, 7, -1, "1", None, 1.5):
-            with pytest.raises(UserError, match="the cases are 1 to 6"):
-                ask(number)
+    for number in (0, 11, -1, "1", None, 1.5):
+        with pytest.raises(UserError, match="they are 1 to 10"):
+            ex.tickets.log(number)
+    with pytest.raises(UserError, match="there is no experiment 'guess': choose future, padding"):
+        ex.tickets.experiment(1, "guess")
 
 
-def test_right_answers_pass_and_say_why_and_hints_go_from_first_to_last() -> None:
-    verdict = ex.cases.answer(**RIGHT)
+def test_a_log_says_the_same_each_time_and_leaves_chance_alone() -> None:
+    chance = torch.random.get_rng_state()
+    log = said(ex.tickets.log(7))
+    assert log.startswith("7. The loss wobbles and does not fall.")
+    assert log == said(ex.tickets.log(7))
+    assert log.count("step") == 4
+    assert torch.equal(torch.random.get_rng_state(), chance)
+
+
+def test_experiments_are_limited_and_the_same_one_counts_once() -> None:
+    own = Tickets({"list": [vars(each) for each in ex.tickets.list], "causes": CAUSES})
+    for _ in range(2):
+        first = said(own.experiment(1, "rows"))
+        assert first.endswith(f"{BUDGET - 1} of {BUDGET} experiments left.")
+    for number in range(2, BUDGET // 2 + 1):
+        own.experiment(number, "rows")
+        last = own.experiment(number, "loss")
+    assert said(last).endswith(f"1 of {BUDGET} experiments left.")
+    own.experiment(1, "loss")
+    assert "used up" in said(own.experiment(1, "future"))
+    assert said(own.experiment(1, "rows")).endswith(f"0 of {BUDGET} experiments left.")
+    assert f"Experiments used: {BUDGET} of {BUDGET}." in said(own.answer(**RIGHT))
+
+
+def test_right_answers_pass_and_wrong_ones_name_an_experiment() -> None:
+    verdict = ex.tickets.answer(**RIGHT)
     assert verdict.status == "passed"
-    assert said(verdict).endswith("6 of 6 right.")
-    assert ex.cases.answer(one=f" {RIGHT['one'].upper()} ").status == "not attempted"
-    own = Cases({"models": [vars(case) for case in ex.cases.cases], "causes": CAUSES})
-    for number, case in enumerate(own.cases, start=1):
-        assert case.says in said(verdict)
-        text = f"{case.cause}: {CAUSES[case.cause][0]}. {case.says}"
-        assert said(own.solution(number)) == text
-        for place, hint in enumerate([*case.hints, case.hints[-1]], start=1):
-            count = len(case.hints)
-            assert said(own.hint(number)) == f"Hint {min(place, count)} of {count}. {hint}"
-
-
-def test_a_wrong_answer_gets_the_experiment_and_no_answer() -> None:
+    assert said(verdict).endswith("10 of 10 right.")
+    assert ex.tickets.answer(one=f" {RIGHT['one'].upper()} ").status == "not attempted"
     for letter, (_, follows) in CAUSES.items():
-        verdict = ex.cases.answer(*[letter] * 6)
+        verdict = ex.tickets.answer(**dict.fromkeys(NUMBERS, letter))
         assert verdict.status == "wrong"
-        for number, case in enumerate(ex.cases.cases, start=1):
-            is_right = letter == case.cause
-            says = f"right. {case.says}" if is_right else f"no. {follows}"
-            assert f"{number}. {letter}: {says}" in said(verdict)
-            assert (case.says in said(verdict)) == is_right
+        for number, ticket in enumerate(ex.tickets.list, start=1):
+            is_right = letter == ticket.cause
+            says = f"right. {ticket.says}" if is_right else f"no. {follows}"
+            assert f"{number}. {letter}: {' '.join(says.split())}" in said(verdict)
+            assert (" ".join(ticket.says.split()) in said(verdict)) == is_right
 
 
 def ahead_by_cutting(decode, tgt_in):

@@ -12,12 +12,10 @@ from transformer.data.parallel import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"
-KEPT = "keys.append(key)\n        values.append(value)"
-GRAMS, LAST = "collections.Counter(grams)", "outputs[rows, lengths - 1]"
+GRAMS = "collections.Counter(grams)"
 LIVE = "open_ones = longer"
 SENTENCES, MARKS = "    pad_id, bos_id, eos_id", "    sentences = [{} for ids in sentences]\n"
 SCORES, TOP = "scores = query @ key.T / math.sqrt(query.shape[-1])", ".maximum(best)"
-NORM = "    if norm > clip_norm:\n        mean = mean * clip_norm / norm"
 ENDS = "said, right = ([p{} for p in side] for side in (said, right))\n    common ="
 RIGHT = {
     "a score low enough": ("attention", "-math.inf", "-1e4"),
@@ -37,27 +35,29 @@ RIGHT = {
         *("attention_in_blocks", "query @ key.T", "(query[:, None] * key).sum(dim=-1)"),
         *("weights @ value", "(weights[..., None] * value).sum(dim=1)"),
     ),
-    "a list for a tuple": ("tied", "return embedded, logits", "return [embedded, logits]"),
-    "always a factor": (
-        *("accumulated_gradient", NORM, "    mean = mean * torch.clamp(clip_norm / norm, max=1)"),
+    "a list for a tuple": (
+        *("attention", "weights @ value, weights", "[weights @ value, weights]"),
     ),
     "a beam ends where nothing better can come": (
         *("beam", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
     ),
-    "a cache is one tensor": (
-        *("cached_greedy", KEPT),
-        "keys = torch.cat((keys, key[None])) if len(keys) else key[None]\n"
-        "        values = torch.cat((values, value[None])) if len(values) else value[None]",
-        *("torch.stack(keys)", "keys", "torch.stack(values)", "values"),
+    "a beam sorts a list of all": (
+        *("beam_step", "best = sums.flatten().topk(beam_size).indices"),
+        "best = sums.flatten().sort(descending=True).indices[:beam_size]",
+        *("(place // sums.shape[1], place % sums.shape[1])", "divmod(place, sums.shape[1])"),
+    ),
+    "a cache with a fused kernel": (
+        *("cached_attention", "    scores =", "    import torch.nn.functional as F\n    scores ="),
+        *("scores.softmax(dim=-1) @ values", "F.scaled_dot_product_attention(query, keys, values)"),
+    ),
+    "greedy by log probabilities": (
+        *("greedy_decode", "logits[0, -1].argmax()", "logits[0].log_softmax(dim=-1)[-1].argmax()"),
+        *("src.new_tensor([ids])", "torch.tensor(ids)[None]"),
     ),
     "a fault is looked for in many steps": (
         *("fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
-    ),
-    "components are gathered": (
-        *("last_state", LAST),
-        "torch.stack([row[int(n) - 1] for row, n in zip(outputs, lengths)])",
     ),
     "sight is tested by cutting": (
         *("sight", "decode(src, changed)[:place]", "decode(src, tgt_in[:place])"),
@@ -83,13 +83,13 @@ WRONG = {
         *("sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
-    "words joined": ("clipped_precision", GRAMS, 'collections.Counter(map("".join, grams))'),
-    "the ends": ("clipped_precision", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
-    "lower case": ("clipped_precision", "*(words", "*([w.lower() for w in words]"),
-    "two words at most": ("clipped_precision", "range(n)", "range(min(n, 2))"),
+    "joined words": ("clipped_counts", GRAMS, 'collections.Counter(map("".join, grams))'),
+    "both ends": ("clipped_counts", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
+    "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
+    "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "small weights": ("spread", "w > 0", "w > 0.01"),
-    "the other": ("shared", "common =", ENDS.format("[::2]")),
+    "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }
 
 
@@ -188,7 +188,7 @@ def test_an_answer_of_another_make_does_not():
 
 
 def groups_by_hand(pairs):
-    """The loop of lesson 09 as it stands there, its groups sorted."""
+    """A loop that takes both languages for one, its groups sorted."""
     found = []
     for pair in pairs:
         near = [g for g in found if any(set(pair) & set(p) for p in g)]
@@ -204,6 +204,13 @@ NAMED = {  # what is said of an edit of a reference
     "it calls `padding_mask` of transformer.masks": (
         *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
+    ),
+    "it calls `scaled_dot_product_attention` of transformer.attention": (
+        *("attention", "    return", "    import transformer\n    return"),
+        *(
+            "weights @ value, weights",
+            "transformer.scaled_dot_product_attention(query, key, value, mask)",
+        ),
     ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
         *("attention", "weights @ value,"),
@@ -230,18 +237,13 @@ STOPPED = {
 
 
 def test_advice_names_the_mistake():
-    def upside_down(hypotheses, alpha):
-        scores = [((5 + length) / 6) ** alpha / log_prob for log_prob, length in hypotheses]
-        return scores.index(max(scores))
-
     def rounded(n, k):
         return max(1, math.ceil(math.log(n) / math.log(k)))
 
     stopped = [edited(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
     for exercise, answer, says in (
-        ("groups", groups_by_hand, "differs from the lesson's loop"),
+        ("groups", groups_by_hand, "English *Stop* and French *Stop*"),
         ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),
-        ("best_hypothesis", upside_down, "which of the two numbers is divided by the other"),
         ("reach", rounded, "math.log(125, 5)"),
         *(("beam", answer, "some sentence is finished") for answer in stopped),
     ):

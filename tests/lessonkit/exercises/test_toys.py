@@ -7,7 +7,7 @@ import lessonkit.exercises.toys as ex
 from lessonkit.exercises.before import BLIND_SPOTS, Decoder
 from lessonkit.exercises.both_ways import FAULTS, Trainer
 from lessonkit.exercises.outcome import BrokenRuleError
-from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Parrot, Table, Writer
+from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Parrot, Reader, Table
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 
@@ -39,7 +39,7 @@ def test_networks_are_written_as_a_lesson_would_make_them() -> None:
         "ex.Layer(6, 3, 2, True)",
         "ex.Layer(2, 1, None, False)",
         "ex.Parrot(7, 5, 3)",
-        "ex.Writer(11, 3)",
+        "ex.Reader(11)",
     ):
         assert repr(eval(text, {"ex": ex})) == text
     assert repr(Trainer("uphill", 1)) == "ex.Trainer('uphill', 1)"
@@ -57,15 +57,25 @@ def test_a_parrot_drops_in_training_alone() -> None:
     assert Parrot(7, 3)(ids, ids).eq(0).all()
 
 
-def test_a_writer_computes_each_place_once_and_ends() -> None:
-    writer = Writer(3, 2)
-    query, key, value = writer.project(BOS_ID, 0)
-    assert (query.shape, key.shape, value.shape) == ((2,), (2,), (4,))
-    with pytest.raises(BrokenRuleError, match="it computes place 0 a second time"):
-        writer.project(BOS_ID, 0)
-    with pytest.raises(RuntimeError, match="does your loop end"):
-        writer.project(4, MAX_PLACES)
-    assert set(writer.scores(value).topk(4).indices.tolist()) == {1, 3, 4, 5}, "no pad, no bos"
+def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
+    src, mask = torch.tensor([[5, 4, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    copier, reader = Reader(None), Reader(3)
+    memory = copier.encode(src, mask)
+    for given in ([[4]], [[]], [[2] * (MAX_PLACES + 1)]):
+        with pytest.raises(ValueError, match="give all tokens, bos first"):
+            copier.decode(torch.tensor(given), memory, mask)
+    with pytest.raises(ValueError, match="no mask"):
+        copier.decode(torch.tensor([[2]]), memory, src)
+    with pytest.raises(BrokenRuleError, match="it reads the source a second time"):
+        copier.encode(src, mask)
+    written = torch.tensor([[2, 5, 4]])
+    assert copier.decode(written, memory, mask).argmax(dim=-1).tolist() == src.tolist()
+    logits = reader.decode(written, reader.encode(src, mask), mask)
+    assert logits.shape == (1, 3, 7)
+    assert logits[0, :, [0, 2]].isinf().all(), "no pad, no bos"
+    assert torch.equal(logits[:, :2], reader.decode(written[:, :2], memory, mask))
+    other = reader.decode(torch.tensor([[2, 6, 4]]), memory, mask)
+    assert not torch.allclose(logits[0, 2, 3:], other[0, 2, 3:]), "earlier tokens count"
 
 
 def test_a_trainer_has_its_fault_and_a_decoder_its_blind_spot() -> None:

@@ -1,7 +1,12 @@
-"""The classes of one's own: right ones pass, likely mistakes are known, and kept ones translate."""
+"""A Transformer of one's own: its classes are judged and kept, and all together they run."""
 
+import ast
+import inspect
 import linecache
+import re
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,35 +14,172 @@ import torch
 from lessonkit.exercises import own
 from lessonkit.exercises.keep import find, keep
 from lessonkit.exercises.mistakes import edited
+from lessonkit.exercises.outcome import BrokenRuleError, cut, shown
+from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.part import Part
 from lessonkit.exercises.own.reference import (
     MyAttention,
-    MyTransformer,
 )
-from transformer.data import corpora
-from transformer.data.batches import collate_sources
-from transformer.decoding import greedy_search
-from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-PARTS = [each for each in vars(own).values() if isinstance(each, Part)]
+PARTS = list(own.PARTS.values())
+
+
+def one_paragraph(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def as_own(part: Part, *edits: str) -> Any:
+    """The reference with its text changed, as if a learner had written it."""
+    made = edited(part.written, *edits)
+    made.__module__ = "elsewhere"
+    return made
 
 
 @pytest.mark.parametrize("part", PARTS, ids=repr)
-def test_right_and_blank_and_every_mistake_with_its_own_hint(part: Part) -> None:
-    assert part.check(part.written).status == "passed"
-    assert part.settle(part.written) is part.settle(None) is part.written
+def test_right_and_blank_and_the_courses_own(part: Part) -> None:
+    right = as_own(part)
+    chance = torch.random.get_rng_state()
+    assert part.check(right).text == f"{part.name}: passed, {len(part.cases)} cases."
+    assert torch.equal(torch.random.get_rng_state(), chance), "a lesson's numbers stay as they are"
+    assert part.settle(right) is right
     assert part.check(None).status == part.check(...).status == "not attempted"
+    heir = type(part.name, (part.written,), {"__module__": "elsewhere"})
+    for theirs in (part.written, heir):
+        assert "the course's own class" in part.check(theirs).text
+        assert part.settle(theirs) is part.written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(part: Part) -> None:
+    small = part in (own.residual, own.stack)
     assert set(part.hints_of) == set(part.wrong)
+    assert len(part.wrong) >= (5 if small else 8)
     for name, wrong in part.wrong.items():
         made = edited(part.written, *wrong) if isinstance(wrong, tuple) else wrong
-        verdict = part.check(made)
+        verdict = part.judge(part.make(wrong))
         assert verdict.status == "wrong"
-        assert part.settle(made) is part.written
-        said = " ".join(verdict.text.split())
-        assert [other for other, hint in part.hints_of.items() if hint in said] == [name]
+        said = one_paragraph(verdict)
+        hints = {other for other, hint in part.hints_of.items() if one_paragraph(hint) in said}
+        assert hints == {name}
+        yours = re.findall(r"^    yours +(.*)$", verdict.text, re.MULTILINE)
+        assert what_the_code_gives(part, made, verdict.text) == "".join(yours)
 
 
+def what_the_code_gives(part: Part, made: Any, text: str) -> str:
+    """Run the code of a verdict, and write what it prints as the verdict does."""
+    after = text.split("as code:\n")[1].splitlines()
+    lines = [
+        line[4:] for line in after[: next(i for i, x in enumerate(after) if "print(" in x) + 1]
+    ]
+    found: list[Any] = []
+    names = {"own": own, "torch": torch, part.name: made, "print": found.append}
+    try:
+        exec("\n".join(lines), names)
+    except BrokenRuleError:
+        return ""
+    except Exception as error:
+        return cut(f"{type(error).__name__}: {one_paragraph(error)}")
+    return shown(found[0])
+
+
+NO_GRAD = "    @torch.no_grad()\n    def forward("
+CUT = "its value is right, but"
+CANNOT_LEARN = [
+    (own.attention, "values, mask)", "values.detach(), mask)", "no gradient"),
+    (own.attention, "heads.transpose", "heads.data.transpose", "no gradient"),
+    (own.embedding, "self.token(ids)", "self.token.weight.data[ids]", "token.weight.grad"),
+    (own.residual, "x + ", "x.detach() + ", "the gradient x.grad"),
+    (own.residual, "(self.norm(x))", "(self.norm(x)).detach()", "norm.weight.grad"),
+    (own.encoder_layer, "x, self.feed_forward)", "x.detach(), self.feed_forward)", "no gradient"),
+    (own.decoder_layer, "y, memory, src", "y, memory.data, src", "memory.grad"),
+    (own.stack, "= layer(x", "= layer(x.detach()", "x.grad"),
+    (own.transformer, "self.encode(src, src_mask)", "self.encode(src, src_mask).detach()", ""),
+    (own.transformer, "(tgt_in)", "(tgt_in).detach()", ""),
+    *((part, "    def forward(", NO_GRAD, "no gradient") for part in PARTS),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "old", "new", "says"), CANNOT_LEARN)
+def test_what_computes_the_right_thing_and_cannot_learn_is_refused(
+    part: Part, old: str, new: str, says: str
+) -> None:
+    verdict = part.check(as_own(part, old, new))
+    assert verdict.status == "wrong"
+    for words in (CUT, says, ".square().sum().backward()"):
+        assert words in one_paragraph(verdict)
+
+
+@pytest.mark.slow
+def test_what_changes_from_call_to_call_is_refused() -> None:
+    made = "self.tgt_embedding(tgt_in)"
+    edit = (f"x = {made}", f"x = self.kept = getattr(self, 'kept', {made})")
+    said = own.transformer.check(as_own(own.transformer, *edit)).text
+    assert "mine.decode(tgt_in[:, :1], memory, mask)" in said
+    grows = ("return x + sublayer(self.norm(x))", "out = x + sublayer(self.norm(x))\n")
+    grows = (*grows[:1], grows[1] + "        self.norm.weight.data += 1\n        return out")
+    assert "its weight norm.weight" in own.residual.check(as_own(own.residual, *grows)).text
+    trained = ("return x + ", "if self.training: x = 2 * x\n        return x + ")
+    said = one_paragraph(own.residual.check(as_own(own.residual, *trained)))
+    assert "something else in training mode" in said
+    assert "mine.train()" in said
+
+
+CALLED = "heads, weights = scaled_dot_product_attention(queries, keys, values, mask)"
+BY_HAND = """scores = torch.einsum("bhqd,bhkd->bhqk", queries, keys) / keys.shape[-1] ** 0.5
+        weights = (scores + torch.where(mask, 0.0, -1e9)).softmax(-1)
+        heads = weights @ values"""
+ADDED = "return self.token(ids) * self.scale + self.waves[: ids.shape[1]]"
+IN_PLACE = """out = self.token(ids)
+        out *= self.scale
+        out += self.waves[torch.arange(ids.shape[1])]
+        return out"""
+FIRST = "x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, tgt_mask)[0])"
+UNFRAMED = """y = self.self_attention_residual.norm(x)
+        x = x + self.self_attention(y, y, mask=tgt_mask)[0]"""
+MASK = "causal_mask(tgt_in.shape[1], device=tgt_in.device)"
+
+
+@pytest.mark.slow
+def test_what_is_right_in_another_way_passes() -> None:
+    for part, *edit in (
+        (own.attention, CALLED, BY_HAND),
+        (own.attention, "heads.transpose(1, 2).flatten(2)", "torch.cat(heads.unbind(1), dim=-1)"),
+        (own.embedding, ADDED, IN_PLACE),
+        (own.residual, "return x + sublayer(self.norm(x))", "return sublayer(self.norm(x)).add(x)"),
+        (own.decoder_layer, FIRST, UNFRAMED),
+        (own.transformer, MASK, "causal_mask(tgt_in.shape[1]) & padding_mask(tgt_in)"),
+        (own.transformer, "return self.output(self.decoder(x, memory, tgt_mask, src_mask))",
+         "return self.decoder(x, memory, tgt_mask, src_mask) @ self.src_embedding.token.weight.T"),
+    ):  # fmt: skip
+        assert part.check(as_own(part, *edit)).status == "passed", edit
+
+
+def test_dropout_of_ones_own_is_no_mistake() -> None:
+    made = "(d_model)\n        self.drop = nn.Dropout(0.5)\n"
+    edits = ("(d_model)\n", made, "sublayer(self.norm(x))", "self.drop(sublayer(self.norm(x)))")
+    assert own.residual.check(as_own(own.residual, *edits)).status == "passed"
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_the_session_is_sealed_against_what_the_notebook_has_set(part: Part) -> None:
+    right = as_own(part)
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad(), torch.device("meta"):
+            assert part.check(right).status == "passed"
+            assert not torch.is_grad_enabled()
+            assert torch.zeros(1).device.type == "meta"
+        with torch.inference_mode(), torch.autocast("cpu"):
+            assert part.check(right).status == "passed"
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.slow
 def test_weights_that_no_trained_model_fits_are_told() -> None:
     for part, edit, says in (
         (
@@ -55,39 +197,24 @@ def test_weights_that_no_trained_model_fits_are_told() -> None:
             ("nn.Embedding(vocab_size,", "nn.Embedding(vocab_size + 1,"),
             "the shape of token.weight is (6, 2), not (5, 2)",
         ),
-        (
-            own.transformer,
-            ("self.output.weight = self.tgt_embedding.token.weight", ""),
-            "should be one matrix",
-        ),
     ):
-        assert says in part.check(edited(part.written, *edit)).text
+        assert says in one_paragraph(part.check(as_own(part, *edit)))
 
 
 def test_another_order_of_making_the_modules_changes_nothing() -> None:
-    class MyTransformer(own.reference.MyTransformer):
-        def __init__(self, *sizes):
-            super().__init__(*sizes)
-            for name in ("src_embedding", "tgt_embedding", "decoder"):
-                module = getattr(self, name)
-                delattr(self, name)
-                setattr(self, name, module)
-
-    assert own.transformer.check(MyTransformer).status == "passed"
+    last = "self.output.weight = self.tgt_embedding.token.weight"
+    moved = f"{last}\n        for name in ('src_embedding', 'tgt_embedding', 'decoder'):\n"
+    moved += (
+        "            part = getattr(self, name); delattr(self, name); setattr(self, name, part)"
+    )
+    assert own.transformer.check(as_own(own.transformer, last, moved)).status == "passed"
 
 
 def test_a_gap_an_error_and_what_is_no_class_are_told_without_a_traceback() -> None:
-    class MyEmbedding(own.reference.MyEmbedding):
-        def forward(self, ids): ...
-
-    assert own.embedding.check(MyEmbedding).status == "not attempted"
-
-    class Other(own.reference.MyEmbedding):
-        def forward(self, ids):
-            return self.tokens(ids)
-
-    said = own.embedding.check(Other).text
-    for words in ("AttributeError", "own.embedding.hint() gives", "return self.tokens(ids)"):
+    line = "return self.token(ids) * self.scale + self.waves[: ids.shape[1]]"
+    assert own.embedding.check(as_own(own.embedding, line, "...")).status == "not attempted"
+    said = own.embedding.check(as_own(own.embedding, line, "return self.tokens(ids)")).text
+    for words in ("AttributeError", "own.embedding.hint() gives"):
         assert words in said
     for odd in (3, MyAttention(4, 2), "MyAttention", int, object):
         assert own.attention.check(odd).status == "wrong"
@@ -224,17 +351,53 @@ def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None
         own.kept("MyTransformer", file)
 
 
-def test_a_hundred_sentences_are_translated_as_the_package_does(shipped: Translator) -> None:
-    sizes = shipped.recipe.model
-    mine = MyTransformer(
-        *(shipped.src_tokenizer.vocab_size, sizes.d_model, sizes.d_ff),
-        *(sizes.num_heads, sizes.num_layers),
-    )
-    said = mine.load_state_dict(shipped.model.state_dict())
-    assert repr(said) == "<All keys matched successfully>"
-    sentences = corpora.load("embedded", "test", "en", "fr").src[:100]
-    src = collate_sources([shipped.src_tokenizer.encode(each) for each in sentences])
-    by_mine = greedy_search(mine.eval(), src, use_cache=False)
-    by_package = greedy_search(shipped.model, src)
-    assert [each.ids for each in by_mine] == [each.ids for each in by_package]
-    assert len({tuple(each.ids) for each in by_mine}) > 90
+CLASSES = [each for name, each in vars(reference).items() if name.startswith("My")]
+
+
+def solutions() -> list[str]:
+    """The course's answers, as a learner would have kept them."""
+    found = [whole.IMPORTS, *map(inspect.getsource, CLASSES)]
+    for short, (module, _) in whole.FUNCTIONS.items():
+        found.append(str(vars(import_module(f"lessonkit.exercises.{module}"))[short].solution()))
+    return found
+
+
+@pytest.mark.slow
+def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "my_transformer.py"
+    mine.write_text("\n\n\n".join(solutions()))
+    own.run(3, mine, tmp_path / "run.py")
+    lines = capfd.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith(("My", "my_"))]
+    assert len(said) == len(own.PARTS) + len(whole.FUNCTIONS) == 12
+    assert all(line.endswith(" YOURS") for line in said)
+    assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
+    assert "The black cat is sleeping. -> " in "\n".join(lines)
+    assert lines[-1].startswith("BLEU of 50 validation sentences: ")
+    with pytest.raises(UserError, match=r"run\.py stopped with an error"):
+        own.run("three", mine, tmp_path / "run.py")  # type: ignore[arg-type]
+    assert "ValueError: invalid literal" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, out = tmp_path / "my_transformer.py", tmp_path / "run.py"
+    broken = inspect.getsource(reference.MyEmbedding).replace("* self.scale", "/ self.scale")
+    attention = inspect.getsource(reference.MyAttention)
+    mine.write_text("\n\n\n".join([whole.IMPORTS, attention, broken]))
+    whole.write(mine, out)
+    said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert said.pop("MyAttention") == "YOURS"
+    assert said.pop("MyEmbedding") == "THE COURSE'S, for yours does not pass (lesson 03)"
+    assert all("for yours is not kept" in each for each in said.values())
+    found = [getattr(node, "name", "") for node in ast.parse(out.read_text()).body]
+    counts = {name: found.count(name) for name in ("MyAttention", "MyEmbedding", "MyFeedForward")}
+    assert counts == {"MyAttention": 1, "MyEmbedding": 2, "MyFeedForward": 1}
+    names: dict[str, object] = {"__name__": "whole"}
+    exec(compile(out.read_text(), "run.py", "exec"), names)
+    for part in own.PARTS.values():
+        assert part.check(names[part.name]).status == "passed"

@@ -1,0 +1,166 @@
+"""The gaps and exercises of lesson 11: entropy, a head cut out, links and their error."""
+
+import itertools
+import math
+import statistics
+
+import torch
+from torch import Tensor
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import drawing
+
+Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
+
+words = read_words("11")
+globals().update(asked(words))  # recall and the predictions
+
+
+def my_spread(weights: list[float]) -> float:
+    """Give the entropy of one row of attention weights, in nats."""
+    return -sum(w * math.log(w) for w in weights if w > 0)
+
+
+def _entropy(weights: list[float]) -> float:
+    return float(torch.special.entr(torch.tensor(weights, dtype=torch.float64)).sum())
+
+
+def _rows() -> list[list[float]]:
+    draw = drawing(9)
+    drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
+    rounded = [[round(w, 3) for w in row] for row in drawn]
+    whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
+    whole += [[0.125] * 8, [0.99, 0.004, 0.006]]
+    return whole + [[round(1 - sum(row), 3), *row] for row in rounded]  # each sums to 1
+
+
+spread = Exercise(
+    my_spread,
+    words,
+    worked=[
+        (([1.0, 0.0],), 0.0),  # all on one key
+        (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
+    ],
+    cases=[(row,) for row in _rows()],
+    expected=_entropy,
+)
+
+
+def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Give the weight with one head's columns at 0; heads count from 1."""
+    pruned = weight.clone()
+    pruned[:, (head - 1) * d_v : head * d_v] = 0
+    return pruned
+
+
+def _cut(weight: Tensor, head: int, d_v: int) -> Tensor:
+    """Mask the heads' axis after unfolding it."""
+    heads = weight.unflatten(1, (-1, d_v))
+    keep = torch.arange(heads.shape[1]) != head - 1
+    return (heads * keep[:, None]).flatten(1)
+
+
+def _projections() -> list[tuple[Tensor, int, int]]:
+    cases = []
+    for num_heads, d_v in ((2, 1), (2, 2), (3, 2), (2, 3)):
+        size = num_heads * d_v
+        weight = torch.arange(1.0, 1 + size * size).reshape(size, size)
+        cases += [(weight, head, d_v) for head in range(1, num_heads + 1)]
+    narrow, wide = torch.arange(1.0, 9).reshape(2, 4), torch.arange(1.0, 13).reshape(6, 2)
+    return [*cases, (narrow, 1, 2), (narrow, 2, 2), (wide, 1, 1), (wide, 2, 1)]
+
+
+prune = Exercise(
+    my_prune,
+    words,
+    worked=[
+        ((torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), torch.tensor([[1.0, 0.0], [3.0, 0.0]]))
+    ],
+    cases=_projections(),
+    expected=_cut,
+)
+
+
+def my_links(weights: Tensor) -> list[tuple[int, int]]:
+    """Link each target word to its strongest source word: (source, target)."""
+    strongest = weights.argmax(dim=1).tolist()
+    eos = weights.shape[1] - 1
+    return [(src, tgt) for tgt, src in enumerate(strongest) if src != eos]
+
+
+def _search(weights: Tensor) -> list[tuple[int, int]]:
+    """Look for the highest by comparing each with all others of its row."""
+    rows = weights.tolist()
+    pairs = itertools.product(range(len(rows)), range(weights.shape[1] - 1))
+    return [(src, tgt) for tgt, src in pairs if rows[tgt][src] == max(rows[tgt])]
+
+
+def _weights() -> list[tuple[Tensor]]:
+    draw = drawing(3)
+    shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
+    drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
+    return [((100 * each).round() / 100,) for each in drawn]
+
+
+links = Exercise(
+    my_links,
+    words,
+    worked=[
+        ((torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
+        ((torch.tensor([[0.1, 0.9]]),), []),
+        ((torch.tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
+    ],
+    cases=_weights(),
+    expected=_search,
+)
+
+
+def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
+    """Give the alignment error rate of all sentences together."""
+    right = total = 0
+    for mine, true in zip(found, gold, strict=True):
+        right += len(set(mine) & set(true))
+        total += len(mine) + len(true)
+    return 1 - 2 * right / total
+
+
+def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
+    """1 less the harmonic mean of precision and recall, over links that know their sentence."""
+    numbered = [
+        [(i, *link) for i, each in enumerate(side) for link in each] for side in (found, gold)
+    ]
+    right = sum(link in numbered[1] for link in numbered[0])
+    if right == 0:
+        return 1.0
+    precision, recall = right / len(numbered[0]), right / len(numbered[1])
+    return 1 - 2 / (1 / precision + 1 / recall)
+
+
+def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
+    """Texts of one sentence and of two; in the second a sentence may have no link found."""
+    every = list(itertools.product(range(2), range(2)))
+    sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
+    alone = [([mine], [true]) for mine in sets for true in sets]
+    chosen = sets[::3]
+    pairs = [
+        ([a, b], [c, d]) for a, b, c, d in itertools.product(chosen, [[], *chosen], chosen, chosen)
+    ]
+    return alone + pairs
+
+
+error_rate = Exercise(
+    my_error_rate,
+    words,
+    worked=[
+        (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
+        (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
+    ],
+    cases=_texts(),
+    expected=_harmonic,
+    wrong={
+        "mean_of_sentences": lambda found, gold: statistics.fmean(
+            my_error_rate([mine], [true]) for mine, true in zip(found, gold, strict=True)
+        )
+    },
+)

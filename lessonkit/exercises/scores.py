@@ -1,0 +1,241 @@
+"""The exercises of lesson 07, in its order: BLEU's counts, resampled sentences, runs.
+
+Not in the paper: Koehn (2004), "Statistical Significance Tests for Machine Translation Evaluation";
+Riezler and Maxwell (2005), "On Some Pitfalls in Automatic Evaluation"; Student (1908).
+"""
+
+import collections
+import itertools
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from sacrebleu.metrics import BLEU
+from torch import Tensor
+
+from lessonkit.exercises.asking import asked, read_words
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.toys import Toy
+from transformer.evaluation.compare import student_t
+
+Words = list[str]
+Score = Callable[[Tensor], float]
+
+words = read_words("07")
+globals().update(asked(words))  # recall and the predictions
+
+
+def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
+    """Count the n-grams that match, clipped, and all of the hypothesis."""
+    counts = []
+    for words in (hypothesis, reference):
+        grams = zip(*(words[i:] for i in range(n)), strict=False)
+        counts.append(collections.Counter(grams))
+    said, wanted = counts
+    return (said & wanted).total(), said.total()
+
+
+def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
+    said, wanted = (" ".join(side) for side in (hypothesis, reference))
+    score = BLEU(tokenize="none", force=True).corpus_score([said], [[wanted]])
+    return score.counts[n - 1], score.totals[n - 1]
+
+
+def _sentences() -> list[tuple[Words, Words, int]]:
+    """All pairs of sentences of up to three words of two, and a few longer ones."""
+    sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
+    cases = [(*pair, n) for pair in itertools.product(sides, repeat=2) for n in (1, 2)]
+    more = [
+        ("ab c", "a bc", 2),  # other words of the same letters
+        ("The a", "the a", 1),
+        ("a b c", "a d c", 3),  # the ends are the same, the middle is not
+        ("b", "b a", 3),  # no n-gram, not less than none
+        ("a b c d a", "a b c d", 4),
+    ]
+    return cases + [(said.split(), wanted.split(), n) for said, wanted, n in more]
+
+
+clipped_counts = Exercise(
+    my_clipped_counts,
+    words,
+    worked=[
+        ((["the", "the", "the"], ["the", "cat"], 1), (1, 3)),
+        ((["a", "red", "cat"], ["a", "cat", "sleeps"], 1), (2, 3)),
+        ((["a", "red", "cat"], ["a", "red", "dog"], 2), (1, 2)),
+        ((["cat"], ["a", "cat"], 2), (0, 0)),
+    ],
+    cases=_sentences(),
+    expected=_by_sacrebleu,
+)
+
+
+@dataclass(repr=False)
+class Share(Toy):
+    """A toy score of a text: the sum of what is right, over the sum of all, in points."""
+
+    def __call__(self, sums: Tensor) -> float:
+        """Score two sums, (2,)."""
+        right, whole = sums.tolist()
+        return float(100 * right / whole)
+
+
+def my_paired_differences(
+    first: Tensor, second: Tensor, draws: Tensor, score: Score
+) -> list[float]:
+    """Give how far the second is ahead in each draw of sentences."""
+    differences = []
+    for rows in draws:
+        one, other = first[rows].sum(0), second[rows].sum(0)
+        differences.append(score(other) - score(one))
+    return differences
+
+
+def _by_weights(first: Tensor, second: Tensor, draws: Tensor, score: Score) -> list[float]:
+    """Count how often each sentence is drawn, and add up counts times that."""
+    often = [torch.bincount(rows, minlength=len(first)) for rows in draws]
+    return [score(weights @ second) - score(weights @ first) for weights in often]
+
+
+def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
+    """Two systems on some sentences, and as many draws as there are sentences."""
+    chance = torch.Generator().manual_seed(10 * sentences + number)
+    whole = torch.randint(1, 9, (2, sentences), generator=chance)
+    right = (whole * torch.rand(2, sentences, generator=chance)).long()
+    draws = torch.randint(sentences, (sentences, sentences), generator=chance)
+    counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
+    return counts[0], counts[1], draws, Share()
+
+
+_ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
+_DRAWS = torch.tensor([[0, 1], [1, 1], [0, 0]])
+
+paired_differences = Exercise(
+    my_paired_differences,
+    words,
+    worked=[
+        # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
+        ((_ALONE, _BOTH, _DRAWS, Share()), [50.0, 100.0, 0.0]),
+        ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
+    ],
+    cases=[_systems(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
+    expected=_by_weights,
+)
+
+
+def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
+    """Give the interval of a mean, so many standard errors to either side."""
+    error = statistics.stdev(runs) / math.sqrt(len(runs))
+    middle = statistics.mean(runs)
+    return middle - factor * error, middle + factor * error
+
+
+def _from_sums(runs: list[float], factor: float) -> tuple[float, float]:
+    """The same from the sum of the runs and that of their squares."""
+    n, total = len(runs), math.fsum(runs)
+    squares = math.fsum(run * run for run in runs) - total * total / n
+    half = factor * math.sqrt(squares / (n - 1) / n)
+    return total / n - half, total / n + half
+
+
+seed_interval = Exercise(
+    my_seed_interval,
+    words,
+    worked=[
+        (([1.0, 3.0], 2.0), (0.0, 4.0)),  # deviation root 2, standard error 1
+        (([5.0, 5.0, 5.0], 4.3), (5.0, 5.0)),
+    ],
+    cases=[
+        ([1.0, 2.0], 1.0),
+        ([2.0, 4.0, 6.0], 1.0),
+        *(
+            (runs, round(student_t(len(runs) - 1), 3))
+            for runs in (
+                [42.2, 42.46, 41.33],
+                [90.1, 88.9, 91.4, 89.9],
+                [30.0, 31.0, 29.5, 30.5, 32.0],
+            )
+        ),
+    ],
+    expected=_from_sums,
+)
+
+
+def my_difference_error(first: list[float], second: list[float]) -> float:
+    """Give the standard error of the difference of two means."""
+    squared = 0.0
+    for runs in (first, second):
+        squared += statistics.variance(runs) / len(runs)
+    return math.sqrt(squared)
+
+
+def _by_sums(first: list[float], second: list[float]) -> float:
+    """From the half widths of both means' intervals, at one standard error."""
+    halves = ((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in (first, second)))
+    return math.hypot(*halves)
+
+
+def _one_spread(first: list[float], second: list[float]) -> float:
+    """Take one spread for both, from all runs together."""
+    n, m = len(first), len(second)
+    squares = (n - 1) * statistics.variance(first) + (m - 1) * statistics.variance(second)
+    return math.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
+
+
+difference_error = Exercise(
+    my_difference_error,
+    words,
+    worked=[
+        (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
+        (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
+    ],
+    cases=[
+        ([1.0, 2.0], [1.0, 3.0]),
+        ([25.8, 25.1, 26.3], [24.9, 25.5, 24.0]),
+        ([3.0, 7.0, 5.0, 9.0], [1.0, 2.0]),
+        ([1.0, 2.0], [3.0, 4.0, 8.0]),
+        ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
+    ],
+    expected=_by_sums,
+    wrong={"one_spread": _one_spread},
+)
+
+
+def my_sign_flips(differences: list[int]) -> float:
+    """Give the p-value of paired differences, by all choices of signs."""
+    measured = abs(sum(differences))
+    as_far = 0
+    for signs in itertools.product((1, -1), repeat=len(differences)):
+        pairs = zip(signs, differences, strict=True)
+        flipped = sum(sign * difference for sign, difference in pairs)
+        as_far += abs(flipped) >= measured
+    return as_far / 2 ** len(differences)
+
+
+def _by_counting(differences: list[int]) -> float:
+    """Count how many choices give each sum, one difference after the other."""
+    ways = {0: 1}
+    for difference in differences:
+        longer: dict[int, int] = collections.Counter()
+        for total, number in ways.items():
+            longer[total + difference] += number
+            longer[total - difference] += number
+        ways = longer
+    as_far = sum(number for total, number in ways.items() if abs(total) >= abs(sum(differences)))
+    return as_far / sum(ways.values())
+
+
+sign_flips = Exercise(
+    my_sign_flips,
+    words,
+    worked=[
+        (([1, 2],), 0.5),  # sums 3, -1, 1, -3: two of four are as far from 0 as 3
+        (([1, -2],), 1.0),  # all are as far as -1
+        (([0, 5],), 1.0),
+        (([1, 1, 1],), 0.25),
+    ],
+    cases=[(list(each),) for n in (1, 2, 3) for each in itertools.product((-2, 0, 1, 3), repeat=n)]
+    + [([4, 1, -2, 3, 3],), ([1, 2, 3, 4, 5, -6],), ([2, 2, 2, 1, -1, 2],)],
+    expected=_by_counting,
+)

@@ -1,0 +1,89 @@
+"""A learner goes through the lessons, from 02 to the last: all gaps right, or all plausibly wrong.
+
+With nothing written the lessons are compared by nbval. It takes minutes, and is run each week.
+"""
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+
+from lessonkit.exercises import own
+from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.own.part import Part
+from tests.helpers.exercise_walk import LESSONS, cells
+from tests.test_notebooks import LESSONS as PATHS
+
+SETTLES = re.compile(r"^(\w+) = (ex|own)\.(\w+)\.settle\((\w+)\)", re.MULTILINE)
+WHOSE = re.compile(r"^From here on: (YOUR|THE COURSE'S) (\w+)", re.MULTILINE)
+WAYS = ("YOUR", "THE COURSE'S")
+
+
+def text_of(exercise: Exercise, right: bool) -> str:
+    """Give the text of an answer: the solution, or the first mistake that has a name."""
+    if right:
+        return str(exercise.solution())
+    if not isinstance(exercise, Part):
+        head = str(exercise.solution()).partition("):")[0].rpartition("def ")[2]
+        arguments = head.partition("(")[2]
+        name = next(iter(exercise.wrong))
+        call = f"ex.{exercise.name}.mistakes[{name!r}]({arguments})"
+        return f"def {head}):\n    return {call}"
+    old, new = next(wrong for wrong in exercise.wrong.values() if isinstance(wrong, tuple))[:2]
+    return textwrap.dedent(inspect.getsource(exercise.written)).replace(old, new)
+
+
+def written(lesson: str, right: bool) -> tuple[Any, list[str]]:
+    """Give a lesson with every gap filled, and the names of what was written."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in cells(lesson)])
+    names = []
+    for cell in book.cells:
+        found = SETTLES.search(cell.source) if cell.cell_type == "code" else None
+        if found is None:
+            continue
+        door, name, answer = found.group(2, 3, 4)
+        exercise = vars(own)[name] if door == "own" else vars(LESSONS[lesson])[name]
+        names.append(exercise.name)
+        text = text_of(exercise, right)
+        where = next(
+            each for each in book.cells if re.search(rf"^(def|class) {answer}\b", each.source, re.M)
+        )
+        blank = re.compile(rf"^(def|class) {answer}\b.*?(?=\n\n\n|\Z)", re.MULTILINE | re.DOTALL)
+        where.source = blank.sub(lambda _, text=text: text, where.source)
+    return book, names
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("whose", WAYS)
+def test_a_learner_goes_through_the_lessons(whose: str, tmp_path: Path) -> None:
+    settled = []
+    for path in PATHS:
+        number = path.name[:2]
+        if number not in LESSONS or number < "02":
+            continue
+        book, names = written(number, right=whose == "YOUR")
+        assert len(names) >= 2, path.name
+        nbclient.NotebookClient(
+            book, timeout=600, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+        ).execute()
+        said = "".join(
+            "".join(output.get("text", ""))
+            for cell in book.cells
+            if cell.cell_type == "code" and SETTLES.search(cell.source)
+            for output in cell.outputs
+        )
+        found = [name for who, name in WHOSE.findall(said) if who == whose]
+        assert found == names, (path.name, said)
+        settled += found
+    kept = tmp_path / "my_transformer.py"
+    assert kept.exists() == (whose == "YOUR")
+    last = "\n".join(
+        "".join(output.get("text", "")) for cell in book.cells for output in cell.get("outputs", [])
+    )
+    assert "BLEU" in last  # of the Transformer in one file, which the last lesson runs
+    assert len(settled) > 30
