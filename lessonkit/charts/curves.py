@@ -24,9 +24,7 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     return ax
 
 
-def draw_gradients(
-    norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "", of: str = "layer"
-) -> Axes:
+def draw_gradients(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
     The lowest layer's norm is the first of a stack.
@@ -35,7 +33,7 @@ def draw_gradients(
     _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
     ax.set_yscale("log")
     ax.legend(frameon=False, fontsize=9)
-    return frame(ax, title, f"{of} (1 is the lowest)", "gradient (norm)")
+    return frame(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
 def draw_symptoms(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:

@@ -96,10 +96,10 @@ def test_loss_over_steps(ax: Axes) -> None:
 
 def test_gradients_have_a_line_for_each_stack(ax: Axes) -> None:
     norms = {"with sums": [2.0, 3.0, 5.0], "without": [1e-7, 0.11]}
-    assert draw_gradients(norms, ax, "What arrives", of="network") is ax
+    assert draw_gradients(norms, ax, "What arrives") is ax
     assert drawn(ax) == {"with sums": [(1, 2), (2, 3), (3, 5)], "without": [(1, 1e-7), (2, 0.11)]}
     assert (ax.get_yscale(), legend(ax)) == ("log", list(norms))
-    assert ax.get_xlabel() == "network (1 is the lowest)"
+    assert ax.get_xlabel() == "layer (1 is the lowest)"
 
 
 def test_symptoms_are_drawn_from_zero_upwards(ax: Axes) -> None:
