@@ -252,19 +252,6 @@ def museum(options: argparse.Namespace) -> None:
     print(page)
 
 
-@command(
-    "--each 100",
-    option("--each", type=int, default=100, metavar="N", help="mutants of the model (100)"),
-    option("--seeds", type=int, default=5, metavar="N", help="runs of each sound variant (5)"),
-)
-def laws(options: argparse.Namespace) -> None:
-    """Try every law on mutants of a sound model and on sound variants, for data/results/laws."""
-    require_checkout()
-    from experiments.laws.mutants import make_record
-
-    write_json(record_file("laws/mutants.json"), make_record(options.each, options.seeds))
-
-
 @command("--seeds 1 2 3", SEEDS, ONLY, goes_on=True)
 def specimens(options: argparse.Namespace) -> None:
     """Train the museum's specimens beside the sound model, for data/results/museum."""
