@@ -283,7 +283,10 @@ def reads_what_came_before(subject: Subject) -> Finding:
         subject.logits(src, tgt_in)
         own = [each for each in tables if reads(each, tgt_in)]
         read.clear()
-        needed(subject.adapter.train_step)(src, tgt_in, tgt_out)
+        try:
+            needed(subject.adapter.train_step)(src, tgt_in, tgt_out)
+        except IndexError as error:
+            return broken(f"a step raises {error}, where forward reads the same batch")
     if not own or not read[own[0]]:
         return not_tried("no nn.Embedding reads tgt_in as it is")
     if reads(own[0], tgt_in):

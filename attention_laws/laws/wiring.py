@@ -147,7 +147,14 @@ def each_layer_once(subject: Subject) -> Finding:
     ]
     with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
         subject.logits(*_pair(subject))
-    twice = [f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1]
+    places: dict[int, list[str]] = defaultdict(list)
+    for name, each in subject.module.named_modules(remove_duplicate=False):
+        if any(each is own for _, own in named):
+            places[id(each)].append(name)
+    several = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
+    twice = several + [
+        f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1
+    ]
     if twice:
         return broken(f"in one pass {len(twice)} modules are used in several places: {twice[0]}")
     return kept(f"each of {len(read)} modules with parameters is used once in a pass")
