@@ -147,14 +147,12 @@ def each_layer_once(subject: Subject) -> Finding:
     ]
     with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
         subject.logits(*_pair(subject))
-    places: dict[int, list[str]] = defaultdict(list)
+    places: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, each in subject.module.named_modules(remove_duplicate=False):
-        if any(each is own for _, own in named):
-            places[id(each)].append(name)
-    several = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
-    twice = several + [
-        f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1
-    ]
+        if any(each is own for _, own in named):  # under two names of one parent: [layer] * n
+            places[id(each), name.rpartition(".")[0]].append(name)
+    twice = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
+    twice += [f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1]
     if twice:
         return broken(f"in one pass {len(twice)} modules are used in several places: {twice[0]}")
     return kept(f"each of {len(read)} modules with parameters is used once in a pass")
