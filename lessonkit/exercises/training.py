@@ -177,7 +177,7 @@ def _soft_loss(logits: Tensor, targets: Tensor) -> Tensor:
 def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
     """A token, a sentence and two sentences, at several rates, with one loss and another."""
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
-    cases = []
+    cases: list[tuple[Parrot, Descent, Pairs, float, Loss]] = []
     for seed, (rate, loss_of) in enumerate(
         itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
     ):
