@@ -21,7 +21,7 @@ DOOR = {
     "masks": ("draw_mask",),
     "positions": ("draw_similarity", "draw_turn", "draw_waves", "position_explorer"),
     "sampling": ("sampling_explorer",),
-    "seeds": ("chance_explorer", "draw_seeds", "readings_explorer"),
+    "seeds": ("chance_explorer", "readings_explorer"),
     "sentences": ("draw_alignment", "draw_tree"),
     "trace": ("trace_explorer",),
     "training": ("label_smoothing_explorer", "schedule_explorer"),

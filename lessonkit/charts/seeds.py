@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist, mean
 
 import altair as alt
-from matplotlib.axes import Axes
 
 from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
-from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET, frame
+from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
 from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
@@ -26,28 +25,6 @@ SHOWN = (
 )
 VERDICTS = {"higher": OURS, "lower": TARGET, "no difference": SOURCE, "not shown": PAPER}
 Scores = Mapping[str, Sequence[float]]
-
-
-def draw_seeds(scores: Scores, ax: Axes, xlabel: str, title: str = "", margin: float = 0.0) -> Axes:
-    """Draw a dot for each run and a bar at the mean, a row for each variant.
-
-    A dashed line marks the first variant's mean, which the others are held against. Within a margin
-    to both sides, which is shaded, means may be equal to it (see
-    `transformer.evaluation.compare.margin`).
-    """
-    for row, runs in enumerate(scores.values()):
-        ax.plot(runs, [row] * len(runs), "o", color=OURS, markersize=6, alpha=0.8)
-        ax.plot([mean(runs)] * 2, [row - 0.3, row + 0.3], color=OURS, linewidth=2)
-        number, place = f"{mean(runs):.1f}", (max(runs), row)
-        ax.annotate(number, place, (8, 0), textcoords="offset points", va="center", fontsize=9)
-    first = mean(next(iter(scores.values())))
-    ax.axvline(first, color=PAPER, linestyle="--", linewidth=1, zorder=0)
-    if margin:
-        ax.axvspan(first - margin, first + margin, color=PAPER, alpha=0.15, zorder=0)
-    ax.set_yticks(range(len(scores)), list(scores))
-    ax.invert_yaxis()
-    ax.margins(x=0.15)
-    return frame(ax, title, xlabel, "variant")
 
 
 def chance_explorer(

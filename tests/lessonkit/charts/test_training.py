@@ -17,7 +17,6 @@ from lessonkit.charts import (
     draw_gradients,
     draw_lines,
     draw_loss,
-    draw_seeds,
     draw_symptoms,
     label_smoothing_explorer,
     readings_explorer,
@@ -169,21 +168,6 @@ READINGS = {
     "beam": {"base": [10.0, 11.0, 12.0], "a": [20.0, 21.0, 22.0], "b": [10.5, 11.5, 12.0]},
     "greedy": {"base": [10.0, 11.0, 12.0], "a": [1.0, 2.0, 2.5], "b": [11.0, 11.1, 10.9]},
 }
-
-
-def test_dots_means_names_and_what_may_be_chance(ax: Axes) -> None:
-    scores = {"as it is": [37.0, 39.0, 41.0], "less": [31.0], "more": [40.0, 43.0]}
-    assert draw_seeds(scores, ax, "BLEU", "What it costs", margin=1.5) is ax
-    *rows, across = ax.lines
-    dots, bars = rows[::2], rows[1::2]
-    assert [list(line.get_xdata()) for line in dots] == list(scores.values())
-    assert [list(line.get_ydata()) for line in dots] == [[0, 0, 0], [1], [2, 2]]
-    assert [list(line.get_xdata()) for line in bars] == [[39, 39], [31, 31], [41.5, 41.5]]
-    assert list(across.get_xdata()) == [39, 39]
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(scores)
-    assert [text.get_text() for text in ax.texts] == ["39.0", "31.0", "41.5"]
-    (band,) = ax.patches
-    assert (band.get_x(), band.get_width()) == (37.5, 3.0)
 
 
 @pytest.mark.slow
