@@ -4,6 +4,8 @@ Not in the paper. `diagnose(model)` tries the laws on anybody's encoder-decoder,
 `diagnose_pipeline(pipeline)` those of the text, the data and the score around it.
 """
 
+from typing import Any
+
 from attention_laws.adapter import Adapter, CachedDecoder, Candidate
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, Line, Report, Verdict
@@ -20,4 +22,14 @@ __all__ = [
     "Line",
     "Finding",
     "Verdict",
+    "cases",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Give `cases`, for which pytest is needed, when it is asked for."""
+    if name == "cases":
+        from attention_laws.pytest_plugin import cases
+
+        return cases
+    raise AttributeError(f"attention_laws has no {name!r}")

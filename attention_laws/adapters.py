@@ -1,165 +1,113 @@
-"""Adapters around models that are often met; each is an example of how to write one's own.
-
-Not in the paper.
-"""
+"""An adapter around a bare module, of which all is found out (not in the paper)."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import Adapter
 from attention_laws.errors import UserError
-from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
-from attention_laws.untouched import hooked, untouched
+from attention_laws.finding import Asked, find_call
+from attention_laws.hints import UNSAID
+from attention_laws.ids import BOS_ID, EOS_ID
+from attention_laws.masks import style
+from attention_laws.untouched import evaluating, untouched
 
-Forward = Callable[[Tensor, Tensor], Tensor]
+Call = Callable[[Tensor, Tensor], Tensor]
 
 
 def from_module(
     module: nn.Module,
     *,
     batch_first: bool | None = None,
-    pad_id: int | None = PAD_ID,
-    bos_id: int = BOS_ID,
-    eos_id: int = EOS_ID,
+    pad_id: int | None = UNSAID,
+    tgt_pad_id: int | None = UNSAID,
+    bos_id: int | None = None,
+    eos_id: int | None = None,
+    masks: str | None = None,
 ) -> Adapter:
-    """Adapt any module that gives logits of (src, tgt_in); find out its sizes.
+    """Adapt any module that gives logits of source and target; find out how it is called.
 
     Args:
-        module: Makes its masks from the ids itself.
+        module: Takes ids, and masks where it makes none itself.
         batch_first: Whether ids are (batch, length); None tries both, batch first first.
-        pad_id: Padding, of both sides.
+        pad_id: Padding of the source, and of the target unless that has its own; None: there is
+            none. Where it is not given, the module's attributes and its embeddings are asked.
+        tgt_pad_id: Padding of the target.
         bos_id: Begins each target.
         eos_id: Ends each sentence.
+        masks: How masks are written, as `masks.Style` says it: "may-bool-4".
 
     Raises:
-        UserError: it has no embedding that reads the source's ids, it cannot be called so, or it
-            is not on the CPU.
+        UserError: it cannot be called so, its vocabularies' sizes are not to be seen, or it is not
+            on the CPU.
     """
-    orders = (True, False) if batch_first is None else (batch_first,)
-    src_id, tgt_id = [each for each in range(3, 8) if each not in (pad_id, bos_id, eos_id)][:2]
     device = next((each.device for each in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
         raise UserError(
             f"the module is on {device}, and the laws run on the CPU: give module.cpu()"
         )
+    asked = Asked(batch_first, style(masks) if masks else None, pad_id, tgt_pad_id)
     with untouched(module):
-        module.eval()
-        probe = _probe(module, orders, src_id, tgt_id)
+        evaluating(module)
+        found = find_call(module, asked)
+    call, pad, tgt_pad = found.call, found.call.src_pad, found.call.tgt_pad
+    bos, eos = _marks(bos_id, eos_id, {pad, tgt_pad})
     given = "given" if batch_first is not None else "tried"
-    order = "batch first" if probe.batch_first else "length first"
-    forward = module if probe.batch_first else _length_first(module)
+    order = "batch first" if call.batch_first else "length first"
+    paddings = f"pad is {pad}" if pad == tgt_pad else f"pad is {pad}, of targets {tgt_pad}"
     return Adapter(
-        forward=forward,
+        forward=call if pad == tgt_pad else _one_padding(call, pad, tgt_pad),
         module=module,
-        src_vocab_size=probe.src_vocab_size,
-        tgt_vocab_size=probe.tgt_vocab_size,
-        pad_id=pad_id,
-        bos_id=bos_id,
-        eos_id=eos_id,
+        src_vocab_size=found.src_vocab_size,
+        tgt_vocab_size=found.tgt_vocab_size,
+        pad_id=pad,
+        bos_id=_swap(bos, pad, tgt_pad),
+        eos_id=eos,
         assumptions=(
             f"ids are {order} ({given}; batch_first=, --length-first)",
-            f"pad is {pad_id} (pad_id=, --pad), bos {bos_id} (bos_id=, --bos), "
-            f"eos {eos_id} (eos_id=, --eos)",
-            f"{probe.src_vocab_size} source and {probe.tgt_vocab_size} target types "
+            f"{paddings}{found.told} (pad_id=, --pad), bos {bos} (bos_id=, --bos), "
+            f"eos {eos} (eos_id=, --eos)",
+            f"{found.src_vocab_size} source and {found.tgt_vocab_size} target types "
             "(as wide as embeddings and logits are)",
+            *call.assumptions,
+            *_fast_path(module),
         ),
     )
 
 
-class _Probe(NamedTuple):
-    """What a first call has told of a module."""
-
-    batch_first: bool
-    src_vocab_size: int
-    tgt_vocab_size: int
+def _fast_path(module: nn.Module) -> tuple[str, ...]:
+    has = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
+    off = "torch's fast path of nn.TransformerEncoderLayer is off while laws are tried, then on"
+    return (f"{off} (torch.backends.mha)",) if has else ()
 
 
-def _probe(module: nn.Module, orders: tuple[bool, ...], src_id: int, tgt_id: int) -> _Probe:
-    """Call a module with ids of distinct shapes, and see which embedding reads which."""
-    src = torch.full((2, 5), src_id)
-    tgt_in = torch.full((2, 3), tgt_id)
-    reasons = []
-    for batch_first in orders:
-        ids = (src, tgt_in) if batch_first else (src.T, tgt_in.T)
-        try:
-            logits, tables = _called(module, *ids)
-        except Exception as error:  # whatever somebody's model raises
-            reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
-            continue
-        if not isinstance(logits, Tensor):
-            reasons.append(f"it gives {type(logits).__name__}, no tensor")
-            continue
-        if logits.shape[:2] != ids[1].shape or logits.dim() != 3:
-            reasons.append(f"its output has the shape {tuple(logits.shape)}")
-            continue
-        if src_id not in tables:
-            raise UserError(
-                "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
-                "how many source types there are"
-            )
-        target = min(logits.shape[2], tables.get(tgt_id, logits.shape[2]))
-        return _Probe(batch_first, tables[src_id], target)
-    raise UserError(
-        f"the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in): "
-        f"{'; '.join(reasons)}: write an Adapter around it"
-    )
+def _marks(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[int, int]:
+    """Give bos and eos as they were said, or the usual ones, unless padding has them."""
+    free = [each for each in (BOS_ID, EOS_ID, 1, 4, 5, 6) if each not in taken]
+    if bos is None:
+        bos = next(each for each in free if each != eos)
+    if eos is None:
+        eos = next(each for each in free if each not in (bos, BOS_ID))
+    return bos, eos
 
 
-@torch.no_grad()
-def _called(module: nn.Module, src: Tensor, tgt_in: Tensor) -> tuple[Tensor, dict[int, int]]:
-    """Give the logits, and the size of the table that read each id."""
-    tables: dict[int, int] = {}
-
-    def note(table: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        ids = inputs[0] if inputs else None  # a table of positions may be asked for a length
-        assert isinstance(table, nn.Embedding)
-        if isinstance(ids, Tensor) and ids.numel() and bool((ids == ids.flatten()[0]).all()):
-            tables.setdefault(int(ids.flatten()[0]), table.num_embeddings)
-
-    embeddings = [each for each in module.modules() if isinstance(each, nn.Embedding)]
-    with hooked(each.register_forward_pre_hook(note) for each in embeddings):
-        return module(src, tgt_in), tables
+def _swap(token: int, pad: int | None, tgt_pad: int | None) -> int:
+    """Give a target's id where its padding and the source's id of padding change places."""
+    if token == pad and tgt_pad is not None:
+        return tgt_pad
+    return pad if token == tgt_pad and pad is not None else token
 
 
-def _length_first(module: Forward) -> Forward:
-    """Turn ids and logits around for a module that wants (length, batch)."""
-    return lambda src, tgt_in: module(src.T, tgt_in.T).transpose(0, 1)
-
-
-def from_torch(model: Any, *, pad_id: int = PAD_ID) -> Adapter:
-    """Adapt a model around `torch.nn.Transformer`, whose masks say True = hidden.
-
-    Args:
-        model: A module with a `transformer`, batch first; `src_embedding` and `tgt_embedding`,
-            which give (batch, length, d_model) of ids, positions included; an `output`, nn.Linear.
-        pad_id: Padding.
-    """
+def _one_padding(call: Call, pad: int | None, tgt_pad: int | None) -> Call:
+    """Let both sides have the source's padding: the target's and that id change places."""
+    if pad is None or tgt_pad is None:
+        raise UserError("one side alone has padding (pad_id=, tgt_pad_id=): write an Adapter")
 
     def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]).isinf()
-        hidden = model.transformer(
-            model.src_embedding(src),
-            model.tgt_embedding(tgt_in),
-            tgt_mask=future,
-            src_key_padding_mask=src == pad_id,
-            memory_key_padding_mask=src == pad_id,
-            tgt_key_padding_mask=tgt_in == pad_id,
-            tgt_is_causal=False,
-        )
-        return model.output(hidden)
+        swapped = torch.where(tgt_in == pad, tgt_pad, torch.where(tgt_in == tgt_pad, pad, tgt_in))
+        logits = call(src, swapped)
+        order = [_swap(each, pad, tgt_pad) for each in range(logits.shape[-1])]
+        return logits[..., order]
 
-    tables = [
-        next(each for each in side.modules() if isinstance(each, nn.Embedding))
-        for side in (model.src_embedding, model.tgt_embedding)
-    ]
-    return Adapter(
-        forward=forward,
-        module=model,
-        pad_id=pad_id,
-        src_vocab_size=tables[0].num_embeddings,
-        tgt_vocab_size=model.output.out_features,
-        d_model=model.transformer.d_model,
-    )
+    return forward

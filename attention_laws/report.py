@@ -3,9 +3,19 @@
 Not in the paper.
 """
 
+import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
+
+from attention_laws.errors import UserError
+
+# Without these nothing is known of a model: its shape, the future, padding, gradients.
+CORE = ("shape", "no_future", "source_padding", "gradients_reach")
+NO_PADDING = "the model has no padding (pad_id=None)"
+BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3  # exit statuses; 0: no law is broken, the core's are kept
 
 
 class Verdict(StrEnum):
@@ -13,6 +23,7 @@ class Verdict(StrEnum):
 
     BROKEN = "broken"
     WARNED = "warned"  # a rule of thumb is not met; right code may do that
+    ACCEPTED = "accepted"  # broken or warned of, and in the baseline with a reason
     KEPT = "kept"
     NOT_TRIED = "not tried"
 
@@ -80,15 +91,19 @@ class Report:
 
     Attributes:
         lines: In the order of the laws, cheapest first.
-        assumptions: What had to be assumed of the model.
+        assumptions: What had to be assumed of the model, and what of its baseline is out of date.
         tolerance: Difference of logits above which two are called different.
         stopped: Why nothing could be tried; empty where something was.
+        mistake: Whether it was stopped by what the user named, not by what the model did.
+        strict: Whether a warning fails, too.
     """
 
     lines: tuple[Line, ...]
     assumptions: tuple[str, ...] = ()
     tolerance: float = 0.0
     stopped: str = ""
+    mistake: bool = False
+    strict: bool = False
 
     def of(self, verdict: Verdict) -> list[Line]:
         """Give the lines with this verdict."""
@@ -111,19 +126,57 @@ class Report:
         return [line.law for line in self.of(Verdict.BROKEN)]
 
     @property
+    def unjudged(self) -> list[str]:
+        """Names of the core's laws that were not tried, or of all where none was."""
+        untried = [line for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
+        if len(untried) == len(self.lines):
+            return [line.law for line in untried]
+        return [line.law for line in untried if line.law in CORE]
+
+    @property
     def exit_status(self) -> int:
-        """0: no law is broken; 1: one is; 2: nothing could be tried."""
-        untried = all(line.verdict == Verdict.NOT_TRIED for line in self.lines)
-        if self.stopped or (self.lines and untried):
-            return 2
-        return 1 if self.broken else 0
+        """0: no law is broken, and the core's are kept; 1: one is broken; 2: there is no model.
+
+        3: it could not be judged, since laws of the core were not tried.
+        """
+        if self.stopped:
+            return MISTAKE if self.mistake else NOT_JUDGED
+        if self.broken or (self.strict and self.of(Verdict.WARNED)):
+            return BROKEN
+        return NOT_JUDGED if self.unjudged else 0
+
+    def accepting(self, reasons: Mapping[str, str]) -> "Report":
+        """Give the report with the laws accepted that a baseline names, for its reasons."""
+        bad = {line.law for line in self.lines if line.verdict in (Verdict.BROKEN, Verdict.WARNED)}
+        out_of_date = [
+            f"the baseline accepts {line.law}, which is {line.verdict}: take it out"
+            for line in self.lines
+            if line.law in reasons and line.verdict == Verdict.KEPT
+        ]
+        lines = tuple(
+            dataclasses.replace(
+                line, verdict=Verdict.ACCEPTED, seen=f"{reasons[line.law]} ({line.seen})"
+            )
+            if line.law in bad & set(reasons)
+            else line
+            for line in self.lines
+        )
+        given = (*self.assumptions, *out_of_date)
+        return dataclasses.replace(self, lines=lines, assumptions=given)
+
+    def strictly(self, strict: bool = True) -> "Report":
+        """Give the report as one that a warning fails."""
+        return dataclasses.replace(self, strict=strict)
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""
         if self.stopped:
-            return f"could not be diagnosed: {self.stopped}"
-        counts = ", ".join(f"{len(self.of(verdict))} {verdict}" for verdict in Verdict)
+            return f"could not be {'run' if self.mistake else 'judged'}: {self.stopped}"
+        shown = [each for each in Verdict if self.of(each) or each != Verdict.ACCEPTED]
+        counts = ", ".join(f"{len(self.of(verdict))} {verdict}" for verdict in shown)
         text = [f"{len(self.lines)} laws: {counts}"]
+        if self.unjudged:
+            text.append(f"could not be judged: {', '.join(self.unjudged[:4])} not tried, see below")
         text += [f"assumed: {each}" for each in self.assumptions]
         if self.tolerance:
             text.append(
@@ -145,7 +198,7 @@ class Report:
 
 def _written(line: Line) -> list[str]:
     """Write one law: in a line where all is well, with meaning and place where it is not."""
-    if line.verdict in (Verdict.KEPT, Verdict.NOT_TRIED):
+    if line.verdict not in (Verdict.BROKEN, Verdict.WARNED):
         return [f"  {line.law}: {line.seen}"]
     return [
         f"  {line.law}: {line.says}",
@@ -153,3 +206,23 @@ def _written(line: Line) -> list[str]:
         f"    usually  {line.means}",
         f"    look     {line.look}",
     ]
+
+
+def read_baseline(file: Path) -> dict[str, str]:
+    """Read the accepted breaks of a file: `law: reason`, one a line; # begins a remark.
+
+    Raises:
+        UserError: the file cannot be read, or a law has no reason.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"no baseline can be read from {file}: {error}") from error
+    reasons = {}
+    for number, line in enumerate(lines, start=1):
+        name, _, reason = line.partition("#")[0].partition(":")
+        if name.strip() and not reason.strip():
+            raise UserError(f"{file}:{number}: {name.strip()} has no reason: write `law: reason`")
+        if name.strip():
+            reasons[name.strip()] = reason.strip()
+    return reasons

@@ -1,7 +1,8 @@
 """Try every law on a model, or on what stands around one (not in the paper)."""
 
 import time
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -9,14 +10,15 @@ from torch import nn
 
 from attention_laws.adapter import Adapter
 from attention_laws.adapters import from_module
-from attention_laws.errors import UserError
+from attention_laws.errors import NothingSeenError, UserError, told
 from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, Line, Report, Verdict, not_tried
-from attention_laws.untouched import untouched
+from attention_laws.untouched import evaluating, untouched
 
-REPEATS = "repeats"  # the law without which outputs cannot be compared
+# Laws without which outputs cannot be compared, and what is to be said then.
+GATES = {"finite": "are no numbers", "repeats": "do not repeat"}
 
 
 def diagnose(
@@ -26,11 +28,12 @@ def diagnose(
     seed: int = 0,
     laws: Iterable[Law] = LAWS,
     on_law: Callable[[str], None] = lambda name: None,
+    on_line: Callable[[Line], None] = lambda line: None,
 ) -> Report:
     """Try the laws that an encoder-decoder must obey, and say what was found of each.
 
     Nothing of the model is changed: weights, mode, gradients, optimizer and random numbers are
-    put back.
+    put back. Whatever it raises is told, `SystemExit` too; Ctrl-C alone goes through.
 
     Args:
         model: An adapter; or a module that gives logits (batch, tgt_len, vocab_size) of
@@ -39,37 +42,69 @@ def diagnose(
         seed: Of the sentences that it is tried with.
         laws: Which; those of `attention_laws.laws` unless said otherwise.
         on_law: Called with the name of each law before it is tried.
+        on_line: Called with what was found of each.
 
     Returns:
         The report; where the model cannot be run at all, one that says why.
     """
     try:
-        adapter = from_module(model) if isinstance(model, nn.Module) else model
-        with untouched(adapter.module, adapter.optimizer, adapter.stateful):
-            if adapter.module is not None:
-                adapter.module.eval()
-            subject = Subject(adapter, seed)
-    except Exception as error:  # whatever somebody's model raises
-        return Report((), stopped=_told(error))
-    lines: list[Line] = []
-
-    def tried(law: Law) -> Finding:
-        if law.minute and not minute:
-            return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
-        repeats = all(line.verdict == Verdict.KEPT for line in lines if line.law == REPEATS)
-        if law.compares and not repeats:
-            return not_tried("outputs that do not repeat cannot be compared: see `repeats`")
-        with untouched(adapter.module, adapter.optimizer, adapter.stateful):
-            if adapter.module is not None:
-                adapter.module.eval()
-            torch.manual_seed(0)
-            subject.generator.manual_seed(subject.seed)
-            return law.check(subject)
-
+        adapter = model if isinstance(model, Adapter) else from_module(model)
+        trial = Trial(adapter, seed=seed, minute=minute)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever somebody's model raises
+        return Report((), stopped=told(error), mistake=isinstance(error, UserError))
     for law in laws:
         on_law(law.name)
-        lines.append(_line(law, "adapter", adapter, tried))
-    return Report(tuple(lines), adapter.assumptions, subject.tolerance)
+        on_line(trial.line(law))
+    return trial.report()
+
+
+class Trial:
+    """A model on which laws are tried one by one.
+
+    Args:
+        adapter: The model.
+        seed: Of the sentences that it is tried with.
+        minute: Whether to try the laws that train, too.
+    """
+
+    def __init__(self, adapter: Adapter, *, seed: int = 0, minute: bool = False) -> None:
+        self.adapter, self.minute = adapter, minute
+        self.lines: list[Line] = []
+        with _as_it_was(adapter):
+            self.subject = Subject(adapter, seed)
+
+    def line(self, law: Law) -> Line:
+        """Try a law, and remember what was found of it."""
+        self.lines.append(_line(law, "adapter", self.adapter, self._tried))
+        return self.lines[-1]
+
+    def report(self) -> Report:
+        """Give what was found of all that were tried."""
+        return Report(tuple(self.lines), self.adapter.assumptions, self.subject.tolerance)
+
+    def _tried(self, law: Law) -> Finding:
+        if law.minute and not self.minute:
+            return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
+        if law.compares:
+            for line in self.lines:
+                if line.law in GATES and line.verdict != Verdict.KEPT:
+                    what = GATES[line.law]
+                    return not_tried(f"outputs that {what} cannot be compared: see `{line.law}`")
+        with _as_it_was(self.adapter):
+            torch.manual_seed(0)
+            self.subject.generator.manual_seed(self.subject.seed)
+            return law.check(self.subject)
+
+
+@contextmanager
+def _as_it_was(adapter: Adapter) -> Iterator[None]:
+    """Let a model be in evaluation mode and have gradients within, and put all back afterwards."""
+    with untouched(adapter.module, adapter.optimizer, adapter.stateful), torch.enable_grad():
+        if adapter.module is not None:
+            evaluating(adapter.module)
+        yield
 
 
 def diagnose_pipeline(
@@ -77,6 +112,7 @@ def diagnose_pipeline(
     *,
     laws: Iterable[Law] = PIPELINE_LAWS,
     on_law: Callable[[str], None] = lambda name: None,
+    on_line: Callable[[Line], None] = lambda line: None,
 ) -> Report:
     """Try the laws that data, tokenizers and scores must obey, and say what was found of each.
 
@@ -84,11 +120,13 @@ def diagnose_pipeline(
         pipeline: What stands around a model.
         laws: Which; all of them unless said otherwise.
         on_law: Called with the name of each law before it is tried.
+        on_line: Called with what was found of each.
     """
     lines = []
     for law in laws:
         on_law(law.name)
         lines.append(_line(law, "pipeline", pipeline, lambda law: law.check(pipeline)))
+        on_line(lines[-1])
     return Report(tuple(lines))
 
 
@@ -101,8 +139,12 @@ def _line(law: Law, kind: str, given: Any, try_it: Callable[[Law], Finding]) -> 
     else:
         try:
             finding = try_it(law)
-        except Exception as error:  # whatever somebody's model or pipeline raises
-            finding = not_tried(f"it raised {_told(error)}")
+        except NothingSeenError as reason:
+            finding = not_tried(str(reason))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's model or pipeline raises
+            finding = not_tried(f"it raised {told(error)}")
     seconds = time.perf_counter() - began
     found = finding.verdict, finding.seen
     return Line(law.name, law.says, *found, law.means, law.look, seconds)
@@ -111,17 +153,3 @@ def _line(law: Law, kind: str, given: Any, try_it: Callable[[Law], Finding]) -> 
 def _is_missing(given: Any) -> bool:
     """Tell that nothing was given, or no pairs."""
     return given is None or (isinstance(given, Sized) and len(given) == 0)
-
-
-def _told(error: Exception) -> str:
-    """Give an error in one line: kind, message, and the last place in the code.
-
-    What we say ourselves has its remedy in it, and no place.
-    """
-    if isinstance(error, UserError):
-        return str(error)
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = "" if place is None else f" ({place.tb_frame.f_code.co_filename}:{place.tb_lineno})"
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"

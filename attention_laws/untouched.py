@@ -28,16 +28,21 @@ def untouched(
         module: Its parameters, buffers, gradients and modes are kept.
         optimizer: Its state and settings are kept, and whatever it would change.
         stateful: Schedulers and the like, kept too.
+
+    The fast path of torch's own layers is off within.
     """
     keepers = [*([] if optimizer is None else [optimizer]), *stateful]
     states = [copy.deepcopy(each.state_dict()) for each in keepers]
     modules = [] if module is None else list(module.modules())
     modes = [(each, each.training, dict(each._buffers)) for each in modules]
     kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
-    with torch.random.fork_rng():
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    with torch.random.fork_rng(devices=[]):
+        torch.backends.mha.set_fastpath_enabled(False)  # its nested tensors are shorter
         try:
             yield
         finally:
+            torch.backends.mha.set_fastpath_enabled(fast_path)
             for tensor, values in kept:
                 values.put_back(tensor)
             for each, training, buffers in modes:
@@ -45,6 +50,17 @@ def untouched(
                 each._buffers.update(buffers)  # one may have been assigned anew
             for keeper, state in zip(keepers, states, strict=True):
                 keeper.load_state_dict(state)
+
+
+def evaluating(module: nn.Module) -> None:
+    """Put a module into evaluation mode, whatever its own `train` does."""
+    try:
+        module.eval()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # theirs: it takes no argument, or the module holds itself
+        for each in module.modules():
+            each.training = False
 
 
 def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> list[Tensor]:
@@ -91,7 +107,9 @@ def in_double(module: nn.Module) -> Iterator[None]:
     own = [each.data for each in tensors]
     names = [(each, dict(each.named_buffers(recurse=False))) for each in module.modules()]
     try:
-        module.double()
+        for tensor in tensors:
+            if tensor.is_floating_point():
+                tensor.data = tensor.data.double()
         yield
     finally:
         for tensor, data in zip(tensors, own, strict=True):

@@ -14,7 +14,7 @@ from experiments import training_parts
 from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
-from transformer.cli import Parser, add_beam, add_model, add_train_options
+from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
 from transformer.cli.commands import parse_settings, train_as_typed
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
@@ -262,7 +262,7 @@ def specimens(options: argparse.Namespace) -> None:
     museum_training.train_museum(folder, seeds=options.seeds, only=options.only)
 
 
-@command("multi30k-de-en-fast", add_train_options)
+@command("multi30k-de-en-fast", *TRAIN_OPTIONS)
 def train(options: argparse.Namespace) -> int:
     """Train the fast recipe, or another with its settings: decay, optimizer, cooccurrence_start."""
     recipe, parts = training_parts.find(options.recipe)

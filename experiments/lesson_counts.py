@@ -92,6 +92,8 @@ def page_table(counts: list[Count]) -> str:
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
     for each in counts:
         number, link = each.lesson[:2], f"[read](notebooks/{each.lesson}.ipynb)"
+        if not number.isdigit():  # an appendix
+            continue
         rows.append(f"| {number} | {each.title} | {each.sections} | {each.minutes:.0f} | {link} |")
     return "\n".join(rows)
 

@@ -1,4 +1,4 @@
-"""Figures of texts, and figures counted in several ways: records of lessons 01, 06, 09 and 12.
+"""Figures of texts, and figures counted in several ways: records of lessons 01, 06 and 09.
 
 Not in the paper. `python -m experiments text` measures Multi30k, `leaks` Tatoeba, once split at
 random as system 3 did and once by groups as `transformer.data.parallel` does, `bleu` a model on its

@@ -9,8 +9,10 @@ from attention_laws.laws import (
     learning,
     loss,
     modes,
+    output,
     padding,
     parameters,
+    positions,
     reach,
     schedule,
     scores,
@@ -19,17 +21,21 @@ from attention_laws.laws import (
     text,
     tying,
     weights,
+    wiring,
 )
 
 # `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
+    *output.LAWS,
     *modes.LAWS,
     *batches.LAWS,
     *loss.LAWS,
     *future.LAWS,
     *padding.LAWS,
     *reach.LAWS,
+    *positions.LAWS,
     *weights.LAWS,
+    *wiring.LAWS,
     *start.LAWS,
     *tying.LAWS,
     *half.LAWS,

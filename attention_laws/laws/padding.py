@@ -3,7 +3,7 @@
 import torch
 
 from attention_laws.law import Subject, law, rounding_aside
-from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.report import NO_PADDING, Finding, broken, kept, not_tried
 
 PADDED = (1, 3)  # places of padding that are added
 BATCHES = (1, 2, 7)
@@ -15,7 +15,7 @@ MEANS = (
 
 def _no_padding(subject: Subject) -> Finding | None:
     if subject.adapter.pad_id is None:
-        return not_tried("the model has no padding (pad_id=None)")
+        return not_tried(NO_PADDING)
     return None
 
 

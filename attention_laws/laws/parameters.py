@@ -28,7 +28,10 @@ def gradients_reach(subject: Subject) -> Finding:
     names = trainable(subject)
     if not names:
         return not_tried("no parameter requires a gradient")
-    found = _gradients(subject, names)
+    loss = _loss(subject)
+    if not loss.requires_grad:
+        return broken("logits have no gradient at all: forward runs under no_grad, or detaches")
+    found = _gradients(loss, names)
     odd = [name for name, grad in found.items() if grad is not None and not grad.isfinite().all()]
     if odd:
         return broken(f"the gradient of the loss is no number at {listed(odd)}")
@@ -40,7 +43,7 @@ def gradients_reach(subject: Subject) -> Finding:
                 weight.add_(
                     torch.randn(weight.shape, generator=subject.generator).to(weight) * size / 5
                 )
-        found = _gradients(subject, {name: names[name] for name in silent})
+        found = _gradients(_loss(subject), {name: names[name] for name in silent})
         silent = [name for name, grad in found.items() if _is_silent(grad)]
     if silent:
         return broken(f"no gradient of the loss reaches {listed(silent)}")
@@ -58,9 +61,9 @@ def listed(names: list[str]) -> str:
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
-def _gradients(subject: Subject, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
+def _gradients(loss: Tensor, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
     """Give the gradient of the loss at each of them, None where it has none."""
-    found = torch.autograd.grad(_loss(subject), list(parameters.values()), allow_unused=True)
+    found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
     return dict(zip(parameters, found, strict=True))
 
 
@@ -255,4 +258,33 @@ def trains_in_training_mode(subject: Subject) -> Finding:
     return kept("dropout is on in every step, after eval() too")
 
 
-LAWS = (gradients_reach, optimizer_holds, all_move, gradient_cleared, trains_in_training_mode)
+@law(
+    says="In a step the decoder reads tgt_in, not what it is to say.",
+    means="the decoder is fed its own target: it learns to copy, and knows nothing in translation",
+    look="at what `train_step` gives to the model: [:-1], or [1:]?",
+    needs=("module", "train_step"),
+    compares=False,
+)
+def reads_what_came_before(subject: Subject) -> Finding:
+    """Note which ids embeddings read in a step."""
+    src, tgt_in, tgt_out = batch(subject)
+    read: list[Tensor] = []
+
+    def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        read.extend(each for each in inputs[:1] if isinstance(each, Tensor))
+
+    tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
+    with hooked(each.register_forward_pre_hook(note) for each in tables):
+        needed(subject.adapter.train_step)(src, tgt_in, tgt_out)
+    for ids in (each for each in read if each.dim() == 2):
+        for given, found in ((tgt_out, broken), (tgt_in, kept)):
+            if torch.equal(ids, given) or torch.equal(ids.T, given):
+                what = "tgt_in" if found is kept else "tgt_out, its own target"
+                return found(f"the decoder reads {what}, {given[0].tolist()}")
+    return not_tried("no nn.Embedding reads tgt_in or tgt_out as they are")
+
+
+LAWS = (
+    *(gradients_reach, optimizer_holds, all_move, gradient_cleared),
+    *(trains_in_training_mode, reads_what_came_before),
+)

@@ -1,10 +1,14 @@
 """A search finds what the model says (§6.1)."""
 
+from collections.abc import Callable
+from functools import wraps
+
 import torch
 from torch import Tensor
 
 from attention_laws.law import Subject, law, needed
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
+from attention_laws.watch import let_end
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
 BEAM_SIZE = 4
@@ -48,6 +52,41 @@ def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
     return short if short > 2 * subject.tolerance else 0.0
 
 
+def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+    """Try a check again where no sentence ends: with larger logits, and more for eos.
+
+    Args:
+        check: Of a law about searches.
+    """
+
+    @wraps(check)
+    def tried(subject: Subject) -> Finding:
+        found = check(subject)
+        if found.verdict != Verdict.KEPT or _ended(subject):
+            return found
+        drawn = subject.generator.get_state()
+        if not let_end(subject) or not _ended(subject):
+            return kept(f"{found.seen}; no sentence ends in eos")
+        subject.generator.set_state(drawn)
+        again = check(subject)
+        return (
+            again
+            if again.verdict == Verdict.KEPT
+            else Finding(again.verdict, f"with eos likelier, so that sentences end: {again.seen}")
+        )
+
+    return tried
+
+
+def _ended(subject: Subject) -> bool:
+    """Tell whether eos ends a translation of greedy search, or a candidate."""
+    adapter, src = subject.adapter, _batch(subject, _sources(subject))
+    if adapter.greedy is not None:
+        return any(len(ids) < LENGTH for ids in adapter.greedy(src, LENGTH))
+    beams = adapter.beam(src, BEAM_SIZE, LENGTH) if adapter.beam is not None else []
+    return any(each.finished for row in beams for each in row)
+
+
 @law(
     says="Greedy search says what forward scores highest after each of its prefixes.",
     means="translation takes another road than training: a mask or positions differ, the "
@@ -56,16 +95,17 @@ def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
     look="at the first token that differs: what did the model read at that step?",
     needs=("greedy",),
 )
+@some_end
 @torch.no_grad()
 def greedy_is_forward(subject: Subject) -> Finding:
     """Read each translation with forward: every token must be the best after those before it."""
     adapter, sources = subject.adapter, _sources(subject)
     ended = 0
     found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
-    for src, ids in zip(sources, found, strict=True):
-        if adapter.eos_id in ids:
-            continue  # `search_ends` says so
-        said = [*ids, adapter.eos_id] if len(ids) < LENGTH else ids
+    for src, given in zip(sources, found, strict=True):
+        ids = _cut(given, {adapter.eos_id, adapter.pad_id})
+        ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
+        said = [*ids, adapter.eos_id] if ends else ids
         ended += len(said) > len(ids)
         logits = _next(subject, src, ids)
         for place, token in enumerate(said):
@@ -79,12 +119,18 @@ def greedy_is_forward(subject: Subject) -> Finding:
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
 
 
+def _cut(ids: list[int], marks: set[int | None]) -> list[int]:
+    """Cut ids before the first mark: after it a search may say what it likes."""
+    return next((ids[:i] for i, each in enumerate(ids) if each in marks), ids)
+
+
 @law(
     says="A translation holds no bos and no padding, and nothing after eos.",
     means="the search does not look for eos, or looks for another id; padding or bos that "
     "nothing bars is said by a model that has not learnt yet, seldom by one that has",
     look="at the condition that ends a sentence, in a batch above all",
 )
+@some_end
 @torch.no_grad()
 def search_ends(subject: Subject) -> Finding:
     """Look for special ids in what the searches give."""
@@ -123,6 +169,7 @@ def search_ends(subject: Subject) -> Finding:
     look="at the source's mask in the search, and at its loop's condition",
     needs=("greedy",),
 )
+@some_end
 @torch.no_grad()
 def search_in_company(subject: Subject) -> Finding:
     """Search each sentence alone and in a batch."""
@@ -163,6 +210,7 @@ def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) ->
     look="where prefixes are reordered: is everything else that has a row reordered too?",
     needs=("beam",),
 )
+@some_end
 @torch.no_grad()
 def beam_is_forward(subject: Subject) -> Finding:
     """Add up what forward says of each candidate, in a batch of sentences."""

@@ -8,7 +8,8 @@ from functools import wraps
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import Subject, law, needed
+from attention_laws.law import Subject, law
+from attention_laws.laws.weights import seen
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
 
@@ -81,15 +82,21 @@ def starts_unsure(subject: Subject) -> Finding:
     means="scores are not divided by the square root of d_k, or what attention reads is too "
     "large: the softmax begins saturated, and passes little gradient",
     look="at the line that divides the scores, and at how embeddings are drawn and scaled",
-    needs=("attention",),
 )
 @of_a_beginning
 def scores_near_one(subject: Subject) -> Finding:
     """Recover how far scores spread: logs of weights differ as their scores do."""
+    src, tgt_in = subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
     with torch.no_grad():
-        maps = needed(subject.adapter.attention)(
-            subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
-        )
+        if subject.adapter.attention is not None:
+            maps = dict(subject.adapter.attention(src, tgt_in))
+        else:
+            maps = {
+                f"attention {i + 1}": each.weights
+                for i, each in enumerate(seen(subject, src, tgt_in))
+            }
+    if not maps:
+        return not_tried("the adapter has no attention, and no softmax over keys was seen")
     spreads = {name: _spread(weights) for name, weights in maps.items()}
     name = max(spreads, key=spreads.__getitem__)
     if spreads[name] > LARGE_SCORES:

@@ -1,28 +1,57 @@
-"""Attention weights are weights: what the adapter's `attention` gives (§3.2.1)."""
+"""Attention weights are weights: as the adapter gives them, or as they are computed (§3.2.1)."""
+
+from collections import Counter
 
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law, needed
-from attention_laws.report import Finding, broken, kept, warned
+from attention_laws.errors import NothingSeenError
+from attention_laws.law import Subject, law
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.watch import Attention, attentions, watching
 
 ROUNDING = 1e-3  # half precision included
+SRC_LEN, TGT_LEN = 7, 5
 
 
 def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Ask for the weights of two sentences, the second padded."""
-    src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
+    """Give the weights of two sentences, the second padded, one after the other.
+
+    Raises:
+        NothingSeenError: the adapter has no `attention`, and no softmax over keys was seen.
+    """
+    src, tgt_in = subject.src(2, SRC_LEN), subject.tgt_in(2, TGT_LEN)
     if subject.adapter.pad_id is not None:
         src[1, 5:] = subject.adapter.pad_id
     with torch.no_grad():
-        return src, tgt_in, dict(needed(subject.adapter.attention)(src, tgt_in))
+        if subject.adapter.attention is not None:
+            return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
+        rows = [seen(subject, src[row : row + 1], tgt_in[row : row + 1]) for row in (0, 1)]
+    if not rows[0] or len(rows[0]) != len(rows[1]):
+        raise NothingSeenError("the adapter has no attention, and no softmax over keys was seen")
+    names: Counter[str] = Counter()
+    maps = {}
+    for one, other in zip(*rows, strict=True):
+        kind = {(SRC_LEN, SRC_LEN): "encoder", (TGT_LEN, TGT_LEN): "decoder"}.get(
+            tuple(one.weights.shape[-2:]), "cross"
+        )
+        both = [each.weights.reshape(1, -1, *each.weights.shape[-2:]) for each in (one, other)]
+        maps[f"{kind} {names[kind]}"] = torch.cat(both)
+        names[kind] += 1
+    return src, tgt_in, maps
+
+
+def seen(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Attention]:
+    """Give the attentions of a batch, as the model computes them."""
+    with watching() as calls:
+        subject.logits(src, tgt_in)
+    return attentions(calls, {src.shape[1], tgt_in.shape[1]})
 
 
 @law(
     says="The weights of each query sum to one over the keys.",
     means="the softmax is over the wrong axis, or the mask is applied after it",
     look="at the softmax's dim, and at what follows it",
-    needs=("attention",),
 )
 def rows_sum_to_one(subject: Subject) -> Finding:
     """Add up each row over the keys."""
@@ -43,7 +72,6 @@ def rows_sum_to_one(subject: Subject) -> Finding:
     says="No weight is on padding or on the future.",
     means="a mask is missing, inverted, or added where it should be filled in",
     look="at the scores just before the softmax",
-    needs=("attention",),
 )
 def nothing_on_what_is_hidden(subject: Subject) -> Finding:
     """Look for weight on padding, and on the future."""
@@ -66,7 +94,6 @@ def nothing_on_what_is_hidden(subject: Subject) -> Finding:
     means="a mask hides too much: a causal mask on the encoder or on cross-attention, or a "
     "diagonal that is a place off; or attention is local on purpose",
     look="at which mask goes to which attention",
-    needs=("attention",),
 )
 def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
     """Look for places that may be seen and have no weight at all."""
@@ -85,4 +112,65 @@ def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
     return kept(f"each position of {len(maps)} maps has some weight on all that it may see")
 
 
-LAWS = (rows_sum_to_one, nothing_on_what_is_hidden, weight_on_all_that_may_be_seen)
+@law(
+    says="Scores are queries times keys, divided by the square root of d_k (Eq. 1).",
+    means="the root is of another width, or missing, or taken twice",
+    look="at the line that divides the scores, and at what the width is there",
+)
+def scores_divided_by_root(subject: Subject) -> Finding:
+    """See by what the product of queries and keys was divided before the softmax.
+
+    Between two sentences of equal length, what is added to scores, such as masks and biases of
+    positions, falls out.
+    """
+    with torch.no_grad():
+        found = seen(subject, subject.src(2, SRC_LEN), subject.tgt_in(2, TGT_LEN))
+    factors = []
+    for number, each in enumerate(found):
+        if each.product is None or each.scores is None or each.d_k < 2:
+            continue
+        factor = _factor(each.product, each.scores)
+        if factor is None:
+            continue
+        factor *= each.factor
+        factors.append(factor * each.d_k**0.5)
+        if abs(factors[-1] - 1) > 0.01:
+            return _wrongly_divided(f"attention {number + 1}", factor, each.d_k)
+    if not factors:
+        return not_tried("no product of queries and keys was seen before a softmax")
+    return kept(f"{len(factors)} times scores are divided by the root of their width")
+
+
+def _factor(product: Tensor, scores: Tensor) -> float | None:
+    """Give the number that scores are of a product; None where they are no multiple of it."""
+    half = len(product) // 2
+    gaps = [(each[:half] - each[half:]).double().flatten() for each in (product, scores)]
+    real = gaps[1].isfinite() & (gaps[1] != 0)
+    x, y = (each[real] for each in gaps)
+    if len(x) < 8 or not bool(x.any()):
+        return None
+    factor = float(x @ y / (x @ x))
+    return factor if float((y - factor * x).norm()) < 1e-2 * float(y.norm()) else None
+
+
+def _wrongly_divided(name: str, factor: float, d_k: int) -> Finding:
+    said = f"{name}: scores are {factor:.4g} times queries and keys of width {d_k}"
+    wanted = f"where Eq. 1 has {d_k**-0.5:.4g}"
+    known = {
+        "nothing divides them": 1.0,
+        "it is divided twice": 1 / d_k,
+        "the root multiplies": d_k**0.5,
+    }
+    for how, each in known.items():
+        if abs(factor / each - 1) < 0.01:
+            return broken(f"{said}, {wanted}: {how}")
+    width = 1 / factor**2
+    if abs(width / d_k - round(width / d_k)) < 0.01 or abs(width - d_k) < 1.1:
+        return broken(f"{said}, {wanted}: it is the root of {width:.0f}")
+    return warned(f"{said}, {wanted}")
+
+
+LAWS = (
+    *(scores_divided_by_root, rows_sum_to_one, nothing_on_what_is_hidden),
+    weight_on_all_that_may_be_seen,
+)

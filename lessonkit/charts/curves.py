@@ -6,14 +6,9 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET, check_count, frame
-from transformer.support.errors import UserError
 
-LOOKS = ((SOURCE, "o-"), (TARGET, "s-"), (OURS, "^-"), (CROSS, "D-"), (PAPER, "v-"))
 COLOURS = (OURS, TARGET, SOURCE, CROSS)
-BAR_COLOURS = (OURS, SOURCE, TARGET, CROSS, PAPER)
-MOST_TICKS = 8  # points that each get a label of their own
 MARKED = 12  # points of a line that still get a mark each
-GROUP_HEIGHT = 0.8  # of the distance between two phenomena
 Line = Sequence[tuple[float, float]]  # (x, y) from left to right
 
 
@@ -29,25 +24,7 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     return ax
 
 
-def draw_lines(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
-    """Draw up to five lines by name over a logarithmic x, each with its own colour and mark.
-
-    Not in the paper: vocabulary sizes, budgets, tokens read. Where the lines have few points,
-    these are what the x axis names.
-    """
-    _plot(lines, LOOKS, ax)
-    ax.set_xscale("log")
-    ticks = sorted({x for points in lines.values() for x, _ in points})
-    if len(ticks) <= MOST_TICKS:
-        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        ax.minorticks_off()
-    ax.legend(frameon=False, fontsize=9)
-    return frame(ax, title)
-
-
-def draw_gradients(
-    norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "", of: str = "layer"
-) -> Axes:
+def draw_gradients(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
     The lowest layer's norm is the first of a stack.
@@ -56,7 +33,7 @@ def draw_gradients(
     _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
     ax.set_yscale("log")
     ax.legend(frameon=False, fontsize=9)
-    return frame(ax, title, f"{of} (1 is the lowest)", "gradient (norm)")
+    return frame(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
 def draw_symptoms(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
@@ -85,31 +62,3 @@ def _plot(
     for (name, points), (colour, look) in zip(lines.items(), looks, strict=False):
         x, y = zip(*points, strict=True)
         ax.plot(x, y, look, color=colour, label=name, **({"markersize": 4} | style))
-
-
-def draw_contrasts(
-    series: Mapping[str, Mapping[str, Mapping[str, Any]]], ax: Axes, title: str = ""
-) -> Axes:
-    """Draw the pairs of which both sides came out right: a group of bars for each phenomenon.
-
-    Not in the paper. For each name in the legend the phenomena have `share` and `interval`, 0 to 1,
-    as one way of a record of contrasts; up to five series have the same.
-    """
-    names = [list(phenomena) for phenomena in series.values()]
-    if not 0 < len(series) <= len(BAR_COLOURS) or any(each != names[0] for each in names):
-        raise UserError(
-            f"{len(series)} series with phenomena {names}: give 1 to {len(BAR_COLOURS)} with the "
-            "same"
-        )
-    height = GROUP_HEIGHT / len(series)
-    for row, (label, phenomena) in enumerate(series.items()):
-        places = [place + (row + 0.5) * height for place in range(len(phenomena))]
-        shares = [100 * figures["share"] for figures in phenomena.values()]
-        ends = [[100 * end for end in figures["interval"]] for figures in phenomena.values()]
-        ax.barh(places, shares, 0.9 * height, color=BAR_COLOURS[row], alpha=0.75, label=label)
-        ax.hlines(places, *zip(*ends, strict=True), color="black", linewidth=1.2)
-    ax.set_yticks([place + GROUP_HEIGHT / 2 for place in range(len(names[0]))], names[0])
-    ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
-    ax.set(xlim=(0, 100))
-    return frame(ax, title, "pairs with both sides right (%), 95% interval", "what differs")

@@ -131,7 +131,8 @@ def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[in
         tried = [place, *chosen]
         mean = {}
         for name in states[0]:
-            mean[name] = sum(states[i][name] for i in tried) / len(tried)
+            tensors = [states[i][name] for i in tried]
+            mean[name] = torch.stack(tensors).mean(dim=0)
         if loss_of(mean) < best:
             chosen, best = tried, loss_of(mean)
     return chosen

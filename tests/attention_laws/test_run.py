@@ -13,7 +13,7 @@ from attention_laws import Adapter, Finding, Line, Report, Verdict, diagnose
 from attention_laws.errors import UserError
 from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS
-from attention_laws.report import kept
+from attention_laws.report import CORE, NO_PADDING, kept
 from lessonkit.subjects import from_transformer
 from tests.attention_laws.trying import same, small, state
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
@@ -36,6 +36,7 @@ def test_the_laws_have_names_of_their_own_and_words() -> None:
         assert not each.look.endswith("."), each.name
         assert each.name.isidentifier()
     assert [each.name for each in LAWS if each.minute] == NAMES[-3:]
+    assert set(NAMES) >= set(CORE)
 
 
 def test_what_a_check_raises_is_told_with_its_place() -> None:
@@ -53,7 +54,7 @@ def test_a_model_that_cannot_run_is_reported_not_raised() -> None:
         raise IndexError("index out of range")
 
     report = diagnose(small().replace(forward=broken))
-    assert report.exit_status == 2
+    assert report.exit_status == 3
     assert "IndexError: index out of range" in report.stopped
     report = diagnose(nn.Linear(3, 3))
     assert report.exit_status == 2
@@ -181,10 +182,21 @@ def test_the_exit_status_is_of_broken_laws_and_lines_are_had_by_name_and_by_verd
     for verdicts, status in (
         ([kept, warned, not_tried], 0),
         ([kept, broken], 1),
-        ([not_tried], 2),
+        ([not_tried], 3),
         ([], 0),
     ):
         assert Report(tuple(line(each) for each in verdicts)).exit_status == status
+    for law, status in (("no_future", 3), ("gradients_reach", 3), ("source_reaches", 0)):
+        report = Report((line(kept), line(not_tried, law)))
+        assert report.exit_status == status
+        assert ("could not be judged" in str(report)) == bool(status)
+    without_padding = dataclasses.replace(line(not_tried, "source_padding"), seen=NO_PADDING)
+    assert Report((line(kept), without_padding)).exit_status == 0
+    assert Report((line(warned),)).strictly().exit_status == 1
+    report = Report((line(broken, "one"), line(kept, "two"))).accepting({"one": "why", "two": "no"})
+    assert report.exit_status == 0
+    assert report["one"].seen == "why (seen one)"
+    assert "accepts two, which is kept" in report.assumptions[0]
     lines = line(kept, "one"), line(broken, "two"), line(kept, "three")
     report = Report(lines)
     assert report["two"] is lines[1]

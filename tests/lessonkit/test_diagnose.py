@@ -96,43 +96,6 @@ def test_ids_may_be_length_first_and_special_ids_others(
     assert "no_future" not in out
 
 
-def test_what_cannot_run_is_said_in_a_line_with_the_remedy(
-    code: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for target, said in (
-        (f"{code}:mad", "did you mean 'made'?"),
-        (f"{code}:number", "gives int: let it give a torch.nn.Module"),
-        (f"{code}:needs", "a function that runs without arguments"),
-        (f"{code}:no_logits", "write an Adapter around it"),
-        (f"{code}:Pair", "it gives tuple, no tensor"),
-        (f"{code}:stops", "SystemExit: 0"),
-        (f"{code}:forgets", "gives NoneType: let it give"),
-        (f"{code}:pipeline --pad 1", "is no bare module"),
-        ("nowhere/json.py:loads", "No such file or directory"),
-        ("nowhere:made", "No module named 'nowhere'"),
-        ("nowhere", "no model folder 'nowhere'"),
-    ):
-        assert main(["diagnose", *target.split()]) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        line = err.splitlines()[-1]
-        assert line.startswith("error: ")
-        assert said in line
-
-
-def test_what_is_found_is_what_was_named(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("a:b").mkdir()
-    Path("transformer.py").write_text(CODE, encoding="utf-8")  # itself, whatever its name
-    Path("unwell.py").write_text("import json\nvalue = 1 / 0\n", encoding="utf-8")
-    for target, said in (
-        ("a:b", "a:b is no model folder"),
-        ("transformer.py:number", "gives int"),
-        ("unwell:value", "ZeroDivisionError: division by zero (unwell.py:2)"),
-    ):
-        assert main(["diagnose", target]) == 2
-        assert said in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_model_folder_is_tried_with_its_text_and_its_score(
     tiny_folder: Path, capsys: pytest.CaptureFixture[str]

@@ -26,7 +26,7 @@ def test_each_is_found_under_its_name_and_can_be_trained() -> None:
     for name, recipe in RECIPES.items():
         data = recipe.data
         assert find_recipe(name).name == name
-        assert (data.src_lang, data.tgt_lang) in CORPORA[data.corpus].pairs, name
+        assert f"{data.src_lang}-{data.tgt_lang}" in CORPORA[data.corpus].pairs, name
         assert {"train", "validation"} <= set(CORPORA[data.corpus].splits), name
         assert data.max_train_tokens < recipe.training.batch_tokens, name
         assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe

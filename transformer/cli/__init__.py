@@ -42,29 +42,6 @@ def option(name: str, metavar: str | None, about: str, **settings: Any) -> AddOp
     return lambda parser: parser.add_argument(name, help=about, **settings)
 
 
-MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
-add_model = option("model", "MODEL", MODELS)
-add_beam = option(
-    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
-)
-
-
-def add_train_options(train: Parser) -> None:
-    """Give `train` its options."""
-    change = "change a setting of the recipe, for example d_model=256; may be given again"
-    for add_option in (
-        option("recipe", "RECIPE", "one of the recipes below"),
-        option("--set", "KEY=VALUE", change, action="append", default=[]),
-        option("--steps", "N", "updates, instead of the recipe's", type=int),
-        option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
-        option("--resume", None, "go on with the run in the folder"),
-        option("--precision", "P", PRECISION, choices=PRECISIONS),
-        option("--batch-tokens", "N", AT_ONCE, type=_batch_tokens),
-        option("--compile", None, "run the model through torch.compile: its first steps are slow"),
-    ):
-        add_option(train)
-
-
 def _batch_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
@@ -72,6 +49,24 @@ def _batch_tokens(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
     return number
+
+
+MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
+add_model = option("model", "MODEL", MODELS)
+add_beam = option(
+    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
+)
+CHANGE = "change a setting of the recipe, for example d_model=256; may be given again"
+TRAIN_OPTIONS = [
+    option("recipe", "RECIPE", "one of the recipes below"),
+    option("--set", "KEY=VALUE", CHANGE, action="append", default=[]),
+    option("--steps", "N", "updates, instead of the recipe's", type=int),
+    option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
+    option("--resume", None, "go on with the run in the folder"),
+    option("--precision", "P", PRECISION, choices=PRECISIONS),
+    option("--batch-tokens", "N", AT_ONCE, type=_batch_tokens),
+    option("--compile", None, "run the model through torch.compile: its first steps are slow"),
+]
 
 
 def make_parser(commands: Mapping[str, Command]) -> Parser:

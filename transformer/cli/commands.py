@@ -15,10 +15,10 @@ from transformer.cli import (
     AUTO,
     MODELS,
     PROGRAM,
+    TRAIN_OPTIONS,
     Command,
     add_beam,
     add_model,
-    add_train_options,
     option,
 )
 from transformer.config import LENGTH_PENALTY, Recipe
@@ -39,7 +39,7 @@ def list_corpora(options: argparse.Namespace) -> int:
 
     for corpus in CORPORA.values():
         print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {', '.join('-'.join(pair) for pair in corpus.pairs)}")
+        print(f"  directions: {', '.join(corpus.pairs)}")
         print(f"  splits:     {', '.join(corpus.splits)}")
         print(f"  licence:    {corpus.licence}")
         print(f"  cite:       {corpus.citation}")
@@ -289,7 +289,7 @@ COMMANDS: dict[str, Command] = {
     "corpora list": (list_corpora, []),
     "corpora fetch": (fetch_corpus, [add_corpus]),
     "corpora verify": (verify_corpus, [add_corpus]),
-    "train": (train_model, [add_train_options]),
+    "train": (train_model, TRAIN_OPTIONS),
     "translate": (
         translate_lines,
         [

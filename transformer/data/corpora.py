@@ -10,7 +10,7 @@ import random
 import re
 import tomllib
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -39,8 +39,8 @@ class Corpus:
 
     name: str  # as the recipes and the command line call it
     about: str  # one line for a list
-    pairs: tuple[tuple[str, ...], ...]  # directions, (source language, target language)
-    splits: tuple[str, ...]  # what `load` gives
+    pairs: Sequence[str]  # directions: "de-en"
+    splits: Sequence[str]  # what `load` gives
     licence: str
     citation: str
     address: str = ""  # of the publisher's folder
@@ -48,16 +48,8 @@ class Corpus:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def _registry() -> dict[str, Corpus]:
-    text = Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8")
-    entries = tomllib.loads(text)
-    for entry in entries.values():
-        entry["pairs"] = tuple(tuple(pair.split("-")) for pair in entry["pairs"])
-        entry["splits"] = tuple(entry["splits"])
-    return {name: Corpus(name=name, **entry) for name, entry in entries.items()}
-
-
-CORPORA = _registry()
+_REGISTRY = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
+CORPORA = {name: Corpus(name=name, **entry) for name, entry in _REGISTRY.items()}
 
 
 def find_corpus(name: str) -> Corpus:
@@ -90,8 +82,8 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     found = find_corpus(corpus)
     if split not in found.splits:
         raise unknown_name(f"split of {corpus}", split, found.splits)
-    if (src_lang, tgt_lang) not in found.pairs:
-        known = ", ".join("-".join(pair) for pair in found.pairs)
+    if f"{src_lang}-{tgt_lang}" not in found.pairs:
+        known = ", ".join(found.pairs)
         raise UserError(f"{corpus} has no {src_lang}-{tgt_lang}: give one of {known}")
     return _READERS[corpus](split, src_lang, tgt_lang)
 

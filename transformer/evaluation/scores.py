@@ -6,6 +6,7 @@ counted, and with a 95% interval by resampling the sentences (Koehn 2004).
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -90,8 +91,7 @@ def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
 
     None stands where a sentence has fewer; "" would count as a reference of no words.
     """
-    most = max(len(group) for group in references)
-    return [[group[i] if i < len(group) else None for group in references] for i in range(most)]
+    return [list(rank) for rank in zip_longest(*references)]
 
 
 def _score(

@@ -10,10 +10,6 @@ from typing import Any
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-# Of a report; what else it says is for who watches alone.
-LOGGED = {"kind", "step", "epoch", "loss", "perplexity", "learning_rate", "tokens_per_second"}
-LOGGED |= {"seconds"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
@@ -54,7 +50,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Give the values of the line in log.jsonl."""
         values = dataclasses.asdict(self) | {"perplexity": self.perplexity}
-        return {key: value for key, value in values.items() if key in LOGGED}
+        for_who_watches = {"steps", "seconds_left", "note"}
+        return {key: value for key, value in values.items() if key not in for_who_watches}
 
 
 def duration(seconds: float) -> str:

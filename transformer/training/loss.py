@@ -50,15 +50,26 @@ def smoothed_targets(
     Raises:
         UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
     """
-    _check(smoothing, vocab_size, over_all)
-    share = smoothing / (vocab_size if over_all else vocab_size - 2)
+    share, true_share = _shares(smoothing, vocab_size, over_all)
     size = (*targets.shape, vocab_size)
     wanted = torch.full(size, share, dtype=dtype, device=targets.device)
     if not over_all:
         wanted[..., pad_id] = 0
-    true_share = 1 - smoothing + (share if over_all else 0)
     wanted.scatter_(-1, targets.unsqueeze(-1), true_share)
     return wanted * (targets != pad_id).unsqueeze(-1)
+
+
+def _shares(smoothing: float, vocab_size: int, over_all: bool) -> tuple[float, float]:
+    """Give the probability that each type has which takes some, and that the true one has."""
+    if not 0 <= smoothing < 1:
+        raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
+    if not over_all and vocab_size < 3:
+        raise UserError(
+            f"a vocabulary of {vocab_size} has no type beside the true one and padding: "
+            "give 3 or more, or smooth over all"
+        )
+    share = smoothing / (vocab_size if over_all else vocab_size - 2)
+    return share, 1 - smoothing + (share if over_all else 0)
 
 
 def label_smoothing_loss(
@@ -108,7 +119,6 @@ def fused_smoothing_loss(
     Why is in docs/decisions/loss-gradient.md. The gradient can be asked for once: the backward pass
     overwrites what it was made from.
     """
-    _check(smoothing, logits.size(-1), over_all)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     real = targets != pad_id
@@ -133,6 +143,7 @@ class _SmoothedLoss(torch.autograd.Function):
         over_all: bool,
     ) -> tuple[Tensor, Tensor]:
         """Give the sum, and the log-probability of each target (batch, tgt_len)."""
+        share, true_share = _shares(smoothing, logits.size(-1), over_all)
         log_probs = logits.log_softmax(-1)
         true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         if smoothing == 0:
@@ -140,13 +151,12 @@ class _SmoothedLoss(torch.autograd.Function):
         elif over_all:
             per_token = -(1 - smoothing) * true - smoothing * log_probs.mean(-1)
         else:
-            share = smoothing / (logits.size(-1) - 2)
             before_pad, after_pad = log_probs[..., :pad_id], log_probs[..., pad_id + 1 :]
             others = before_pad.sum(-1) + after_pad.sum(-1) - true
             minus_entropy = (1 - smoothing) * math.log(1 - smoothing) + smoothing * math.log(share)
             per_token = minus_entropy - (1 - smoothing) * true - share * others
         ctx.save_for_backward(log_probs, targets, real)
-        ctx.smoothing, ctx.pad_id, ctx.over_all = smoothing, pad_id, over_all
+        ctx.shares, ctx.pad_id, ctx.over_all = (share, true_share), pad_id, over_all
         ctx.mark_non_differentiable(true)
         return per_token.where(real, 0).sum(), true
 
@@ -154,8 +164,7 @@ class _SmoothedLoss(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         """Give the gradient at the logits, (batch, tgt_len, vocab_size)."""
         log_probs, targets, real = ctx.saved_tensors
-        share = ctx.smoothing / (log_probs.size(-1) - (0 if ctx.over_all else 2))
-        true_share = 1 - ctx.smoothing + (share if ctx.over_all else 0)
+        share, true_share = ctx.shares
         gradient = log_probs.exp_()
         gradient -= share
         if not ctx.over_all:
@@ -164,16 +173,6 @@ class _SmoothedLoss(torch.autograd.Function):
         gradient.scatter_add_(-1, targets.unsqueeze(-1), more.expand(*targets.shape, 1))
         gradient *= (real * upstream[0]).unsqueeze(-1)
         return gradient, None, None, None, None, None
-
-
-def _check(smoothing: float, vocab_size: int, over_all: bool) -> None:
-    if not 0 <= smoothing < 1:
-        raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
-    if not over_all and vocab_size < 3:
-        raise UserError(
-            f"a vocabulary of {vocab_size} has no type beside the true one and padding: "
-            "give 3 or more, or smooth over all"
-        )
 
 
 def batch_loss(

@@ -19,8 +19,8 @@ from stand_in.runtime import KERNEL, Runtimes
 
 LESSON = "08_german_to_english.ipynb"
 TRAINING = "train_recipe("
-STOP, KILL, LAST = 100, 250, 600  # reports at which that happens; the last one
-EVERY = 50  # steps from report to report; checkpoints come at every second one
+STOP, KILL, LAST = 100, 250, 300  # reports at which that happens; the last one
+EVERY = 50  # steps from report to report; after each a checkpoint is saved
 _STEP = re.compile(r"^step (\d+)/\d+ · epoch \d+ · loss", re.MULTILINE)
 
 

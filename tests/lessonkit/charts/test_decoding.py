@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
-from lessonkit.charts import beam, beam_explorer, sampling_explorer
-from lessonkit.charts.sampling import SHOWN
+from lessonkit.charts import beam_explorer, decoding, sampling_explorer
+from lessonkit.charts.decoding import SHOWN
 from tests.helpers.scripted import Scripted
 from tests.helpers.vega import Spec, points, texts, title, values, with_controls
 from transformer.config import EOS_ID
@@ -70,7 +70,7 @@ def test_it_says_what_was_found_and_refuses_too_large_a_tree(
 ) -> None:
     assert "3 steps: 10 candidates, 2 of them finished" in spec["description"]
     assert "The best translation: b <eos>, total -1.022 nats." in spec["description"]
-    monkeypatch.setattr(beam, "MAX_NODES", 7)
+    monkeypatch.setattr(decoding, "MAX_NODES", 7)
     with pytest.raises(UserError, match="a tree of 11 candidates is too large to draw, 7 can be"):
         beam_explorer(tree, PIECES.__getitem__)
 

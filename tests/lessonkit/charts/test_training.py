@@ -8,21 +8,16 @@ from typing import Any
 import pytest
 import torch
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.patches import Rectangle
 
 from lessonkit.charts import (
     chance_explorer,
-    draw_contrasts,
     draw_gradients,
-    draw_lines,
     draw_loss,
     draw_symptoms,
     label_smoothing_explorer,
     readings_explorer,
     schedule_explorer,
 )
-from lessonkit.charts.curves import MOST_TICKS
 from lessonkit.charts.training import SYSTEMS
 from tests.helpers.vega import points, title, values, with_controls
 from transformer.evaluation.compare import difference_interval, margin, verdict
@@ -81,7 +76,6 @@ LOG: list[dict[str, Any]] = [
     {"kind": "validation", "step": 5, "loss": 5.75},
     {"kind": "training", "step": 7, "loss": 4.0},
 ]
-LINES = {"de": [(250, 7.0), (1000, 5.0)], "en": [(250, 3.0), (1000, 2.0), (4000, 11.0)]}
 
 
 def drawn(ax: Axes) -> dict[object, list[tuple[float, float]]]:
@@ -100,24 +94,12 @@ def test_loss_over_steps(ax: Axes) -> None:
     assert legend(draw_loss(LOG[:2], ax)) == ["training"]  # before the first validation
 
 
-def test_every_line_has_its_points_and_its_look(ax: Axes) -> None:
-    assert draw_lines(LINES, ax, "padding") is ax
-    assert drawn(ax) == LINES
-    looks = {(line.get_color(), line.get_marker()) for line in ax.lines}
-    assert len({colour for colour, _ in looks}) == len({mark for _, mark in looks}) == 2
-    assert (ax.get_title(), ax.get_xscale(), legend(ax)) == ("padding", "log", ["de", "en"])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["250", "1,000", "4,000"]
-    ax.clear()
-    draw_lines({"en": [(2**i, i) for i in range(MOST_TICKS + 1)]}, ax)  # many are not named
-    assert set(ax.get_xticks()) != {2**i for i in range(MOST_TICKS + 1)}
-
-
 def test_gradients_have_a_line_for_each_stack(ax: Axes) -> None:
     norms = {"with sums": [2.0, 3.0, 5.0], "without": [1e-7, 0.11]}
-    assert draw_gradients(norms, ax, "What arrives", of="network") is ax
+    assert draw_gradients(norms, ax, "What arrives") is ax
     assert drawn(ax) == {"with sums": [(1, 2), (2, 3), (3, 5)], "without": [(1, 1e-7), (2, 0.11)]}
     assert (ax.get_yscale(), legend(ax)) == ("log", list(norms))
-    assert ax.get_xlabel() == "network (1 is the lowest)"
+    assert ax.get_xlabel() == "layer (1 is the lowest)"
 
 
 def test_symptoms_are_drawn_from_zero_upwards(ax: Axes) -> None:
@@ -132,36 +114,9 @@ def test_symptoms_are_drawn_from_zero_upwards(ax: Axes) -> None:
 
 
 def test_more_lines_than_looks_are_refused(ax: Axes) -> None:
-    for draw, most in ((draw_lines, 5), (draw_gradients, 4), (draw_symptoms, 4)):
+    for draw, most in ((draw_gradients, 4), (draw_symptoms, 4)):
         with pytest.raises(UserError, match=f"9 .*, and there are {most} colours: give fewer"):
             draw({name: [(1.0, 2.0)] for name in "abcdefghi"}, ax)
-
-
-def figures(share: float, low: float, high: float) -> dict[str, Any]:
-    return {"share": share, "interval": [low, high]}
-
-
-def test_contrasts_have_bars_intervals_and_names(ax: Axes) -> None:
-    series = {
-        "says": {"negation": figures(0.25, 0.125, 0.5), "roles": figures(1.0, 0.75, 1.0)},
-        "prefers": {"negation": figures(0.5, 0.25, 0.75), "roles": figures(0.0, 0.0, 0.25)},
-    }
-    assert draw_contrasts(series, ax, "What it keeps") is ax
-    bars = [bar for bar in ax.patches if isinstance(bar, Rectangle)]
-    assert [bar.get_width() for bar in bars] == [25, 100, 50, 0]
-    middles = [bar.get_y() + bar.get_height() / 2 for bar in bars]
-    assert middles == pytest.approx([0.2, 1.2, 0.6, 1.6])
-    groups = [group for group in ax.collections if isinstance(group, LineCollection)]
-    lines = [segment for group in groups for segment in group.get_segments()]
-    assert [list(line[:, 0]) for line in lines] == [[12.5, 50], [75, 100], [25, 75], [0, 25]]
-    assert [line[0, 1] for line in lines] == pytest.approx(middles)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["negation", "roles"]
-    assert ax.get_legend_handles_labels()[1] == ["says", "prefers"]
-    assert len({bar.get_facecolor() for bar in bars}) == 2
-    other = {"a": {"negation": figures(0, 0, 1)}, "b": {"roles": figures(0, 0, 1)}}
-    for wrong in ({}, other, dict.fromkeys("abcdef", other["b"])):
-        with pytest.raises(UserError, match="give 1 to 5 with the same"):
-            draw_contrasts(wrong, ax)
 
 
 READINGS = {

@@ -1,7 +1,7 @@
 """Adapters around encoder-decoders of two libraries, whole enough for caches and searches.
 
-Not in the paper. Neither library is imported: a model brings its own. What the laws find in them
-is in docs/foreign_models.md.
+Neither library is imported: a model brings its own. They are examples of how to write one, too;
+what the laws find in them is in docs/foreign_models.md.
 """
 
 from typing import Any

@@ -1,0 +1,302 @@
+"""How somebody's module is called, found out by trying (not in the paper).
+
+Ids batch first or not, masks of every style or none, logits alone, in a tuple, flat, or of a
+target that the module shifts itself.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.errors import said
+from attention_laws.masks import STYLES, Role, Style, made, role
+
+SRC = re.compile(r"src|source|enc|input|question")
+TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
+BATCH, SRC_LEN, TGT_LEN = 2, 5, 3  # of the first call: unequal, so that a shape tells its axes
+
+
+class UnfitError(ValueError):
+    """What a call gave holds no logits."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameters of a module's `forward`, by what they are for.
+
+    Attributes:
+        src, tgt: Names of the ids; empty where they are given by position.
+        masks: Masks by name, and what each is of.
+        others: Lengths, positions and the like, by name: what makes each of src and tgt.
+        optional: Whether every mask may be left out.
+        pair: Whether both are one argument.
+    """
+
+    src: str = ""
+    tgt: str = ""
+    masks: tuple[tuple[str, Role], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    optional: bool = True
+    pair: bool = False
+
+
+def signature(module: nn.Module) -> Signature:
+    """Read what a module's `forward` takes."""
+    try:
+        given = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return Signature()
+    plain = [each for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    if len(plain) < len(given) and len(plain) < 2:  # *args: as in papers' code
+        two = (("", Role("src", False)), ("", Role("tgt", False)))
+        return Signature(masks=two)
+    named = [each for each in plain if "mask" in each.name.lower() and "head" not in each.name]
+    ids, others = [], []
+    for each in plain:
+        low = each.name.lower()
+        required = each.default is each.empty
+        if each in named:
+            continue
+        if "teacher" in low or (required and ("len" in low or "pos" in low)):
+            others.append((each.name, low))
+        else:
+            ids.append(each)
+    if len(ids) == 1 and not named:
+        return Signature(src=ids[0].name, pair=True)
+    names = [each.name for each in ids]
+    found = [each for each in names if TGT.search(each.lower()) and not SRC.match(each.lower())]
+    tgt = found[0] if found else (names[1] if len(names) > 1 else "")
+    rest = [each for each in names if each != tgt]
+    src = next((each for each in rest if SRC.search(each.lower())), rest[0] if rest else "")
+    return Signature(
+        src=src,
+        tgt=tgt,
+        masks=tuple((each.name, role(each.name)) for each in named),
+        others=tuple(others),
+        optional=all(each.default is not each.empty for each in named),
+    )
+
+
+@dataclass(frozen=True)
+class Call:
+    """One way to call a module.
+
+    Attributes:
+        module: What is called.
+        signature: Its parameters.
+        batch_first: Whether ids are (batch, length).
+        style: How masks are written; None: none are given.
+        src_pad, tgt_pad: Padding, of which masks are made.
+        path: Where in what it gives the logits are: keys, one after the other.
+        form: How these lie: see `_forms`.
+        cuts: Whether it cuts the last token of the target off itself.
+    """
+
+    module: nn.Module
+    signature: Signature
+    batch_first: bool = True
+    style: Style | None = None
+    src_pad: int | None = 0
+    tgt_pad: int | None = 0
+    path: tuple[Any, ...] = ()
+    form: str = ""
+    cuts: bool = False
+
+    def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Give logits (batch, tgt_len, vocab) of ids, batch first."""
+        if self.cuts:
+            tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
+        found = self.raw(src, tgt_in)
+        for key in self.path:
+            found = (
+                found[key]
+                if isinstance(key, int) or isinstance(found, dict)
+                else getattr(found, key)
+            )
+        batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
+        return _turned(found, self.form, batch, length)
+
+    def raw(self, src: Tensor, tgt_in: Tensor) -> Any:
+        """Call the module, and give what it gives."""
+        ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
+        if self.signature.pair:
+            return self.module(ids)
+        named = self._masks(src, tgt_in)
+        positional = [mask for name, mask in named if not name]
+        options = {name: mask for name, mask in named if name}
+        for name, low in self.signature.others:
+            options[name] = self._other(low, src, tgt_in)
+        if not self.signature.src or not self.signature.tgt:
+            return self.module(*ids, *positional, **options)
+        return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)
+
+    def _masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
+        if self.style is None:
+            return []
+        real = [
+            torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
+            for ids, pad in ((src, self.src_pad), (tgt_in, self.tgt_pad))
+        ]
+        beside = any(each.padding for _, each in self.signature.masks)
+        return [
+            (name, made(self.style, each, real[0], real[1], beside))
+            for name, each in self.signature.masks
+        ]
+
+    def _other(self, low: str, src: Tensor, tgt_in: Tensor) -> Any:
+        """Make lengths or positions of the side that a parameter's name says."""
+        if "teacher" in low:
+            return 1.0
+        is_tgt = TGT.search(low) and not SRC.match(low)
+        ids, pad = (tgt_in, self.tgt_pad) if is_tgt else (src, self.src_pad)
+        if "len" in low:
+            return (ids != (-1 if pad is None else pad)).sum(dim=1)
+        places = torch.arange(ids.shape[1]).expand(ids.shape)
+        return places if self.batch_first else places.T
+
+    def found(self, src: Tensor, tgt_in: Tensor) -> "Call":
+        """Call it once, and give the call that knows where the logits are.
+
+        Raises:
+            UnfitError: nothing that it gives has the shape of logits.
+        """
+        given = self.raw(src, tgt_in)
+        shapes = []
+        for path, tensor in _tensors(given):
+            shapes.append(tuple(tensor.shape))
+            for cuts in (False, True):
+                form = _form(tensor, tgt_in.shape[0], tgt_in.shape[1] - cuts, self.batch_first)
+                if form:
+                    return replace(self, path=path, form=form, cuts=cuts)
+        what = f"tensors of the shapes {shapes}" if shapes else f"{type(given).__name__}, no tensor"
+        raise UnfitError(f"it gives {what}")
+
+    @property
+    def words(self) -> str:
+        """Say it for a reader, in a few words."""
+        order = "batch first" if self.batch_first else "length first"
+        return f"{order}, masks {self.style}" if self.style else order
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what was found out, each with the flag that says otherwise."""
+        said = []
+        if self.style is not None:
+            names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
+            said.append(f"masks ({names}) are {self.style.words} (masks=, --masks {self.style})")
+        if self.path:
+            said.append(f"logits are {'.'.join(map(str, self.path))} of what it gives")
+        if self.form != "batch":
+            said.append(f"logits lie as {FORMS[self.form]}, and are turned")
+        if self.cuts:
+            said.append("it cuts the target's last token off itself, and is given one more")
+        return tuple(said)
+
+
+FORMS = {
+    "batch": "(batch, tgt_len, vocab)",
+    "length": "(tgt_len, batch, vocab)",
+    "classes": "(batch, vocab, tgt_len)",
+    "flat": "(batch * tgt_len, vocab)",
+    "flat_length": "(tgt_len * batch, vocab)",
+}
+
+
+def _form(found: Tensor, batch: int, length: int, batch_first: bool) -> str:
+    """Tell how logits lie; empty where they are none."""
+    if found.dim() == 3 and found.shape[:2] == (batch, length):
+        return "batch"
+    if found.dim() == 3 and found.shape[:2] == (length, batch):
+        return "length"
+    if found.dim() == 3 and (found.shape[0], found.shape[2]) == (batch, length):
+        return "classes"
+    if found.dim() == 2 and found.shape[0] == batch * length:
+        return "flat" if batch_first else "flat_length"
+    return ""
+
+
+def _turned(found: Tensor, form: str, batch: int, length: int) -> Tensor:
+    """Give logits (batch, tgt_len, vocab) of any form."""
+    if form == "length":
+        return found.transpose(0, 1)
+    if form == "classes":
+        return found.transpose(1, 2)
+    if form == "flat":
+        return found.view(batch, length, -1)
+    if form == "flat_length":
+        return found.view(length, batch, -1).transpose(0, 1)
+    return found
+
+
+def _tensors(given: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """Give every tensor of floats in what a module gives, and the way to it; "logits" first."""
+    if isinstance(given, Tensor):
+        if given.is_floating_point():
+            yield (), given
+        return
+    if hasattr(given, "logits"):
+        yield from (((("logits", *way), each)) for way, each in _tensors(given.logits))
+    if isinstance(given, dict):
+        for key in sorted(given, key=lambda key: key != "logits"):
+            yield from (((key, *way), each) for way, each in _tensors(given[key]))
+    elif isinstance(given, tuple | list):
+        for key, value in enumerate(given):
+            yield from (((key, *way), each) for way, each in _tensors(value))
+
+
+def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> Iterator[Call]:
+    """Give every way to call a module that its parameters allow, the likeliest first."""
+    taken = signature(module)
+    orders = (True, False) if batch_first is None else (batch_first,)
+    styles: list[Style | None] = [style] if style else list(STYLES)
+    if taken.optional and not style:
+        styles = [None, *styles]
+    for each in styles if taken.masks else [None]:
+        for order in orders:
+            yield Call(module, taken, order, each)
+
+
+@torch.no_grad()
+def faults(
+    call: Callable[[Tensor, Tensor], Tensor],
+    ids: Sequence[int],
+    pad: int | None,
+    tgt_pad: int | None,
+) -> int:
+    """Count what is wrong with a call: it sees the future or padding, or does not see a token.
+
+    Args:
+        call: Gives logits, batch first.
+        ids: Four that are words on both sides.
+        pad: The source's padding.
+        tgt_pad: The target's.
+    """
+    src, tgt = torch.tensor([[ids[0], ids[1], ids[2], ids[1]]]), torch.tensor([[*ids[:3]]])
+    other_src, other_tgt = src.clone(), tgt.clone()
+    other_src[0, -2], other_tgt[0, 1] = ids[3], ids[3]
+    logits = call(src, tgt)
+    scale = 1e-4 * float(logits.abs().max())
+
+    def moved(src: Tensor, tgt: Tensor, places: slice) -> bool:
+        return bool((call(src, tgt) - logits)[:, places].abs().max() > scale)
+
+    count = int(not bool(logits.isfinite().all()))
+    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, None)))
+    count += not moved(other_src, tgt, slice(None))
+    if pad is not None:
+        count += moved(torch.nn.functional.pad(src, (0, 2), value=pad), tgt, slice(None))
+    if tgt_pad is not None:
+        padded = call(src, torch.nn.functional.pad(tgt, (0, 2), value=tgt_pad))[:, :3]
+        count += bool((padded - logits).abs().max() > scale)
+    return count
+
+
+def reason(error: Exception) -> str:
+    """Give why a way to call a module failed, in a few words."""
+    text = said(error)[:120]
+    return text if isinstance(error, UnfitError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,105 @@
+"""What a module tells of its vocabularies and padding when it is run once (not in the paper)."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attention_laws.ids import PAD_ID
+
+UNSAID = -1  # of an id: nothing is said of it, and it is looked for
+PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|value|i))?")
+SIDES = (re.compile(r"src|source|enc|input"), re.compile(r"tgt|trg|targ|dec|output"))
+
+Ids = int | None
+
+
+@dataclass
+class Seen:
+    """Which table was read at an id: its size, and its `padding_idx`, -1 where it has none."""
+
+    sizes: dict[int, int] = field(default_factory=dict)
+    padding: dict[int, int] = field(default_factory=dict)
+
+
+class _Watch(TorchDispatchMode):
+    """Note tables of which rows are taken, whoever takes them."""
+
+    def __init__(self, seen: Seen) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.__name__.partition(".")[0]
+        if name == "embedding":
+            self._note(args[0], args[1], args[2] if len(args) > 2 else -1)
+        elif name == "index" and len(args[1]) == 1:
+            self._note(args[0], args[1][0], -1)
+        elif name == "index_select" and args[1] == 0:
+            self._note(args[0], args[2], -1)
+        return func(*args, **(kwargs or {}))
+
+    def _note(self, table: Tensor, ids: Any, padding: int) -> None:
+        if not isinstance(ids, Tensor) or ids.is_floating_point() or ids.dtype == torch.bool:
+            return
+        if table.dim() != 2 or not table.is_floating_point() or not ids.numel():
+            return
+        first = int(ids.flatten()[0])
+        if bool((ids == first).all()):
+            self.seen.sizes.setdefault(first, len(table))
+            self.seen.padding.setdefault(first, padding)
+
+
+@contextmanager
+def watching(seen: Seen) -> Iterator[None]:
+    """Note which tables are read at which ids within."""
+    with _Watch(seen):
+        yield
+
+
+def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[int], str]:
+    """Give both sides' padding as attributes of a module or its embeddings have it.
+
+    Args:
+        module: Has attributes such as `src_pad_idx`.
+        seen: What its embeddings told.
+        ids: Those that the source and the target were filled with.
+
+    Returns:
+        Padding of source and target, UNSAID where nothing tells; and who told, for a reader.
+    """
+    found, told = [UNSAID, UNSAID], ["", ""]
+    for side, token in enumerate(ids):
+        if (padding := seen.padding.get(token, -1)) >= 0:
+            found[side], told[side] = padding, "its embeddings' padding_idx"
+    for name, value in _attributes(module):
+        low = name.lower()
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            continue
+        sides = [side for side in (0, 1) if SIDES[side].search(low)] or [0, 1]
+        bare = low
+        for pattern in SIDES:
+            bare = pattern.sub("", bare)
+        if PAD_NAME.fullmatch(bare.strip("_")):
+            for side in sides:
+                found[side], told[side] = value, f"its {name}"
+    if UNSAID in found and found != [UNSAID, UNSAID]:
+        found = [max(found)] * 2
+    who = " and ".join(dict.fromkeys(each for each in told if each))
+    return found, f", as {who} {'say' if ' and ' in who else 'says'}" if who else ""
+
+
+def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
+    """Give attributes of a module, and of its `config` or `args`."""
+    for holder in (module, *(getattr(module, name, None) for name in ("config", "cfg", "args"))):
+        yield from vars(holder).items() if hasattr(holder, "__dict__") else ()
+
+
+def usual(said: int) -> int | None:
+    """Give an id that was said, or the usual padding."""
+    return PAD_ID if said == UNSAID else said

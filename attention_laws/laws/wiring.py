@@ -1,0 +1,178 @@
+"""What is joined to what: maps, residual connections, layers of their own (§3.1, §3.3, §5.4)."""
+
+from collections import Counter
+
+from torch import Tensor, nn
+
+from attention_laws.law import Subject, law
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.untouched import hooked
+from attention_laws.watch import FUSED, WHOLE, Called, watching
+
+SRC_LEN, TGT_LEN = 7, 5
+HALF = 0.5  # of dropout
+
+
+def _pair(subject: Subject) -> tuple[Tensor, Tensor]:
+    return subject.src(1, SRC_LEN), subject.tgt_in(1, TGT_LEN)
+
+
+def _calls(subject: Subject) -> list[Called]:
+    with watching() as calls:
+        subject.logits(*_pair(subject))
+    return calls
+
+
+@law(
+    says="Between the two maps of a feed-forward network there is something that bends.",
+    means="the activation was left out, or its result is not used: two linear maps are one",
+    look="at what stands between the two nn.Linear of the feed-forward network",
+)
+def maps_are_bent_between(subject: Subject) -> Finding:
+    """Look for a map that reads, alone, what another gave, and undoes its width."""
+    maps = [call for call in _calls(subject) if call.name == "linear"]
+    if not maps:
+        return not_tried("no nn.Linear and no F.linear was called")
+    readers = Counter(call.args[0].data_ptr() for call in maps)
+    given = {call.out.data_ptr(): call for call in maps}
+    for call in maps:
+        first = given.get(call.args[0].data_ptr())
+        if first is None or readers[first.out.data_ptr()] > 1 or first is call:
+            continue
+        widths = first.args[0].shape[-1], first.out.shape[-1], call.out.shape[-1]
+        if widths[0] <= widths[1] >= widths[2]:
+            return broken(
+                f"a linear map {widths[0]} -> {widths[1]} is followed by one to {widths[2]}, with "
+                "nothing between"
+            )
+    return kept(f"of {len(maps)} maps none undoes the width of the one just before it")
+
+
+@law(
+    says="With the inner maps of all layers zero, each place keeps what it read: its skip path.",
+    means="a residual connection is missing, or adds something else than the layer's input",
+    look="at each layer's `x + sublayer(x)`",
+)
+def skip_paths_lead_through(subject: Subject) -> Finding:
+    """Zero what layers compute on one side; another token there must still change the logits."""
+    src, tgt_in = _pair(subject)
+    calls = _calls(subject)
+    seen = []
+    for side, ids, place in (("encoder", src, 2), ("decoder", tgt_in, TGT_LEN - 1)):
+        zeroed = _inner(calls, side, subject.adapter.tgt_vocab_size)
+        if not zeroed:
+            continue
+        size = subject.adapter.src_vocab_size if ids is src else subject.adapter.tgt_vocab_size
+        other = ids.clone()
+        other[0, place] = subject.other_id(int(ids[0, place]), size)
+        changed = (other, tgt_in) if ids is src else (src, other)
+        moved = (_zeroed(subject, zeroed, src, tgt_in) - _zeroed(subject, zeroed, *changed)).abs()
+        if not float(moved[:, -1].max()) > 1e-6 * subject.scale:
+            return broken(
+                f"with {len(zeroed)} inner maps of the {side} zero, another token at position "
+                f"{place} of {ids[0].tolist()} changes nothing"
+            )
+        seen.append(f"{len(zeroed)} of the {side}")
+    if not seen:
+        return not_tried("no attention and no linear maps after it were seen")
+    return kept(f"with inner maps zero ({', '.join(seen)}) tokens still change the logits")
+
+
+def _zeroed(subject: Subject, numbers: set[int], src: Tensor, tgt_in: Tensor) -> Tensor:
+    """Give the logits where calls of these numbers give zeros."""
+    with watching(lambda number, out: out * 0 if number in numbers else out):
+        return subject.logits(src, tgt_in)
+
+
+def _inner(calls: list[Called], side: str, vocab_size: int) -> set[int]:
+    """Give the numbers of a side's maps that stand in layers: after its first attention.
+
+    After its last attention these are the output map and the two of the feed-forward network.
+    """
+    length, last = (SRC_LEN, "") if side == "encoder" else (TGT_LEN, "")
+    starts = [i for i, call in enumerate(calls) if _reads(call, TGT_LEN)]
+    within = range(starts[0]) if side == "encoder" and starts else range(len(calls))
+    found: list[int] = []
+    since = 0
+    for i in within:
+        call = calls[i]
+        widest = call.name == "linear" and call.out.shape[-1] == vocab_size
+        if widest or not _reads(call, length):
+            continue
+        if call.name in ("softmax", FUSED, WHOLE):
+            last, since = call.name, len(found)
+            found += [i] if call.name == WHOLE else []
+        elif call.name == "linear" and last:
+            found.append(i)
+    return set(found[: since + 3])
+
+
+def _reads(call: Called, length: int) -> bool:
+    """Tell whether a call computes for each place of a side of this length."""
+    if call.name == "linear":
+        return length in call.args[0].shape[:-1]
+    if call.name == "softmax":
+        return call.args[0].dim() > 2 and call.args[0].shape[-2] == length
+    if call.name == FUSED:
+        return call.args[0].shape[-2] == length
+    return call.name == WHOLE and length in call.args[0].shape[:2]
+
+
+@law(
+    says="Each layer has weights of its own: no module is used in two places.",
+    means="one object stands in several places (`[layer] * n`, one norm for all), where copies "
+    "were meant; or it is so on purpose, as in ALBERT: then accept it",
+    look="at where the module that is named is made, and how often",
+    needs=("module",),
+)
+def each_layer_once(subject: Subject) -> Finding:
+    """Count how often each module with parameters of its own reads a whole sentence."""
+    counts: Counter[str] = Counter()
+
+    def counter(name: str):  # type: ignore[no-untyped-def]
+        def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            first = inputs[0] if inputs else None
+            if isinstance(first, Tensor) and first.is_floating_point() and first.dim() > 2:
+                counts[name] += bool({SRC_LEN, TGT_LEN} & set(first.shape[:-1]))
+
+        return note
+
+    named = [
+        (name, each)
+        for name, each in subject.module.named_modules()
+        if any(True for _ in each.parameters(recurse=False)) and not isinstance(each, nn.Embedding)
+    ]
+    with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
+        subject.logits(*_pair(subject))
+    twice = [f"{name} ({times} times)" for name, times in counts.items() if times > 1]
+    if twice:
+        return broken(f"in one pass {len(twice)} modules are used in several places: {twice[0]}")
+    return kept(f"each of {len(counts)} modules with parameters is used once in a pass")
+
+
+@law(
+    says="Dropout leaves more than half (§5.4: it drops 0.1).",
+    means="the share to keep was given where the share to drop is asked for",
+    look="at each nn.Dropout(p): p is what is dropped",
+    needs=("module",),
+    compares=False,
+)
+def dropout_is_small(subject: Subject) -> Finding:
+    """Read the rates of all nn.Dropout."""
+    kinds = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.MultiheadAttention)
+    rates = {
+        name or "it": float(getattr(each, "p", getattr(each, "dropout", 0.0)))
+        for name, each in subject.module.named_modules()
+        if isinstance(each, kinds)
+    }
+    if not rates:
+        return not_tried("it has no nn.Dropout")
+    name = max(rates, key=rates.__getitem__)
+    if rates[name] > HALF:
+        return broken(f"{name} drops {rates[name]:.0%}")
+    if rates[name] == HALF:
+        return warned(f"{name} drops half of what it reads")
+    return kept(f"{len(rates)} modules drop up to {rates[name]:.0%}")
+
+
+LAWS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once, dropout_is_small)

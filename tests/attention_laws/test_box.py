@@ -1,0 +1,187 @@
+"""Foreign code in its box: whatever it does, the command ends, and says what it was."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from attention_laws.__main__ import main
+from attention_laws.box import BY_NAME
+from tests.helpers import ROOT
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = """
+import ctypes, os, sys, time
+import torch
+from torch import nn
+from attention_laws import Adapter
+from sound import Model
+
+def around(act):
+    class Acts(Model):
+        def forward(self, src, tgt_in):
+            act()
+            return super().forward(src, tgt_in)
+    return Acts
+
+def endless():
+    while True:
+        pass
+
+class Evil(BaseException):
+    def __str__(self):
+        raise self
+
+def evil():
+    raise Evil
+
+def interrupt():
+    raise KeyboardInterrupt
+
+def shout():
+    print("shout " * 4000)
+
+def hoard():
+    torch.zeros(2**40)
+
+def later(act, calls=40):
+    count = iter(range(10**9))
+    return lambda: act() if next(count) >= calls else None
+
+exits = around(lambda: sys.exit(0))
+quits = around(lambda: os._exit(0))
+crashes = around(lambda: ctypes.string_at(0))
+loops = around(endless)
+quits_later = around(later(lambda: os._exit(0)))
+loops_later = around(later(endless))
+raises_evil = around(evil)
+interrupts_later = around(later(interrupt))
+shouts = around(shout)
+hoards = around(hoard)
+
+def adapter_that_raises():
+    def forward(src, tgt_in):
+        raise RuntimeError("never")
+    return Adapter(forward=forward, src_vocab_size=9, tgt_vocab_size=9, module=Model())
+
+class OwnTrain(Model):
+    def train(self):
+        return None
+
+class Cyclic(Model):
+    def __init__(self):
+        super().__init__()
+        self.me = self
+
+def exits_at_once():
+    sys.exit(0)
+
+def asks():
+    input()
+
+def slow_train_step():
+    from sound import whole
+    return whole().replace(train_step=lambda *ids: time.sleep(1e6))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of theirs, with a sound model and hostile ones."""
+    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CASES = {
+    "exits": (3, "SystemExit: 0"),
+    "quits": (3, "it ended the process, with status 0"),
+    "crashes": (3, "SIGSEGV"),
+    "loops": (3, "did not end within 1 s"),
+    "raises_evil": (3, "Evil: without a message"),
+    "adapter_that_raises": (3, "RuntimeError: never"),
+    "exits_at_once": (2, "SystemExit: 0"),
+    "asks": (2, "EOFError"),
+    "hoards": (2, "can't allocate memory"),
+    "OwnTrain": (1, "dropout_in_training: In training mode"),
+    "Cyclic": (0, ""),
+    "shouts": (0, ""),
+    "quits_later": (3, "it ended the process, with status 0"),
+    "loops_later": (3, "did not end within 1 s"),
+    "interrupts_later": (3, "KeyboardInterrupt"),
+    "slow_train_step": (0, "did not end within 1 s"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_ends_and_is_told(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("attention_laws.box.LOADING", 1.0 if name == "loops" else 60.0)
+    status, said = CASES[name]
+    assert main([f"hostile:{name}", "--seconds", "1"]) == status
+    out, err = capsys.readouterr()
+    assert said in out + err
+    assert len(err) < 25_000
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: bool) -> None:
+    """With a file and with a package of each name, a sound model and one that is not."""
+    text = (folder / "sound.py").read_text(encoding="utf-8")
+    assert text.count(".tril(start)") == 1
+    for name in ("config", "model", "train", "utils", "report", "law"):
+        (folder / f"{name}.py").write_text(f"NAME = {name!r}\n", encoding="utf-8")
+    (folder / "data").mkdir()
+    (folder / "data" / "__init__.py").write_text("NAME = 'data'\n", encoding="utf-8")
+    uses = "import config, model, train, utils, report, law, data\nassert data.NAME == 'data'\n"
+    for code, status in ((text, 0), (text.replace(".tril(start)", ".tril(start + 1)"), 1)):
+        code = code.replace('"""\n', f'"""\n{uses}', 1).replace("# ", "", 1)
+        (folder / "transformer.py").write_text(code, encoding="utf-8")
+        target = "transformer.py:bare" if by_file else "transformer:bare"
+        assert main([target, "--only", "no_future,shape"]) == status
+        (folder / "transformer.py").unlink()
+        package = folder / "transformer"
+        package.mkdir()
+        (package / "__init__.py").write_text("from .net import bare\n", encoding="utf-8")
+        (package / "net.py").write_text(code, encoding="utf-8")
+        target = "transformer/net.py:bare" if by_file else "transformer:bare"
+        assert main([target, "--only", "no_future,shape"]) == status
+        shutil.rmtree(package)
+    assert str(folder) not in sys.path
+
+
+def test_what_is_chosen_strict_and_accepted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ["sound:whole", "--only", "shape,empty_source"]
+    assert main(only) == 0
+    assert main([*only, "--strict"]) == 1
+    (folder / "accepted.txt").write_text("empty_source: none gets into a batch\n# so\n", "utf-8")
+    assert main([*only, "--strict", "--baseline", "accepted.txt"]) == 0
+    out = capsys.readouterr().out
+    assert "ACCEPTED\n  empty_source: none gets into a batch (src [0, 0, 0, 0]" in out
+    skipped = ",".join(name for name in BY_NAME if name != "shape")
+    assert main(["sound:bare", "--skip", skipped, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [line["law"] for line in report["lines"]] == ["shape"]
+    (folder / "accepted.txt").write_text("empty_source:\n", "utf-8")
+    for typed, said in (
+        (["sound:whole", "--only", "no_such_law"], "there is no law 'no_such_law'"),
+        ([*only, "--baseline", "accepted.txt"], "empty_source has no reason"),
+        ([*only, "--baseline", "nowhere.txt"], "no baseline can be read"),
+        (["sound"], "sound is not MODULE:NAME"),
+        (["sound:wole"], "did you mean 'whole'?"),
+        (["nowhere:made"], "No module named 'nowhere'"),
+        (["nowhere/sound.py:bare"], "there is no file"),
+        (["sound:PAD"], "the factory gives int"),
+        (["sound:whole", "--pad", "1"], "is no bare module, and --pad-id is of one"),
+        (["sound:bare", "--masks", "may"], "there is no way 'may' to write masks"),
+    ):
+        assert main(typed) == 2
+        assert said in capsys.readouterr().err.splitlines()[-1]
