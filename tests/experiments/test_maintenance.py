@@ -9,7 +9,7 @@ import pytest
 from experiments import ship
 from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all, judge
-from experiments.lesson_counts import count
+from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
 
 
@@ -53,6 +53,8 @@ def test_now_and_before(tmp_path: Path) -> None:
     assert rows[1].split()[:5] == ["transformer", "2", "1", "4", "2"]
     assert rows[-1].split()[:7] == ["all", "but", "tests", "2", "1", "4", "2"]
 
+
+from tests.helpers import ROOT
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -108,3 +110,12 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     found = count("a", json.dumps({"cells": cells}))
     assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
     assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
+
+
+def test_every_lesson_is_half_an_hour() -> None:
+    for found in lessons(ROOT):
+        assert found.words <= MOST_WORDS, found.lesson
+        assert round(found.minutes) <= MOST_MINUTES, found.lesson
+        if found.lesson[:1] != "A":
+            assert found.gaps >= 2, found.lesson
+            assert found.exercises <= 3, found.lesson
