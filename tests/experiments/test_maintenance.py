@@ -11,6 +11,7 @@ from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all, judge
 from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
+from tests.helpers import ROOT
 
 
 @pytest.mark.weekly
@@ -53,8 +54,6 @@ def test_now_and_before(tmp_path: Path) -> None:
     assert rows[1].split()[:5] == ["transformer", "2", "1", "4", "2"]
     assert rows[-1].split()[:7] == ["all", "but", "tests", "2", "1", "4", "2"]
 
-
-from tests.helpers import ROOT
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
