@@ -1,6 +1,6 @@
 """Open every page of the built site in a browser without a network, and see whether it works.
 
-    python tests/browser/check_site.py [--shots FOLDER] [PAGE ...]
+    python tests/browser/check_site.py [PAGE ...]
 
 `make site` comes first. Each page (all of them by default; PAGE is a path within build/site) is
 opened from the folder as a reader would, on a desk, in the dark and on a phone. It must log no
@@ -49,7 +49,7 @@ VIEWS = (
 )
 
 
-def check(browser: Browser, path: Path, view: View, shots: Path | None) -> SitePage:
+def check(browser: Browser, path: Path, view: View) -> SitePage:
     """Open one page in one view, and give what was seen."""
     size = {"width": view.width, "height": view.height}
     page = browser.new_page(viewport=size, color_scheme=view.scheme)
@@ -58,9 +58,6 @@ def check(browser: Browser, path: Path, view: View, shots: Path | None) -> SiteP
     try:
         seen.open(path.as_uri())
         seen.look()
-        if shots:
-            name = "-".join(path.relative_to(SITE).with_suffix("").parts)
-            page.screenshot(path=shots / f"{name}-{view.name}.png")
         seen.judge()
         if view is VIEWS[0]:
             seen.move()
@@ -89,7 +86,6 @@ def main() -> int:
     """Check the pages named; 1 where something is wrong."""
     parser = argparse.ArgumentParser(description="Try the site in a browser without a network.")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="within build/site")
-    parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
     given = parser.parse_args()
     pages = [SITE / name for name in given.pages] or sorted(
         path for path in SITE.rglob("*.html") if path.relative_to(SITE).parts[0] != LIVE
@@ -97,14 +93,12 @@ def main() -> int:
     for path in [*pages, AXE]:
         if not path.is_file():
             parser.error(f"there is no {path}: `python -m experiments check site` makes it")
-    if given.shots:
-        given.shots.mkdir(parents=True, exist_ok=True)
     start, wrong, charts, moved = time.monotonic(), 0, 0, 0
     table = {view.name: Counter[str]() for view in VIEWS}
     with sync_playwright() as playwright, launch(playwright) as browser:
         for path in pages:
             for view in VIEWS:
-                seen = check(browser, path, view, given.shots)
+                seen = check(browser, path, view)
                 table[view.name] += seen.impacts
                 charts, moved = charts + seen.charts, moved + seen.moved
                 wrong += bool(seen.problems)

@@ -20,7 +20,6 @@ from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
-TGT_IN = ["<bos>", "▁le", "<pad>"]
 SAID = ["▁le", "▁chat", "<eos>"]
 NUM_LAYERS, NUM_HEADS = 2, 3
 KINDS = ("layer", "vconcat", "hconcat")  # of charts that hold others
@@ -61,11 +60,9 @@ def part(spec: Spec, *path: int) -> Spec:
     """One picture of a chart, or one layer of it, as a chart of its own."""
     made, inner = dict(spec), spec
     for index in path:
-        inner = next(inner[kind] for kind in ("layer", "vconcat", "hconcat") if kind in inner)[
-            index
-        ]
+        inner = next(inner[kind] for kind in KINDS if kind in inner)[index]
         made |= inner
-    for kind in ("layer", "vconcat", "hconcat"):
+    for kind in KINDS:
         if kind not in inner:
             made.pop(kind, None)
     made.pop("resolve", None)

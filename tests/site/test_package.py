@@ -137,19 +137,3 @@ def test_prose_stands_beside_its_own_code() -> None:
     )
     assert second.code.startswith("class Second:\n    size = 3\n")
     assert method.code == "def method(self):\n    return self.x"
-
-
-@pytest.mark.parametrize("name", ["attention.py", "model.py", "config.py", "data/bpe.py"])
-def test_the_code_of_all_parts_is_the_file_without_docstrings(name: str) -> None:
-    source = (ROOT / "transformer" / name).read_text(encoding="utf-8")
-    found = parts(source)
-    code = [line for part in found for line in part.lines if line.strip()]
-    prose = [line.strip(' "') for part in found for line in part.prose.splitlines()]
-    left = [line for line in source.splitlines() if line.strip()]
-    for line in code:  # in the file's order
-        while left[0] != line:
-            assert left[0].strip().strip('"').strip() in [*prose, ""], left[0]
-            left.pop(0)
-        left.pop(0)
-    (only,) = parts("x = 1\n")
-    assert (only.name, only.prose, only.code) == ("", "", "x = 1")

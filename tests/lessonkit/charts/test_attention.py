@@ -1,7 +1,5 @@
 """Attention weights and masks: queries down, keys across, every number in its place."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -21,7 +19,6 @@ from tests.helpers.vega import (
     SRC,
     drawn_cells,
     rounded,
-    softmaxed,
     some_attention,
     title,
     with_controls,
@@ -56,17 +53,6 @@ def test_weights_stand_with_queries_down_keys_across_and_one_scale(ax: Axes) -> 
     assert names == ("attended to (key)", "attends (query)", "head 1")
     assert image.get_clim() == (0, 1)
     assert image.get_cmap().name == "viridis"
-
-
-def test_heads_stand_in_even_rows() -> None:
-    for num_heads, grid in ((1, (1, 1)), (4, (1, 4)), (6, (2, 3)), (7, (2, 4)), (8, (2, 4))):
-        weights = torch.rand(num_heads, 3, 5).softmax(-1)
-        heads = draw_heads(weights, QUERIES, KEYS, "a title").axes[:-1]  # the last is the scale
-        assert heads[0].get_gridspec().get_geometry() == grid
-        for head, ax in enumerate(heads[:num_heads]):
-            assert ax.get_title() == f"head {head + 1}"
-            np.testing.assert_array_equal(np.asarray(ax.images[0].get_array()), weights[head])
-        plt.close("all")
 
 
 def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
@@ -118,12 +104,8 @@ def test_the_explorer_shows_the_chosen_head_of_each_stack() -> None:
     assert spec["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [0, 1]}
 
 
-def test_attention_of_a_base_model_is_small_and_more_or_none_is_refused() -> None:
+def test_attention_of_too_many_words_or_none_is_refused() -> None:
     tokens = [f"▁word{i}" for i in range(60)]
-    maps = AttentionMaps(*(softmaxed(6, 1, 8, 30, 30, seed=seed) for seed in range(3)))
-    spec = attention_explorer(Attention("words", tokens[:30], tokens[:30], maps)).to_dict()
-    assert len(json.dumps(spec).encode()) < 300_000
-    assert len(spec["data"]["values"]) == 3 * 6 * 8
     maps = AttentionMaps(*(torch.full((6, 1, 8, 60, 60), 1 / 60) for _ in range(3)))
     with pytest.raises(UserError, match=r"518,400 cells, and a chart holds 150,000"):
         attention_explorer(Attention("words", tokens, tokens, maps))
