@@ -92,13 +92,8 @@ MODULE = '''"""What it is about."""
 import math
 
 # Stands with the function below.
-@staticmethod
 def first(x):
-    """Say one thing.
-
-    Args:
-        x: A number.
-    """
+    """Say one thing."""
     return x
 
 
@@ -110,9 +105,6 @@ class Second:
     """Say another."""
 
     size = 3
-
-    def __init__(self):
-        self.x = 1
 
     def method(self):
         """Do it."""
@@ -130,10 +122,10 @@ def test_prose_stands_beside_its_own_code() -> None:
     ]
     top, first, second, method = found
     assert (top.prose, top.code) == ("What it is about.", "import math")
-    assert first.prose == "Say one thing.\n\nArgs:\n    x: A number."
+    assert first.prose == "Say one thing."
     assert first.code == (
-        "# Stands with the function below.\n@staticmethod\ndef first(x):\n    return x\n\n\n"
+        "# Stands with the function below.\ndef first(x):\n    return x\n\n\n"
         "def helper(x):\n    return math.sqrt(x)"
     )
-    assert second.code.startswith("class Second:\n    size = 3\n")
+    assert second.code.startswith("class Second:\n    size = 3")
     assert method.code == "def method(self):\n    return self.x"

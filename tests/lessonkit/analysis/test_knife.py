@@ -103,7 +103,5 @@ def test_translations_without_each_head_and_errors(shipped: Translator, knife: K
             assert shipped.translate([SENTENCE], 1) == [text]
     with pytest.raises(UserError, match="give some words"):
         Knife(shipped, " ")
-    with pytest.raises(UserError, match="a recurrent network"):
-        Knife(Translator.load("demo-lstm"), SENTENCE)
     with pytest.raises(UserError, match="no place 9"):
         knife.cut(Cut(before=[9]))

@@ -110,5 +110,3 @@ def test_what_is_not_there_is_refused(shipped: Translator, traces: dict[str, Tra
             trace_explorer(made, *given)
     with pytest.raises(UserError, match="101 pieces, and a table has room for 24: give a shorter"):
         trace_explorer(trace(shipped, "The cat is sleeping. " * 20), "layer")
-    with pytest.raises(UserError, match="did you mean 'attention'"):
-        you_are_here("atention")

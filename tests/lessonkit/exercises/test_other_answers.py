@@ -136,19 +136,9 @@ def groups_by_hand(pairs):
 
 
 NAMED = {  # what is said of an edit of a reference
-    "its numbers are torch.float32, not torch.bool": (
-        *("window_mask", "(back >= 0) & (back < width)", "((back >= 0) & (back < width)).float()"),
-    ),
     "it calls `padding_mask` of transformer.masks": (
         *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
         *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
-    ),
-    "it calls `scaled_dot_product_attention` of transformer.attention": (
-        *("attention", "    return", "    import transformer\n    return"),
-        *(
-            "weights @ value, weights",
-            "transformer.scaled_dot_product_attention(query, key, value, mask)",
-        ),
     ),
     "it calls PyTorch's `scaled_dot_product_attention`": (
         *("attention", "weights @ value,"),

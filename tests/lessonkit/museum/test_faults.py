@@ -1,7 +1,5 @@
 """Each fault does what it says, and the model stays whole."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -10,11 +8,8 @@ from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
 from transformer.models.folder import read_description
-from transformer.models.translator import Translator
-from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import find_model
-from transformer.training.recipe import train_recipe
 
 OWN, LOST, SHARED, UNMASKED = FAULTS
 SRC = torch.tensor([[5, 7, 11, 3], [13, 3, 0, 0]])  # the second is padded
@@ -66,17 +61,6 @@ def test_padding_is_attended_to() -> None:
             padded = model(SRC, TGT)[1]
             alone = model(SRC[1:, :2], TGT[1:])[0]
         assert torch.allclose(padded, alone, atol=1e-5) == same
-
-
-@pytest.mark.slow
-def test_what_was_trained_with_a_fault_is_loaded_with_it(tmp_path: Path) -> None:
-    settings = {"steps": "2", "num_layers": "1", "validate_every": "2", "average_last": "1"}
-    recipe = find_recipe("demo").override(settings)
-    build = build_with(*FAULTS)
-    train_recipe(recipe, tmp_path / "run", build=build, on_report=lambda report: None)
-    assert Translator.load(tmp_path / "run", build=build).translate(["A cat."])
-    with pytest.raises(UserError):
-        Translator.load(tmp_path / "run")
 
 
 def test_errors() -> None:
