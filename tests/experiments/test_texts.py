@@ -10,12 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from experiments import texts
-from experiments.texts import (
-    LOSS_WAYS,
-    loss_two_ways,
-    random_split,
-    record_two_ways,
-)
+from experiments.texts import LOSS_WAYS, loss_two_ways, random_split, record_two_ways
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText

@@ -6,7 +6,6 @@ drawn much sooner than text; text has a place too.
 """
 
 import copy
-import math
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +23,6 @@ SAID = ["▁le", "▁chat", "<eos>"]
 NUM_LAYERS, NUM_HEADS = 2, 3
 KINDS = ("layer", "vconcat", "hconcat")  # of charts that hold others
 Spec = dict[str, Any]
-Cells = list[list[float]]
 
 
 def softmaxed(*shape: int, seed: int = 0) -> Tensor:
@@ -133,24 +131,3 @@ def numbers(spec: Spec, path: tuple[int, ...], *fields: str) -> list[tuple[float
 def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, ...]]:
     """What the browser computes for one layer of a chart of curves."""
     return numbers(spec, (layer,), x, y)
-
-
-def drawn_cells(spec: Spec) -> tuple[list[str], list[str], Cells]:
-    """The labels down and across, and the numbers between them, by their places."""
-    spec = copy.deepcopy(spec)
-    as_text(spec, "format(datum.value, '.2f')")
-    marks = texts(spec, "role-mark")
-    columns = sorted({x for _, x, _ in marks})
-    rows = sorted({y for *_, y in marks})
-    cells = [[math.nan] * len(columns) for _ in rows]
-    for text, x, y in marks:
-        cells[rows.index(y)][columns.index(x)] = float(text)
-    assert len(marks) == len(rows) * len(columns)
-    labels = texts(spec, "role-axis-label")
-    across = [text for text, x, y in labels if x > 0]  # labels of rows stand left of the grid
-    down = [text for text, x, y in labels if x < 0]
-    return down, across, cells
-
-
-def rounded(matrix: Tensor) -> Cells:
-    return [[round(100 * cell) / 100 for cell in row] for row in matrix.double().tolist()]

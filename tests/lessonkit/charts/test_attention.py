@@ -7,22 +7,9 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from lessonkit.charts import (
-    attention_explorer,
-    draw_attention,
-    draw_heads,
-    draw_mask,
-)
+from lessonkit.charts import attention_explorer, draw_attention, draw_heads, draw_mask
 from lessonkit.charts.masks import ALLOWED, BLOCKED
-from tests.helpers.vega import (
-    SAID,
-    SRC,
-    drawn_cells,
-    rounded,
-    some_attention,
-    title,
-    with_controls,
-)
+from tests.helpers.vega import SAID, SRC, some_attention, title, values, with_controls
 from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 from transformer.support.errors import UserError
@@ -97,9 +84,13 @@ def test_the_explorer_shows_the_chosen_head_of_each_stack() -> None:
         attention.maps._asdict().items(), (1, 2, 1), (3, 1, 2), strict=True
     ):
         moved = with_controls(spec, stack=stack, layer=layer, head=head)
-        down, across, cells = drawn_cells(moved)
-        assert (down, across) == tokens[stack]
-        assert cells == rounded((100 * weights[layer - 1, 0, head - 1]).round() / 100)
+        queries, keys = tokens[stack]
+        cells = (100 * weights[layer - 1, 0, head - 1]).round() / 100
+        assert values(moved, (), "datum.query", "datum.key", "format(datum.value, '.2f')") == [
+            [query, key, f"{cell:.2f}"]
+            for query, row in zip(queries, cells.tolist(), strict=True)
+            for key, cell in zip(keys, row, strict=True)
+        ]
     assert title(moved) == "Cross-attention, layer 1, head 2"
     assert spec["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [0, 1]}
 

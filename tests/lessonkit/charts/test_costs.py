@@ -4,12 +4,7 @@ import pytest
 
 from lessonkit.analysis.costs import table_1
 from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
-from lessonkit.charts import (
-    Shared,
-    costs_explorer,
-    exchange_explorer,
-    roofline_explorer,
-)
+from lessonkit.charts import Shared, costs_explorer, exchange_explorer, roofline_explorer
 from lessonkit.charts.costs import COSTS
 from lessonkit.charts.machines import TOKENS_A_STEP
 from tests.helpers.vega import points, title, with_controls

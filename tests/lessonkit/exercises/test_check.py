@@ -191,20 +191,6 @@ def test_a_gap_goes_on_with_the_answer_or_the_reference(capsys: pytest.CaptureFi
         assert capsys.readouterr().out.endswith(f"From here on: {whose} gradients.\n")
 
 
-def test_properties_alone_may_decide_and_say_more_than_differing_values() -> None:
-    longer = {"it must be longer": lambda value, values: len(value) > len(values)}
-    alone = {"expected": None, "worked": [], "properties": longer}
-    assert make(**alone).check(lambda values: [*values, 0]).status == "passed"
-    text = said(lambda values: values, **alone)
-    assert text.startswith("double: wrong; it must be longer.")
-    assert "expected" not in text
-    assert make(**alone).check(lambda values: 3).status == "wrong"
-    even = {"every number must be even": lambda value, _: all(v % 2 == 0 for v in value)}
-    text = said(lambda values: [3 for _ in values], properties=even)
-    assert "every number must be even" in text
-    assert "expected  [4]" in text
-
-
 def test_an_exercise_says_what_it_offers_and_can_be_interrupted() -> None:
     expected = "double (2 minutes, easy): .check(my_double), .hint(), .solution()"
     assert repr(make()) == expected
