@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -172,21 +171,6 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
     assert entries == quick[: len(entries)]
     for hook in repository["hooks"]:
         assert (hook["language"], hook["pass_filenames"]) == ("system", False)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_make_gpu_fails_in_a_line_without_a_gpu(checkout: Path) -> None:
-    set_up(checkout)
-    python = checkout / ".venv" / "bin" / "python"
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    result = make(checkout, "gpu")
-    assert result.returncode == 2
-    assert "pytest" not in result.stdout
-    said = [line for line in result.stderr.splitlines() if not line.startswith("make")]
-    assert said == ["PyTorch finds no GPU here: nothing was tested"]
 
 
 def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:

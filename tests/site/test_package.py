@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-from course_site.package import Package, Place
+from course_site.package import Package
 from course_site.source_parts import parts
 
 from tests.helpers import ROOT
@@ -21,24 +20,13 @@ TOUR = """
 ## Where a sentence goes
 """
 
-SECOND = '''"""Two
-lines."""
 
-class C:
-    """A C."""
-
-    def m(self):
-        """M."""
-'''
-
-
-@pytest.fixture
-def course(tmp_path: Path) -> Path:
+def test_pages_are_in_the_order_of_reading_and_answers_have_none(tmp_path: Path) -> None:
     for name, text in {
         "docs/tour.md": TOUR,
         "transformer/__init__.py": '"""The package."""\n',
         "transformer/first.py": '"""One.\n\nMore."""\n\ndef f():\n    """Do f."""\n',
-        "transformer/second.py": SECOND,
+        "transformer/second.py": '"""Two\nlines."""\n',
         "transformer/tools/__init__.py": "",
         "transformer/tools/hammer.py": "",
         "transformer/tools/small/nail.py": "",
@@ -48,11 +36,7 @@ def course(tmp_path: Path) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return tmp_path
-
-
-def test_pages_are_in_the_order_of_reading_and_answers_have_none(course: Path) -> None:
-    package = Package(course)
+    package = Package(tmp_path)
     found = {folder: [m.path.stem for m in modules] for folder, modules in package.modules.items()}
     assert found == {
         "transformer": ["second", "first"],
@@ -63,21 +47,6 @@ def test_pages_are_in_the_order_of_reading_and_answers_have_none(course: Path) -
     assert package.modules["transformer"][0].summary == "Two lines."
     assert package.modules["transformer"][1].summary == "One."
     assert list(package.openings) == ["transformer"]
-
-
-def test_a_name_leads_to_the_nearest_page(course: Path) -> None:
-    package = Package(course)
-    for name, page, anchor in (
-        ("transformer.second.C.m", "transformer/second", "C.m"),
-        ("transformer.first.f", "transformer/first", "f"),
-        ("transformer.first.CONSTANT", "transformer/first", ""),
-        ("transformer/tools/", "transformer/tools/index", ""),
-        ("transformer/tools/hammer.py", "transformer/tools/hammer", ""),
-        ("lessonkit.exercises.attention", "lessonkit/index", ""),
-        ("transformer", "index", ""),
-    ):
-        assert package.find(name) == Place(f"package/{page}", anchor)
-    assert package.find("torch.nn") is None
 
 
 def test_every_module_that_the_tour_names_has_a_page() -> None:

@@ -1,7 +1,5 @@
 """Machines, a step's kinds of work, the noise of gradients: by hand."""
 
-import contextlib
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -12,16 +10,12 @@ from lessonkit.analysis.machines import (
     SUSTAINED,
     Machine,
     attainable,
-    cpu_seconds,
     exchange_seconds,
     in_two_processes,
     intensity,
     megabytes_kept,
-    one_thread,
     product_flops,
-    product_seconds,
     shares,
-    this_machine,
     training_cost,
 )
 from lessonkit.analysis.noise import gradient_noise
@@ -49,20 +43,6 @@ def test_an_exchange_by_hand() -> None:
     assert exchange_seconds(10**9, 1, 0.0) == 0
     with pytest.raises(UserError, match="2 machines and a link of 0 bytes/s: give a faster link"):
         exchange_seconds(10**9, 2, 0)
-
-
-def test_clocks_leave_the_first_call_out_and_threads_are_given_back() -> None:
-    calls: list[int] = []
-    assert cpu_seconds(lambda: calls.append(1), rounds=3) >= 0
-    assert len(calls) == 4
-    before = torch.get_num_threads()
-    with contextlib.suppress(KeyError), one_thread():
-        assert torch.get_num_threads() == 1
-        raise KeyError
-    assert torch.get_num_threads() == before
-    here = this_machine()
-    assert min(here.flops, here.bandwidth) > 1e8
-    assert product_seconds(3, 7, torch.bfloat16, calls=2) > 0
 
 
 def test_shares_are_of_one_whole_and_the_step_is_made() -> None:

@@ -1,7 +1,6 @@
 """Each specimen has its fault, what is sound has none, and a score tells only what it shows."""
 
 import copy
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from experiments.museum_table import drawn_config
 from lessonkit.museum import SPECIMENS, sound, trained_table
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.sound import Setup, sound_model
-from lessonkit.museum.specimen import recorded
 from transformer.decoding import greedy_search
 
 NAMED = {each.name: each for each in SPECIMENS}
@@ -25,14 +23,6 @@ UNBROKEN = {
     *("left_padding", "padding_at_the_end", "rate_above_zero", "source_is_whole"),
     "wants_the_true_token",
 }
-
-
-def test_names_are_unlike_and_each_says_what_it_does() -> None:
-    assert max(Counter(each.name for each in SPECIMENS).values()) == 1
-    for each in SPECIMENS:
-        assert each.edits, each.name
-        assert not each.about.endswith(".")
-        assert each.name in recorded(), f"{each.name}: python -m experiments museum"
 
 
 def test_every_law_is_broken_by_a_specimen() -> None:
