@@ -58,13 +58,7 @@ def test_everything_is_written_and_nothing_else_is_there(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_words_stay_on_the_sheet_and_apart_on_white(name: str) -> None:
-    """Dark pages show a white card, and no dark letters on dark ground."""
-    stored = Image.open(FOLDER / f"{name}.png")
-    assert 1000 < stored.width < 1600
-    assert stored.height < 1800  # a page of A4 has 1754
-    assert "transparency" not in stored.info
-    assert stored.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+def test_words_stay_on_the_sheet_and_apart(name: str) -> None:
     size, draw = DRAWINGS[name]
     figure = Figure(figsize=[length / 72 for length in size], dpi=150)
     draw(figure)

@@ -8,7 +8,7 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import museum_table as table
 from experiments import museum_training as train
 from lessonkit.museum import SPECIMENS
-from lessonkit.museum.specimen import RECORD, Specimen
+from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT, TINY
 from tests.lessonkit.museum.test_specimens import runs_of
 from transformer.data import corpora, tokenizers
@@ -28,20 +28,6 @@ def test_page_and_record_are_of_todays_laws_and_specimens() -> None:
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     assert record["laws"] == names, "run: python -m experiments museum"
     assert list(record["specimens"]) == [each.name for each in SPECIMENS]
-
-
-@pytest.mark.slow
-def test_a_record_is_made_of_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "CLEAN", 1)
-    lines: list[str] = []
-    chosen: list[Specimen] = [
-        each for each in SPECIMENS if each.name in ("scale_doubled", "score_exchanged")
-    ]
-    made = table.make_record(chosen, on_line=lines.append)
-    assert made["specimens"]["scale_doubled"] == {"broken": [], "warned": []}
-    assert made["specimens"]["score_exchanged"]["broken"] == ["in_their_places"]
-    assert len(made["clean"]) == 2
-    assert lines[-2:] == ["scale_doubled: no law sees this", "score_exchanged: in_their_places"]
 
 
 def test_the_table_counts_what_it_shows() -> None:
