@@ -69,51 +69,21 @@ def add_output(text: str, name: str = "stdout") -> Callable[[dict], None]:
     return lambda notebook: notebook["cells"][1]["outputs"].append(printed(text, name))
 
 
-def add_data(kind: str, data: str = "text") -> Callable[[dict], None]:
-    return lambda notebook: notebook["cells"][3]["outputs"][0]["data"].update({kind: data})
-
-
-ERROR = {"output_type": "error", "ename": "KeyError", "evalue": "", "traceback": []}
 UNCOMPARED = {"tags": ["nbval-ignore-output"]}
-IGNORED = [code("1", n, printed("slow")) | {"metadata": UNCOMPARED} for n in range(3, 9)]
 BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "stripped": (change(1, execution_count=None, outputs=[]), "cell 1: execution count None"),
-    "no output": (change(1, outputs=[]), "cell 1: prints, but no output is stored"),
-    "error": (lambda n: n["cells"][1]["outputs"].append(ERROR), "cell 1: ends in KeyError"),
     "stderr": (add_output("Warning", "stderr"), "cell 1: wrote to stderr"),
-    "kernel": (lambda n: n["metadata"]["kernelspec"].update(name="mine"), "kernel 'mine'"),
     "path": (add_output("saved in /home/me/runs"), "cell 1: names a path of a machine, '/home/m'"),
-    "time": (add_output("2026-01-31 12:59 done"), "cell 1: holds a time, '2026-01-31 12:59'"),
     "large": (add_output("x" * 600_000), "bytes, over 600,000"),
     "long cell": (change(3, source="a = 1\n" * 21), "cell 3: 21 lines of code, over 20"),
-    "median": (change(3, source="a = 1\n" * 17), "median of 9.0 lines a code cell, over 8"),
-    "no text first": (lambda n: n["cells"].pop(0), "cell 0: does not open with text"),
     "header": (change(0, source="# A\n\nPaper, module, test, minutes, CPU"), "header without GPU"),
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
-    "undescribed": (
-        add_data("text/plain", "<Figure size 640x480 with 1 Axes>"),
-        "cell 3: a picture without a line of text",
-    ),
-    "no alt text": (
-        lambda n: n["cells"][3]["outputs"][0].update(metadata={"image/png": {"width": 3}}),
-        "cell 3: a picture without alt text",
-    ),
-    "ignored": (lambda n: n["cells"].extend(IGNORED), "6 outputs not compared, over 5"),
     "incomparable": (change(1, metadata=UNCOMPARED), "cell 1: no text to compare"),
-    "callout": (change(2, source="> **Beware.** It bites."), "cell 2: unknown callout 'Beware'"),
-    "section": (
-        change(2, source="> **Paper.** See https://arxiv.org/abs/1706.03762"),
-        "cell 2: callout 'Paper' names no section",
-    ),
     "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
     "stray": (
         change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),
         "cell 2: prose goes on with '1. The judge gives 9'",
-    ),
-    "quoted table": (
-        change(2, source="> **Predict.** One of\n>\n> | a | b |"),
-        "cell 2: a table in a quotation",
     ),
     "member": (
         change(5, source="`transformer.data` (`no`, `bpe`)"),
@@ -122,16 +92,13 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_lint_finds(case: str, tmp_path: Path) -> None:
-    spoil, expected = BAD[case]
-    notebook = good_notebook()
-    spoil(notebook)
+def test_lint_finds_what_breaks_a_rule(tmp_path: Path) -> None:
     path = tmp_path / "bad.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    findings = [line for line in lint(path) if expected in line]
-    assert findings, lint(path)
-    assert findings[0].startswith("bad.ipynb: cell ")
+    for spoil, expected in BAD.values():
+        notebook = good_notebook()
+        spoil(notebook)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        assert any(expected in line for line in lint(path)), lint(path)
 
 
 def test_lint_passes_a_good_notebook(tmp_path: Path) -> None:

@@ -70,16 +70,6 @@ def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
         greedy_search(altered, src, max_len=3)
 
 
-def test_the_sound_loss_is_the_mean_over_real_tokens() -> None:
-    setup = Setup(sound_model(2), label_smoothing=0.0)
-    src, tgt_in, tgt_out = setup.make_batch([[5], [6, 7]], [[8, 9, 10], [11]])
-    logits = setup.model.eval()(src, tgt_in)
-    log_probs = logits.log_softmax(-1).gather(-1, tgt_out[..., None]).squeeze(-1)
-    expected = -log_probs[tgt_out != 0].mean()
-    torch.testing.assert_close(setup.loss(logits, tgt_out), expected)
-    assert setup.validate([(src, tgt_in, tgt_out)]) == pytest.approx(expected.item())
-
-
 def test_validation_that_is_wrong_gives_other_figures() -> None:
     """No law sees these; what they report is what is wrong with them."""
     setup = Setup(sound_model(2))
