@@ -17,7 +17,13 @@ from experiments.plans import EXPERIMENTS, find
 from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
 from transformer.cli.commands import parse_settings, train_as_typed
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, require_checkout, results_folder, write_json
+from transformer.support.files import (
+    check_file,
+    require_checkout,
+    results_folder,
+    write_atomically,
+    write_json,
+)
 
 Run = Callable[[argparse.Namespace], int | None]
 AddOption = Callable[[Parser], object]
@@ -98,12 +104,12 @@ def mutants(options: argparse.Namespace) -> None:
 
 @command()
 def figures(options: argparse.Namespace) -> None:
-    """Draw every figure into figures/, with its page."""
-    folder = require_checkout() / "figures"
-    from experiments.figures import write_all
+    """Draw the laws on one page, figures/checklist.png."""
+    file = require_checkout() / "figures" / "checklist.png"
+    from experiments import checklist
 
-    write_all(folder)
-    print(folder)
+    write_atomically(file, checklist.render())
+    print(file)
 
 
 @command()
