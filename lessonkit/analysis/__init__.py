@@ -59,7 +59,7 @@ DOOR = {
     "roles": ("QUESTIONS", "ask"),
     "scores": ("from_memory", "holm", "measure_leak", "score_five_ways"),
     "table_3": ("SHARED_TYPES", "TABLE_3", "expected_parameters"),
-    "text": ("measure", "plans", "unknown_share", "vocabulary_growth"),
+    "text": ("measure", "plans", "unknown_share"),
     "tracing": ("rotate", "trace"),
 }
 _HOME = {name: module for module, names in DOOR.items() for name in names}
