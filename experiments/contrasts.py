@@ -1,6 +1,6 @@
 """What BLEU hardly sees: is the one word kept that turns the sense round? Not in the paper.
 
-`data/corpus/contrasts.tsv` has pairs of sentences that differ in one thing; a model translates both.
+A model translates the pairs of `data/corpus/contrasts.tsv`, which differ in one thing.
 """
 
 import math

@@ -23,7 +23,6 @@ DOOR = {
         "make_layer",
         "measure_seconds",
         "step_flops",
-        "table_1",
         "ways",
     ),
     "heads": ("STACKS", "Head", "all_heads", "head_table"),
