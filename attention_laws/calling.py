@@ -95,6 +95,7 @@ class Call:
         path: Where in what it gives the logits are: keys, one after the other.
         form: How these lie: see `_forms`.
         cuts: Whether it cuts the last token of the target off itself.
+        head: Name of a part of it that makes logits of what it gives, and is called by others.
     """
 
     module: nn.Module
@@ -106,6 +107,7 @@ class Call:
     path: tuple[Any, ...] = ()
     form: str = ""
     cuts: bool = False
+    head: str = ""
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Give logits (batch, tgt_len, vocab) of ids, batch first."""
@@ -119,7 +121,24 @@ class Call:
                 else getattr(found, key)
             )
         batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
-        return _turned(found, self.form, batch, length)
+        given = _turned(found, self.form, batch, length)
+        return self.module.get_submodule(self.head)(given) if self.head else given
+
+    def with_head(self, src: Tensor, tgt_in: Tensor, types: int) -> "Call":
+        """Give the call that ends in the part which makes logits of so many types, if one does.
+
+        As in the Annotated Transformer, whose `forward` leaves its `generator` to the loss.
+        """
+        given = self(src, tgt_in)
+        if given.shape[-1] == types:
+            return self
+        for name, part in self.module.named_children():
+            try:
+                if part(given).shape == (*given.shape[:2], types):
+                    return replace(self, head=name)
+            except Exception:  # whatever a part of somebody's model raises
+                continue
+        return self
 
     def raw(self, src: Tensor, tgt_in: Tensor) -> Any:
         """Call the module, and give what it gives."""
@@ -193,6 +212,8 @@ class Call:
             said.append(f"logits are {'.'.join(map(str, self.path))} of what it gives")
         if self.form != "batch":
             said.append(f"logits lie as {FORMS[self.form]}, and are turned")
+        if self.head:
+            said.append(f"logits are its {self.head} of what it gives")
         if self.cuts:
             said.append("it cuts the target's last token off itself, and is given one more")
         return tuple(said)

@@ -76,14 +76,15 @@ def find_call(module: nn.Module, asked: Asked) -> Found:
     count, call, told = best
     if count and asked.pad == UNSAID and not told:
         call, told = _other_padding(call, words, count)
-    if words[0] not in seen.sizes:
+    if not seen.sizes:
         raise UserError(
             "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
             "how many source types there are"
         )
     with torch.no_grad():
         width = call(*_ids(words)).shape[-1]
-    return Found(call, seen.sizes[words[0]], min(width, seen.sizes.get(words[1], width)), told)
+    source = seen.sizes.get(words[0], min(seen.sizes.values()))
+    return Found(call, source, min(width, seen.sizes.get(words[1], width)), told)
 
 
 def _ids(words: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -95,7 +96,8 @@ def _ids(words: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
 def _first(way: Call, words: list[int], seen: hints.Seen) -> Call:
     """Call a module for the first time, and see which table reads which ids."""
     with hints.watching(seen):
-        return way.found(*_ids(words))
+        call = way.found(*_ids(words))
+    return call.with_head(*_ids(words), seen.sizes.get(words[1], 0))
 
 
 def _padded(call: Call, asked: Asked, seen: hints.Seen, words: list[int]) -> tuple[Call, str]:

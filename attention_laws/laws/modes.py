@@ -5,6 +5,8 @@ from torch import nn
 
 from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.untouched import hooked
+from attention_laws.watch import FUSED, watching
 
 DRAWS = 8  # passes in training mode before dropout is said to do nothing
 
@@ -39,11 +41,19 @@ def repeats(subject: Subject) -> Finding:
 def dropout_in_training(subject: Subject) -> Finding:
     """Run in training mode with other random numbers."""
     module = subject.module
-    rates = [each.p for each in module.modules() if isinstance(each, nn.Dropout)]
+    layers = {n: m for n, m in module.named_modules() if isinstance(m, nn.Dropout) and m.p > 0}
+    rates = [each.p for each in layers.values()]
     src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
     module.train()
     torch.manual_seed(0)
-    first = subject.adapter.forward(src, tgt_in).detach()
+    called: set[nn.Module] = set()
+    handles = [m.register_forward_pre_hook(lambda m, _: called.add(m)) for m in layers.values()]
+    with hooked(handles), watching() as calls:
+        first = subject.adapter.forward(src, tgt_in).detach()
+    fused = any(each.name == FUSED for each in calls)  # which is given the rate alone
+    idle = [n for n, each in layers.items() if each not in called and not (fused and "att" in n)]
+    if idle:
+        return broken(f"{idle[0]}, an nn.Dropout of {layers[idle[0]].p}, is made and never called")
     for draw in range(1, DRAWS):
         torch.manual_seed(draw)
         if not torch.equal(first, subject.adapter.forward(src, tgt_in)):

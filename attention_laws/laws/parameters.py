@@ -1,5 +1,7 @@
 """Every parameter is trained, and by this optimizer (§5.3)."""
 
+from collections import defaultdict
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -266,22 +268,33 @@ def trains_in_training_mode(subject: Subject) -> Finding:
     compares=False,
 )
 def reads_what_came_before(subject: Subject) -> Finding:
-    """Note which ids embeddings read in a step."""
+    """Note what the target's embedding reads in a pass, and in a step."""
     src, tgt_in, tgt_out = batch(subject)
-    read: list[Tensor] = []
+    read: dict[nn.Module, list[Tensor]] = defaultdict(list)
 
-    def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        read.extend(each for each in inputs[:1] if isinstance(each, Tensor))
+    def note(table: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        read[table].extend(each for each in inputs[:1] if isinstance(each, Tensor))
+
+    def reads(table: nn.Module, ids: Tensor) -> bool:
+        return any(torch.equal(each, ids) or torch.equal(each, ids.T) for each in read[table])
 
     tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
     with hooked(each.register_forward_pre_hook(note) for each in tables):
-        needed(subject.adapter.train_step)(src, tgt_in, tgt_out)
-    for ids in (each for each in read if each.dim() == 2):
-        for given, found in ((tgt_out, broken), (tgt_in, kept)):
-            if torch.equal(ids, given) or torch.equal(ids.T, given):
-                what = "tgt_in" if found is kept else "tgt_out, its own target"
-                return found(f"the decoder reads {what}, {given[0].tolist()}")
-    return not_tried("no nn.Embedding reads tgt_in or tgt_out as they are")
+        subject.logits(src, tgt_in)
+        own = [each for each in tables if reads(each, tgt_in)]
+        read.clear()
+        try:
+            needed(subject.adapter.train_step)(src, tgt_in, tgt_out)
+        except IndexError as error:
+            return broken(f"a step raises {error}, where forward reads the same batch")
+    if not own or not read[own[0]]:
+        return not_tried("no nn.Embedding reads tgt_in as it is")
+    if reads(own[0], tgt_in):
+        return kept(f"the decoder reads tgt_in, {tgt_in[0].tolist()}")
+    for name, ids in (("tgt_out, its own target", tgt_out), ("the source", src)):
+        if reads(own[0], ids):
+            return broken(f"the decoder reads {name}, {ids[0].tolist()}")
+    return not_tried("in a step the target's nn.Embedding reads other ids than in a pass")
 
 
 LAWS = (

@@ -98,7 +98,8 @@ def rates_used(subject: Subject) -> Finding:
     )
     # A count of steps that cannot be seen may have begun before; but it goes on by ones.
     later = next((n for n in range(done + 1, done + LATEST) if _agree(subject, used, n)), None)
-    if later is not None and not adapter.stateful:
+    late = adapter.fresh and later == done + 1  # by one, from the very first
+    if later is not None and not adapter.stateful and not late:
         return warned(f"{seen}: right if {later} steps were made before (see `stateful`)")
     return broken(seen)
 

@@ -1,7 +1,8 @@
 """What is joined to what: maps, residual connections, layers of their own (§3.1, §3.3, §5.4)."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
+import torch
 from torch import Tensor, nn
 
 from attention_laws.law import Subject, law
@@ -127,13 +128,15 @@ def _reads(call: Called, length: int) -> bool:
 )
 def each_layer_once(subject: Subject) -> Finding:
     """Count how often each module with parameters of its own reads a whole sentence."""
-    counts: Counter[str] = Counter()
+    read: dict[str, list[Tensor]] = defaultdict(list)
 
     def counter(name: str):  # type: ignore[no-untyped-def]
         def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
             first = inputs[0] if inputs else None
             if isinstance(first, Tensor) and first.is_floating_point() and first.dim() > 2:
-                counts[name] += bool({SRC_LEN, TGT_LEN} & set(first.shape[:-1]))
+                whole = {SRC_LEN, TGT_LEN} & set(first.shape[:-1])
+                if whole and not any(torch.equal(first, each) for each in read[name]):
+                    read[name].append(first.clone())
 
         return note
 
@@ -144,10 +147,15 @@ def each_layer_once(subject: Subject) -> Finding:
     ]
     with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
         subject.logits(*_pair(subject))
-    twice = [f"{name} ({times} times)" for name, times in counts.items() if times > 1]
+    places: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for name, each in subject.module.named_modules(remove_duplicate=False):
+        if any(each is own for _, own in named):  # under two names of one parent: [layer] * n
+            places[id(each), name.rpartition(".")[0]].append(name)
+    twice = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
+    twice += [f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1]
     if twice:
         return broken(f"in one pass {len(twice)} modules are used in several places: {twice[0]}")
-    return kept(f"each of {len(counts)} modules with parameters is used once in a pass")
+    return kept(f"each of {len(read)} modules with parameters is used once in a pass")
 
 
 @law(

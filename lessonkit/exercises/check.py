@@ -28,6 +28,7 @@ from lessonkit.exercises.outcome import (
     shown,
     try_difference,
 )
+from lessonkit.exercises.sealed import sealed
 
 PREFIX = "my_"  # of the function that a learner fills in
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
@@ -149,6 +150,10 @@ class Exercise:
 
         What it prints in that case is shown with the verdict.
         """
+        with sealed():
+            return self._judge(answer)
+
+    def _judge(self, answer: Any) -> Text:
         if is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
@@ -178,7 +183,8 @@ class Exercise:
 
     def accepts(self, answer: Answer) -> bool:
         """Say whether an answer passes, and look for no advice."""
-        return self._first_fault(answer) is None
+        with sealed():
+            return self._first_fault(answer) is None
 
     def hint(self) -> Text:
         """Give the next hint, a plainer one each time; the last one again at the end."""

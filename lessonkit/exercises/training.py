@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.compare import show
 from lessonkit.exercises.mistakes import Tried
 from lessonkit.exercises.outcome import Answer
-from lessonkit.exercises.toys import Parrot, Toy, drawing
+from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
 words = read_words("05")
@@ -111,8 +112,12 @@ warmup_rate = Exercise(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(Toy, Batch):
+class Pairs(Batch):
     """A batch whose tensors are shown."""
+
+    def __repr__(self) -> str:
+        """Write it as a cell would."""
+        return f"ex.Pairs({show(self.src)}, {show(self.tgt_in)}, {show(self.tgt_out)})"
 
 
 class Descent(torch.optim.SGD):
@@ -126,13 +131,18 @@ class Descent(torch.optim.SGD):
         return "ex.Descent(model)"
 
 
+def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
+    weights = [weight.detach() for weight in model.parameters()]
+    return {"losses of two calls": losses, "weights after them": weights}
+
+
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
     def _tries(self, answer: Answer) -> Iterator[Tried]:
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
             losses = [answer(model, optimizer, *rest) for _ in range(2)]
-            return losses, [weight.detach() for weight in model.parameters()]
+            return _seen(losses, model)
 
         twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
         return super()._tries(twice)
@@ -152,7 +162,7 @@ def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_o
 
 def _two_steps(
     model: Parrot, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
-) -> tuple[list[float], list[Tensor]]:
+) -> dict[str, Any]:
     """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
     model.train()
     weights, losses = list(model.parameters()), []
@@ -163,7 +173,7 @@ def _two_steps(
             for weight, grad in zip(weights, grads, strict=True):
                 weight.sub_(rate * grad)
         losses.append(loss.item())
-    return losses, [weight.detach() for weight in weights]
+    return _seen(losses, model)
 
 
 def _plain_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -198,7 +208,7 @@ training_step = Step(
     worked=[
         (
             (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
-            ([math.log(7)] * 2, [torch.zeros(7, 2), torch.zeros(2, 7)]),
+            _seen([math.log(7)] * 2, _ZEROS),
         )
     ],
     cases=_steps(),

@@ -3,17 +3,19 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.data import corpora
-from transformer.models.folder import RunFolder
+from transformer.models.folder import RunFolder, holds_run
 from transformer.training.processes import NOTED
 
 Capture = pytest.CaptureFixture[str]
@@ -62,7 +64,7 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_request_to_end_a_training_keeps_everything(
     request_to_end: signal.Signals, tmp_path: Path
 ) -> None:
@@ -76,7 +78,7 @@ def test_a_request_to_end_a_training_keeps_everything(
         # A shell's foreground listens to Ctrl-C; what it starts in the background does not.
         preexec_fn=lambda: signal.signal(  # type: ignore[arg-type,return-value]
             signal.SIGINT,
-            signal.SIG_IGN if request_to_end == signal.SIGTERM else signal.default_int_handler,
+            signal.SIG_IGN if request_to_end != signal.SIGINT else signal.default_int_handler,
         ),
     )
     assert run.stdout is not None
@@ -89,3 +91,28 @@ def test_a_request_to_end_a_training_keeps_everything(
     assert re.fullmatch(r"stopped after step \d+, all is kept", said)
     assert shlex.split(again) == ["python", "-m", "transformer", *command, "--resume"]
     assert RunFolder(tmp_path / "r un").last.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deed", ["moved", "removed", "replaced"])
+def test_a_run_whose_folder_goes_is_not_done_and_writes_nothing_in_its_place(
+    deed: str, tmp_path: Path
+) -> None:
+    out, other = tmp_path / "run", tmp_path / "other"
+    command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(out)]
+    run = subprocess.Popen([*PROGRAM, *command], stdout=PIPE, stderr=PIPE, text=True)
+    assert run.stdout is not None
+    while not run.stdout.readline().startswith("step "):
+        assert run.poll() is None
+    out.rename(other)
+    if deed == "removed":
+        shutil.rmtree(other)
+    if deed == "replaced":
+        out.mkdir()
+    _, err = run.communicate(timeout=100)
+    assert run.returncode == 2
+    assert err.startswith(f"error: {out} was moved, removed or replaced while the run")
+    assert not out.exists() or not list(out.iterdir())
+    assert other.exists() == (deed != "removed")
+    if deed == "moved":
+        assert holds_run(other)

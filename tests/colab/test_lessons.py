@@ -77,7 +77,7 @@ def test_a_stamped_lesson_fetches_the_course_and_needs_nothing_beside_it(name: s
 
 def test_a_gpu_is_asked_for_where_a_lesson_trains_and_every_file_says_where_it_lies() -> None:
     asked = [name for name in BOOKS if stamped(name, None)["metadata"].get("accelerator") == "GPU"]
-    assert asked == ["08_german_to_english.ipynb"]
+    assert asked == ["08_german_to_english.ipynb", "09_french_to_english_and_back.ipynb"]
     texts = stamp.texts(ROOT, "me/it")
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
     assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]

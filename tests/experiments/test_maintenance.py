@@ -9,8 +9,9 @@ import pytest
 from experiments import ship
 from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all, judge
-from experiments.lesson_counts import count
+from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
+from tests.helpers import ROOT
 
 
 @pytest.mark.weekly
@@ -108,3 +109,12 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     found = count("a", json.dumps({"cells": cells}))
     assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
     assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
+
+
+def test_every_lesson_is_half_an_hour() -> None:
+    for found in lessons(ROOT):
+        assert found.words <= MOST_WORDS, found.lesson
+        assert round(found.minutes) <= MOST_MINUTES, found.lesson
+        if found.lesson[:1] != "A":
+            assert found.gaps >= 2, found.lesson
+            assert found.exercises <= 3, found.lesson

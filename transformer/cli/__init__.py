@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from transformer.config import BEAM_SIZE
 from transformer.recipes.named import RECIPES
-from transformer.support.errors import MISTAKE, exit_status
+from transformer.support.errors import ENDING, MISTAKE, exit_status
 from transformer.support.files import model_names
 
 PROGRAM = "python -m transformer"
@@ -112,15 +112,16 @@ def main(arguments: Sequence[str] | None, parser: argparse.ArgumentParser) -> in
 
     Returns:
         The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
-        after Ctrl-C or a request to end (SIGTERM), or 70 after a mistake of the course's own.
+        after Ctrl-C or a request to end (`ENDING`), or 70 after a mistake of the course's own.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = parser.parse_args(typed)
     options.typed = typed
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # `kill` does what Ctrl-C does
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for each in ENDING:
+        if signal.getsignal(each) is signal.SIG_DFL:  # of `kill`, not what `nohup` leaves alone
+            signal.signal(each, signal.default_int_handler)
     shown = set()
 
     def show_once_in_one_line(message: Warning | str, *_: object, **__: object) -> None:

@@ -268,7 +268,7 @@ def diagnose_target(options: argparse.Namespace) -> int:
     function without arguments, found from the current folder, that gives a torch module whose
     forward(src, tgt_in) gives logits (--length-first, --pad, --bos and --eos say more of it); or
     an Adapter or a Pipeline of attention_laws, which can be asked more. Exit status: 0 no law is
-    broken, 1 one is, 2 nothing could be tried.
+    broken, 1 one is, 2 there is no model, 3 it could not be judged.
 
     Examples:
       python -m transformer diagnose my_model:make

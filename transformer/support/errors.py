@@ -1,6 +1,7 @@
 """What a user can get wrong, said in one line with the remedy (no torch in here)."""
 
 import os
+import signal
 import sys
 import traceback
 import typing
@@ -13,6 +14,8 @@ from typing import Any
 MISTAKE = 2  # exit status after what the user gave was wrong
 FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
+# Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 MOST = 10**9  # of any number that counts something
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 

@@ -21,7 +21,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.support.errors import MISTAKE, UserError
+from transformer.support.errors import ENDING, MISTAKE, UserError
 
 Answer = TypeVar("Answer")
 # What gloo and NCCL say of a connection whose other end is gone.
@@ -182,7 +182,7 @@ def launcher() -> str:
 def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
     """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
 
-    So no update of the weights is left half done. SIGTERM counts as Ctrl-C where it is set to
+    So no update of the weights is left half done. `ENDING` count as Ctrl-C where they are set to
     interrupt. Other handlers are left alone, as are all in another thread than the main one. The
     list that it gives is empty until Ctrl-C is pressed.
     """
@@ -190,7 +190,7 @@ def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
     interrupt, main = signal.default_int_handler, threading.main_thread()
     signals = [
         each
-        for each in (signal.SIGINT, signal.SIGTERM)
+        for each in (signal.SIGINT, *ENDING)
         if signal.getsignal(each) is interrupt and threading.current_thread() is main
     ]
 

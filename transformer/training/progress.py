@@ -152,6 +152,15 @@ class Meter:
         )
 
 
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Tell a folder from any other that comes to have its name; None where there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class RunFiles:
     """A run's files. Every process calls these methods; the first alone touches files.
 
@@ -184,6 +193,7 @@ class RunFiles:
                     f"give {done} steps or more"
                 )
             if processes.rank() == 0:
+                self.identity = _identity(self.folder.out)
                 self._tidy()
                 if saved is None:
                     self.save()
@@ -208,9 +218,22 @@ class RunFiles:
         """Give the last step after which a run of any length has been validated."""
         return self.state.progress.step - self.state.progress.step % self.settings["validate_every"]
 
+    def check_place(self) -> None:
+        """See that the folder is still the one that the run has held from its beginning.
+
+        Raises:
+            UserError: it was moved, removed or replaced; nothing is written to its name.
+        """
+        if _identity(self.folder.out) != self.identity:
+            raise UserError(
+                f"{self.folder.out} was moved, removed or replaced while the run wrote to it: "
+                "where its folder is now, --resume goes on from the last checkpoint in it"
+            )
+
     def log(self, report: Report) -> Report:
         """Add a report to the log, and give it back."""
         if processes.rank() == 0:
+            self.check_place()
             append_log(self.folder.log, report)
         return report
 
@@ -235,6 +258,7 @@ class RunFiles:
     def save(self) -> None:
         """Write the state to resume from, then the weights that it says are the best."""
         if processes.rank() == 0:
+            self.check_place()
             save_state(self.folder.last, self.state, self.settings)
             self._save_best()
             self._drop_step_files()
@@ -247,6 +271,7 @@ class RunFiles:
     def save_weights(self, path: Path, **about: Any) -> None:
         """Write the weights as they are, and what is to be known about them."""
         if processes.rank() == 0:
+            self.check_place()
             save_tensors(path, checkpoint.weights(self.state.model), **about)
 
     def _drop_step_files(self) -> None:

@@ -16,6 +16,7 @@ from transformer.data.batches import Example, TokenBudgetBatches, collate, cut, 
 from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network, RunFolder
+from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
@@ -103,7 +104,15 @@ def train_recipe(
                 write_json(out / folder.RUN, _record(origin, result, recipe, where.precision))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
+            _read_back(out, work)
     return result
+
+
+def _read_back(out: Path, work: Work) -> None:
+    """See that what was left can be loaded, and translates a line: only then it is done."""
+    src, _ = work.held_out.examples[0]
+    text = work.description.src_tokenizer.decode(src)
+    Translator.load(out).translate([text], beam_size=1)
 
 
 def _pick(

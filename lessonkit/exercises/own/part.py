@@ -3,10 +3,9 @@
 Not in the paper. `check` never raises, whatever the class does, and leaves chance as it was.
 """
 
-import contextlib
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from lessonkit.exercises.check import Exercise, Text, fill, is_blank
 from lessonkit.exercises.compare import show
 from lessonkit.exercises.mistakes import Tried, edited
 from lessonkit.exercises.outcome import Answer, BrokenRuleError, article, shown, try_difference
+from lessonkit.exercises.sealed import sealed
 
 WORDS = read_words("own")
 OURS = ("lessonkit", "transformer")  # whose classes are no answers
@@ -84,8 +84,7 @@ class Part(Exercise):
 
     def judge(self, runner: Answer) -> Text:
         """Judge what runs a class, or a mistake."""
-        with sealed():
-            return super().check(runner)
+        return super().check(runner)
 
     def built(self, build: Any, *sizes: int) -> nn.Module:
         """Make an instance with the check's weights, which are the same for every right class.
@@ -156,25 +155,6 @@ class Part(Exercise):
             return [*lines, f"print({call})"]
         lines.append(f"({call}).square().sum().backward()")
         return [*lines, f"print({fault.outcome.broken.split()[-1]})"]
-
-
-@contextlib.contextmanager
-def sealed() -> Iterator[None]:
-    """Check in a state that is always the same, and leave the learner's as it was."""
-    dtype = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        with (
-            torch.inference_mode(False),
-            torch.enable_grad(),
-            torch.device("cpu"),
-            torch.autocast("cpu", enabled=False),
-            torch.random.fork_rng(devices=[]),
-        ):
-            torch.manual_seed(0)
-            yield
-    finally:
-        torch.set_default_dtype(dtype)
 
 
 def _has_gap(answer: Any) -> bool:

@@ -166,7 +166,11 @@ def test_other_rates_than_were_asked_for_are_found() -> None:
 
 
 def test_a_count_that_cannot_be_seen_is_warned_of_where_it_began_before() -> None:
-    for start, verdict, seen in ((0, "kept", ""), (7, "warned", "right if 7 steps were made")):
+    for start, verdict, seen in (
+        (0, "kept", ""),
+        (1, "broken", ""),
+        (7, "warned", "right if 7 steps were made"),
+    ):
         own, counts = setup(), itertools.count(start)
         adapter = own.adapter()
         own.updates = lambda counts=counts: next(counts)

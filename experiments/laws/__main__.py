@@ -1,0 +1,56 @@
+"""`python -m experiments.laws`: what the laws catch of mutants, and whether they alarm falsely."""
+
+import argparse
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from experiments.laws.mutants import SEED, sample, tried
+from experiments.laws.variants import alarms
+from transformer.support.files import require_checkout, results_folder, write_json
+from transformer.training.devices import provenance
+
+RECORD = "laws/mutants.json"
+
+
+def make_record(each: int, seeds: int, on_line: Callable[[str], None] = print) -> dict[str, Any]:
+    """Try mutants of the model, half as many of what trains and searches, and sound variants.
+
+    Args:
+        each: Mutants of the model.
+        seeds: Runs of each of ten sound variants, with the whole adapter and alone.
+        on_line: Called with what became of each.
+    """
+    warnings.simplefilter("ignore")
+    record: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
+    for part, number in (("model", each), ("setup", each // 2)):
+        chosen, crashed, equal = sample(number, part == "setup", on_line)
+        rows = []
+        for mutant, module in chosen:
+            rows.append(tried(mutant, module))
+            on_line(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
+        counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
+        record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
+        record[part]["mutants"] = rows
+        on_line(f"{part}: {counts} of {len(rows)}")
+    found = alarms(seeds, on_line)
+    record["variants"] = {"runs": len(found), "alarms": {k: v for k, v in found.items() if v}}
+    return record
+
+
+def main() -> None:
+    """Try mutants and variants, and write the record."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.laws", description=__doc__)
+    parser.add_argument("--each", type=int, default=100, help="mutants of the model (100)")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each sound variant (5)")
+    options = parser.parse_args()
+    require_checkout()
+    file = results_folder() / RECORD
+    file.parent.mkdir(exist_ok=True)
+    write_json(file, make_record(options.each, options.seeds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""A bare module is taken as it is: how it is called is found out, and said."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attention_laws import diagnose
+from attention_laws.adapters import from_module
+from attention_laws.errors import UserError
+from experiments.laws.plain import Model
+
+CORE = ("shape", "no_future", "source_padding", "company", "source_reaches", "target_reaches")
+
+
+class Masked(Model):
+    """The sound model, with masks from outside: each as `may`, of four axes, for scores."""
+
+    def run(self, src: Tensor, tgt: Tensor, src_may: Tensor, tgt_may: Tensor) -> Tensor:
+        memory = self.src(src)
+        for layer in self.encoder:
+            memory = layer(memory, src_may)
+        hidden = self.tgt(tgt)
+        for layer in self.decoder:
+            hidden = layer(hidden, memory, tgt_may, src_may)
+        return self.output(hidden)
+
+
+def four(mask: Tensor) -> Tensor:
+    assert mask.dim() == 4
+    return mask
+
+
+def three(mask: Tensor) -> Tensor:
+    assert mask.dim() == 3
+    return mask[:, None]
+
+
+def two(mask: Tensor) -> Tensor:
+    assert mask.dim() == 2
+    return mask[:, None, None] if mask.shape[0] != mask.shape[1] else mask
+
+
+STYLES: dict[str, Callable[[Tensor], Tensor]] = {
+    "may-bool-4": lambda mask: four(mask) & True,
+    "may-bool-3": lambda mask: three(mask) & True,
+    "hidden-bool-4": lambda mask: ~four(mask),
+    "hidden-bool-3": lambda mask: ~three(mask),
+    "may-byte-3": lambda mask: (three(mask) == 1) if mask.dtype == torch.uint8 else mask / 0,
+    "hidden-float-4": lambda mask: four(mask) * (-1e9 / mask.dtype.itemsize) > -1,
+    "add-float-4": lambda mask: four(mask) > -1,
+}
+WRONG = {"hidden-float-4": torch.float32, "add-float-4": torch.float32}
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_masks_of_every_style_are_found(name: str) -> None:
+    class Theirs(Masked):
+        def forward(self, src: Tensor, trg: Tensor, src_mask: Tensor, trg_mask: Tensor) -> Tensor:
+            if name in WRONG and src_mask.dtype != WRONG[name]:
+                raise TypeError("these masks are floats")
+            read = STYLES[name]
+            return self.run(src, trg, read(src_mask), read(trg_mask))
+
+    adapter = from_module(Theirs())
+    assert any(f"--masks {name}" in each for each in adapter.assumptions), adapter.assumptions
+    assert not diagnose(adapter).broken
+    if name == "may-bool-4":
+        with pytest.raises(UserError, match=r"batch first, masks may-bool-3: AssertionError"):
+            from_module(Theirs(), masks="may-bool-3")
+
+
+class AsTorch(Masked):
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor,
+        tgt_mask: Tensor,
+        src_padding_mask: Tensor,
+        tgt_padding_mask: Tensor,
+        memory_key_padding_mask: Tensor,
+    ) -> Tensor:
+        """Length first, as in torch's own tutorial: True = hidden."""
+        src, tgt = src.T, tgt.T
+        assert src_mask.shape == (src.shape[1],) * 2
+        may = ~src_padding_mask[:, None, None] & ~src_mask
+        mine = ~tgt_padding_mask[:, None, None] & ~tgt_mask
+        memory = self.src(src)
+        for layer in self.encoder:
+            memory = layer(memory, may)
+        hidden = self.tgt(tgt)
+        for layer in self.decoder:
+            hidden = layer(hidden, memory, mine, ~memory_key_padding_mask[:, None, None])
+        return self.output(hidden).transpose(0, 1)
+
+
+class Tuple(Model):
+    def forward(self, src: Tensor, tgt: Tensor) -> Any:
+        return super().forward(src, tgt), [torch.zeros(2, 4, 5, 5)]
+
+
+class Named(Model):
+    def forward(self, input_ids: Tensor, mask: Any = None, decoder_ids: Any = None) -> Any:
+        return {"memory": self.encode(input_ids), "logits": super().forward(input_ids, decoder_ids)}
+
+
+class Flat(Model):
+    def forward(self, src_seq: Tensor, trg_seq: Tensor) -> Tensor:
+        return super().forward(src_seq, trg_seq).view(-1, 29)
+
+
+class Classes(Model):
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        return super().forward(src, tgt).transpose(1, 2)
+
+
+class Shifts(Model):
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        return super().forward(src, tgt[:, :-1])
+
+
+class Fairseq(Model):
+    def forward(self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor) -> Any:
+        assert src_lengths.tolist() == (src_tokens != 0).sum(dim=1).tolist()
+        return super().forward(src_tokens, prev_output_tokens), None
+
+
+class Pair(Model):
+    def forward(self, both: Any) -> Tensor:
+        return super().forward(*both)
+
+
+class Anything(Masked):
+    def forward(self, *given: Tensor) -> Tensor:
+        return self.run(*given)
+
+
+class Annotated(Masked):
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = nn.Sequential(self.output, nn.LogSoftmax(dim=-1))
+        self.output = nn.Identity()
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
+        return self.run(src, tgt, three(src_mask), three(tgt_mask))
+
+
+class OtherPadding(Model):
+    """Padding is 1 for sources, and 2 for targets; inside it is the sound model's."""
+
+    def __init__(self, said: bool) -> None:
+        super().__init__()
+        if said:
+            self.src_pad_idx, self.trg_pad_idx = 1, 2
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        src = torch.where(src == 1, 0, torch.where(src == 0, 1, src))
+        return super().forward(src, tgt)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (AsTorch, "ids are length first"),
+        (Tuple, "logits are 0 of what it gives"),
+        (Named, "logits are logits of what it gives"),
+        (Flat, "logits lie as (batch * tgt_len, vocab)"),
+        (Classes, "logits lie as (batch, vocab, tgt_len)"),
+        (Shifts, "cuts the target's last token off itself"),
+        (Fairseq, "logits are 0 of"),
+        (Pair, "ids are batch first"),
+        (Annotated, "logits are its generator of what it gives"),
+        (Anything, "masks (by position) are bool, 1 = may attend"),
+        (lambda: OtherPadding(False), "pad is 1, which alone changes nothing"),
+        (lambda: OtherPadding(True), "pad is 1, of targets 2, as its src_pad_idx and its trg_pad"),
+    ],
+)
+def test_a_module_is_taken_as_it_is(make: Callable[[], nn.Module], said: str) -> None:
+    torch.manual_seed(0)
+    adapter = from_module(make())
+    assert any(said in each for each in adapter.assumptions), adapter.assumptions
+    report = diagnose(adapter)
+    assert not report.broken, str(report)
+    assert report.exit_status == 0
+
+
+def test_a_fault_stays_one_however_it_is_called() -> None:
+    class Leaks(Masked):
+        def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
+            four(src_mask)
+            return self.run(src, tgt, src_mask, tgt_mask.transpose(-1, -2) & True)
+
+    class Blind(Flat):
+        def forward(self, src_seq: Tensor, trg_seq: Tensor) -> Tensor:
+            return super().forward(torch.full_like(src_seq, 5), trg_seq)
+
+    assert "no_future" in diagnose(Leaks()).broken
+    assert "source_reaches" in diagnose(Blind()).broken
+
+
+def test_what_cannot_be_called_says_what_was_tried() -> None:
+    class Loss(Model):
+        def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+            return super().forward(src, tgt).mean()
+
+    report = diagnose(Loss())
+    assert report.exit_status == 2
+    assert "Tried: batch first: it gives tensors of the shapes [()]" in report.stopped
+    assert math.isfinite(report.tolerance)

@@ -1,0 +1,73 @@
+"""Each law a test of its own in somebody's pytest."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+
+pytestmark = pytest.mark.slow
+BARE = """
+import attention_laws
+from sound import bare
+attention_laws.cases(bare, only=["shape", "no_future", "empty_source", "left_padding"])
+"""
+NAMED = """
+import attention_laws
+from attention_laws import Adapter
+from sound import bare, whole
+
+def leaks():
+    sound = whole()
+    return sound.replace(forward=lambda src, tgt: sound.forward(src, tgt.flip(1)).flip(1))
+
+test_leaks = attention_laws.cases(leaks, only=["shape", "no_future"])
+test_strict = attention_laws.cases(bare, only=["empty_source"], strict=True)
+test_accepted = attention_laws.cases(leaks, only=["no_future"], baseline="accepted.txt")
+"""
+
+
+def ran(folder: Path, *arguments: str) -> list[str]:
+    """The lines that pytest prints, without those of the plugins."""
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p"]
+    done = subprocess.run(
+        [*command, "attention_laws.pytest_plugin", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    return [line.split("  ")[0] for line in done.stdout.splitlines()]
+
+
+def test_laws_are_tests_with_names(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    (tmp_path / "test_bare.py").write_text(BARE, encoding="utf-8")
+    (tmp_path / "test_named.py").write_text(NAMED, encoding="utf-8")
+    (tmp_path / "accepted.txt").write_text("no_future: the old decoder\n", encoding="utf-8")
+    said = ran(tmp_path)
+    for line in (
+        "test_bare.py::test_laws[shape] PASSED",
+        "test_bare.py::test_laws[no_future] PASSED",
+        "test_bare.py::test_laws[empty_source] PASSED",
+        "test_named.py::test_leaks[no_future] FAILED",
+        "test_named.py::test_strict[empty_source] FAILED",
+        "A later target token changes nothing at an earlier position.",
+    ):
+        assert line in said, said
+    for skipped in ("bare.py::test_laws[left_padding]", "named.py::test_accepted[no_future]"):
+        assert any(line.startswith(f"test_{skipped} SKIPPED") for line in said)
+    assert not any("test_named.py::test_laws" in line for line in said)
+
+
+def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"
+    (tmp_path / "pytest.ini").write_text(lines, encoding="utf-8")
+    said = ran(tmp_path, "-k", "no_future or empty_source or float16")
+    assert "attention_laws::no_future PASSED" in said
+    assert "attention_laws::empty_source FAILED" in said
+    (tmp_path / "pytest.ini").write_text("[pytest]\nattention_laws = nowhere\n", encoding="utf-8")
+    assert not any("PASSED" in line for line in ran(tmp_path))
