@@ -5,6 +5,7 @@ Not in the paper. figures/README.md has it in words, for readers who do not see 
 
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 
 from matplotlib import rc_context, rcdefaults
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from attention_laws.law import Law
 from attention_laws.laws import LAWS, scores, text
 from lessonkit.charts.renderer import shrink
 from lessonkit.charts.style import DARK, OURS, PAPER, SOURCE, mix
+from transformer.support.files import write_atomically
 
 WIDTH = 660  # points; printed on A4, nine tenths of that
 MARGIN, TOP, ROW, GAP = 26.0, 64.0, 9.6, 15.5
@@ -46,6 +48,11 @@ SECTIONS = {title: [(law.name, law.says) for law in laws] for title, laws in GRO
 SECTIONS["What no law sees"] = [("", each) for each in UNSEEN]
 _COUNT = sum(map(len, SECTIONS.values()))
 HEIGHT = TOP + ROW * _COUNT + GAP * len(SECTIONS) + MARGIN
+
+
+def write(file: Path) -> None:
+    """Write the page as a PNG."""
+    write_atomically(file, render())
 
 
 def render() -> bytes:

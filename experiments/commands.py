@@ -17,13 +17,7 @@ from experiments.plans import EXPERIMENTS, find
 from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
 from transformer.cli.commands import parse_settings, train_as_typed
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import (
-    check_file,
-    require_checkout,
-    results_folder,
-    write_atomically,
-    write_json,
-)
+from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
 Run = Callable[[argparse.Namespace], int | None]
 AddOption = Callable[[Parser], object]
@@ -108,7 +102,7 @@ def figures(options: argparse.Namespace) -> None:
     file = require_checkout() / "figures" / "checklist.png"
     from experiments import checklist
 
-    write_atomically(file, checklist.render())
+    checklist.write(file)
     print(file)
 
 

@@ -128,8 +128,7 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
 def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> None:
     written: list[Path] = []
     monkeypatch.setattr(build, "write", written.append)
-    monkeypatch.setattr(commands, "write_atomically", lambda file, _: written.append(file))
-    monkeypatch.setattr(checklist, "render", bytes)
+    monkeypatch.setattr(checklist, "write", written.append)
     assert [main([name]) for name in ("corpus", "figures")] == [0, 0]
     places = ("data/corpus/sentences.tsv.gz", "figures/checklist.png")
     assert written == [ROOT / place for place in places]
