@@ -60,12 +60,6 @@ def test_links_become_absolute_and_relative_again() -> None:
     assert relinked(RELATIVE, None, None, "notebooks") == RELATIVE
 
 
-def test_another_address_takes_the_place_of_the_old_one_and_other_repositories_stay() -> None:
-    assert relinked(ABSOLUTE, "fork/it", "me/it", "notebooks") == ABSOLUTE.replace("me/", "fork/")
-    for new, old in (("me/it", "me/it"), (None, "you/it"), (None, None)):
-        assert relinked(ABSOLUTE, new, old, "notebooks") == ABSOLUTE
-
-
 LESSON = "notebooks/00_start_here.ipynb"
 
 
@@ -88,17 +82,6 @@ def stamp(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def contents(folder: Path) -> dict[str, str]:
     names = ("README.md", "pyproject.toml", LESSON)
     return {name: (folder / name).read_text(encoding="utf-8") for name in names}
-
-
-def test_it_stamps_and_stamps_anew(copied: Path) -> None:
-    assert stamp(copied, "--repo=me/it").stdout == "me/it: 3 files changed\n"
-    first = contents(copied)
-    assert all("me/it" in text for text in first.values())
-    assert stamp(copied).stdout == "me/it: 0 files changed\n"
-    assert stamp(copied, "--repo=fork/it").stdout == "fork/it: 3 files changed\n"
-    assert not any("me/it" in text for text in contents(copied).values())
-    stamp(copied, "--repo=me/it")
-    assert contents(copied) == first
 
 
 def test_a_malformed_address_is_one_line_and_changes_nothing(copied: Path) -> None:

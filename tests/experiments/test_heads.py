@@ -23,20 +23,16 @@ from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-KINDS = ("itself", "before", "next", "first", "second")
 
-
-@pytest.fixture
-def scored(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Role]:
-    """Scores of made-up heads on sentences whose words have one piece each."""
-    maps = of_habits(*KINDS)
+def test_positional_heads_score_one_and_find_no_noun(
+    shipped: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up heads, on sentences whose words have one piece each."""
+    maps = of_habits("itself", "before", "next", "first", "second")
     monkeypatch.setattr(shipped.model, "attention_maps", maps)
     monkeypatch.setattr(heads, "FEWEST", 11)
     some = one_piece_each(shipped, 150)
-    return {(role.stack, role.role): role for role in role_scores(shipped, some)}
-
-
-def test_positional_heads_score_one_and_find_no_noun(scored: dict[tuple[str, str], Role]) -> None:
+    scored = {(role.stack, role.role): role for role in role_scores(shipped, some)}
     for head, role in enumerate((roles.ITSELF, roles.BEFORE, roles.NEXT)):
         assert scored["encoder", role].scores[0, head] == 1
     assert scored["decoder", roles.READ].scores[0].tolist()[0] == 1
@@ -137,5 +133,3 @@ def test_errors(shipped: Translator) -> None:
     text = ParallelText(src_lang="en", tgt_lang="fr", src=["A cat."], tgt=["Un chat."])
     with pytest.raises(UserError, match="without gold alignments"):
         attribution_scores(shipped, text)
-    with pytest.raises(UserError, match="no heads"):
-        heads.removal_scores(Translator.load("demo-lstm"), ["A dog."], ["Un chien."], ["A cat."])

@@ -9,7 +9,7 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import museum_table as table
 from experiments import museum_training as train
 from lessonkit.museum import SPECIMENS
-from lessonkit.museum.specimen import RECORD, Specimen
+from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT, TINY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import encode_pairs
@@ -49,20 +49,6 @@ def test_a_fault_of_the_search_is_compared_seed_by_seed_and_one_seed_tells_nothi
     runs = {"sound": runs_of(80.0), "relu_missing": runs_of(0.0)}
     assert table.against_sound("relu_missing", runs) is None
     assert not table.told_by_score("relu_missing", runs)
-
-
-@pytest.mark.slow
-def test_a_record_is_made_of_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "CLEAN", 1)
-    lines: list[str] = []
-    chosen: list[Specimen] = [
-        each for each in SPECIMENS if each.name in ("scale_doubled", "score_exchanged")
-    ]
-    made = table.make_record(chosen, on_line=lines.append)
-    assert made["specimens"]["scale_doubled"] == {"broken": [], "warned": []}
-    assert made["specimens"]["score_exchanged"]["broken"] == ["in_their_places"]
-    assert len(made["clean"]) == 2
-    assert lines[-2:] == ["scale_doubled: no law sees this", "score_exchanged: in_their_places"]
 
 
 def test_the_table_counts_what_it_shows() -> None:

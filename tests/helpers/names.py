@@ -29,18 +29,6 @@ def missing(text: str) -> Iterator[str]:
             yield f"python -m {name}"
 
 
-def missing_imports(code: ast.Module) -> Iterator[str]:
-    """Give what the code imports of the package and the package has not."""
-    for node in ast.walk(code):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield from (n for n in names if n.split(".")[0] in ROOMS and not is_there(n))
-
-
 def is_there(name: str) -> bool:
     """Tell whether `transformer.x.y` is a module, or a name in one; nothing is imported."""
     place, *parts = ROOT, *name.split(".")

@@ -23,14 +23,6 @@ def mixed(number: int = 211) -> list[Example]:
     return [Example([5] * (1 + i * 31 % 13), [5] * (1 + i * 37 % 17)) for i in range(number)]
 
 
-def test_measured_by_hand() -> None:
-    # with end marks: source 4 and 2, target 3 and 4; 8 + 8 positions for 6 + 7 tokens
-    figures = measure(HAND, [[0, 1]])
-    assert figures == {"batches": 1, "padding": pytest.approx(3 / 16), "largest": 16, "mean": 16}
-    apart = measure(HAND, [[1], [0]])  # 7 positions, then 6
-    assert apart == {"batches": 2, "padding": 0, "largest": 7, "mean": 6.5}
-
-
 def test_every_rule_takes_every_example_once() -> None:
     made = plans(mixed(), 97)
     assert tuple(made) == RULES

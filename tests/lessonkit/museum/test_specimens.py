@@ -1,7 +1,6 @@
 """Each specimen has its fault, what is sound has none, and a score tells only what it shows."""
 
 import copy
-from collections import Counter
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.museum_table import drawn_config
 from lessonkit.museum import SPECIMENS, sound
-from lessonkit.museum.edits import Edit, load_edited
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.sound import Setup, sound_model
 from lessonkit.museum.specimen import recorded
@@ -25,24 +23,6 @@ UNBROKEN = {
     *("left_padding", "padding_at_the_end", "rate_above_zero", "source_is_whole"),
     "wants_the_true_token",
 }
-
-
-def test_names_are_unlike_and_each_says_what_it_does() -> None:
-    assert max(Counter(each.name for each in SPECIMENS).values()) == 1
-    for each in SPECIMENS:
-        assert each.edits, each.name
-        assert not each.about.endswith(".")
-        assert each.name in recorded(), f"{each.name}: python -m experiments museum"
-
-
-def test_an_edit_finds_its_words_once_or_says_whose_it_is() -> None:
-    edit = Edit("masks", "a\nb", "c\nd")
-    assert edit.apply("if x:\n    a\n    b\n") == "if x:\n    c\n    d\n"
-    for text in ("", "a\nb a\nb"):
-        with pytest.raises(ValueError, match=r"masks.py has \d times"):
-            edit.apply(text)
-    with pytest.raises(ValueError, match=r"specimen lost: transformer/masks.py has 0 times 'a"):
-        load_edited("lost", (edit,))
 
 
 def test_every_law_is_broken_by_a_specimen() -> None:
@@ -90,17 +70,6 @@ def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
         assert not torch.allclose(model(src, tgt_in), altered(src, tgt_in))
         torch.testing.assert_close(altered(src, tgt_in), made(src, tgt_in))
         greedy_search(altered, src, max_len=3)
-
-
-def test_the_sound_setup_learns() -> None:
-    setup = Setup(sound_model(1, dropout=0.0), label_smoothing=0.0)
-    batch = setup.make_batch([[5, 7, 9], [11, 13]], [[6, 8], [10, 12, 14]])
-    losses = [setup.train_step(*batch) for _ in range(120)]
-    assert losses[-1] < 0.1 < losses[0]
-    assert setup.updates() == 120
-    assert setup.validate([batch]) == pytest.approx(losses[-1], abs=0.1)
-    assert setup.greedy(batch[0], 9) == [[6, 8], [10, 12, 14]]
-    assert [row[0].ids for row in setup.beam(batch[0], 4, 9, 0.6)] == [[6, 8], [10, 12, 14]]
 
 
 def test_the_sound_loss_is_the_mean_over_real_tokens() -> None:
