@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from lessonkit.analysis.costs import (
-    Cost,
     Layer,
     Ways,
     convolutions_needed,
@@ -16,7 +15,6 @@ from lessonkit.analysis.costs import (
     forward_flops,
     make_layer,
     step_flops,
-    table_1,
     ways,
 )
 from lessonkit.analysis.table_3 import SHARED_TYPES, TABLE_3, expected_parameters
@@ -27,16 +25,6 @@ from transformer.support.errors import UserError
 from transformer.training.loss import batch_loss
 
 MADE = ("self-attention", "recurrent", "convolution")
-
-
-def test_the_table_by_hand() -> None:
-    table = table_1(9, 5, kernel=3, neighbours=2)
-    assert table["self-attention"] == Cost(405, 1, 1)
-    assert table["recurrent"] == Cost(225, 9, 9)
-    assert table["convolution"] == Cost(675, 1, pytest.approx(2))
-    assert table["restricted self-attention"] == Cost(90, 1, 4.5)
-    table = table_1(3, 5, neighbours=16)  # no more neighbours than words
-    assert table["restricted self-attention"] == table["self-attention"]
 
 
 def test_ways_through_layers_and_stacks() -> None:
@@ -78,8 +66,6 @@ def test_the_layers_are_what_they_say() -> None:
 def test_what_cannot_be() -> None:
     with pytest.raises(UserError, match="no layer 'restricted' to measure"):
         make_layer("restricted", 5)
-    with pytest.raises(UserError, match="kernel is 1: give 2 or more"):
-        table_1(5, 5, kernel=1)
     with pytest.raises(UserError, match="does not depend on the first input"):
         ways(make_layer("convolution", 5), 7, 5)
     for wrong in ("vocab_size", *SIZES):

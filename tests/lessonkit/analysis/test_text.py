@@ -2,17 +2,11 @@
 
 import pytest
 
-from lessonkit.analysis.text import RULES, measure, plans, unknown_share, vocabulary_growth
+from lessonkit.analysis.text import RULES, measure, plans, unknown_share
 from transformer.data.batches import Example, collate, padding_share
 from transformer.support.errors import UserError
 
 TEXT = ["a", "b", "a", "c", "b", "a", "d"]
-
-
-def test_growth_by_hand() -> None:
-    assert vocabulary_growth(TEXT) == [(1, 1), (2, 2), (4, 3), (7, 4)]
-    assert vocabulary_growth(TEXT[:4]) == [(1, 1), (2, 2), (4, 3)]
-    assert vocabulary_growth(["a"]) == [(1, 1)]
 
 
 def test_unknown_share_by_hand() -> None:
@@ -64,7 +58,6 @@ def test_only_the_budget_bounds_the_largest_batch_and_sorted_goes_by_the_longer_
 
 def test_refusals() -> None:
     for refused, message in (
-        (lambda: vocabulary_growth([]), "without tokens"),
         (lambda: unknown_share([], ["a"], 1), "without tokens"),
         (lambda: unknown_share(["a"], [], 1), "without tokens"),
         (lambda: unknown_share(["a"], ["a"], 0), "size is 0"),

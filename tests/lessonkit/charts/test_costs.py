@@ -1,25 +1,37 @@
 """Costs: of layers (Table 1), of a model in parameters, of a step on machines."""
 
+import math
+
 import pytest
 
-from lessonkit.analysis.costs import table_1
 from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
 from lessonkit.charts import Shared, costs_explorer, exchange_explorer, roofline_explorer
-from lessonkit.charts.costs import COSTS
+from lessonkit.charts.costs import COSTS, QUANTITIES
 from lessonkit.charts.machines import TOKENS_A_STEP
 from tests.helpers.vega import points, title, with_controls
 
 MODELS = {"small": Shared(7_000_000, 11 * 10**11), "large": Shared(300_000_000, 50 * 10**12)}
 
 
-@pytest.mark.parametrize("quantity", ["operations", "sequential", "path"])
-def test_costs_are_the_package_s(quantity: str) -> None:
+def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[float, float, float]]:
+    """Operations, sequential operations and path of each layer, as the paper has them."""
+    near = min(neighbours, n)
+    return {
+        "self-attention": (n * n * d, 1, 1),
+        "recurrent": (n * d * d, n, n),
+        "convolution": (kernel * n * d * d, 1, math.log(n, kernel)),
+        "restricted self-attention": (near * n * d, 1, n / near),
+    }
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_costs_are_the_paper_s(quantity: str) -> None:
     spec = costs_explorer().to_dict()
     moved = with_controls(spec, quantity=quantity, d=64, kernel=5, neighbours=4)
     drawn = points(moved, 0, "n", "cost")
     lengths = [2**power for power in range(13)]
     wanted = [
-        (n, max(1, getattr(table_1(n, 64, 5, 4)[layer], quantity)))
+        (n, max(1, table_1(n, 64, 5, 4)[layer][QUANTITIES.index(quantity)]))
         for layer in COSTS
         for n in lengths
     ]

@@ -1,7 +1,6 @@
 """Each specimen has its fault, what is sound has none, and a score tells only what it shows."""
 
 import copy
-from typing import Any
 
 import pytest
 import torch
@@ -10,9 +9,10 @@ from attention_laws.adapter import Adapter
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.museum_table import drawn_config
-from lessonkit.museum import SPECIMENS, sound, trained_table
+from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.sound import Setup, sound_model
+from lessonkit.museum.specimen import recorded
 from transformer.decoding import greedy_search
 
 NAMED = {each.name: each for each in SPECIMENS}
@@ -27,7 +27,9 @@ UNBROKEN = {
 
 def test_every_law_is_broken_by_a_specimen() -> None:
     names = {law.name for law in (*LAWS, *PIPELINE_LAWS) if not getattr(law, "minute", False)}
-    assert names - {law for each in SPECIMENS for law in each.caught_by} == UNBROKEN
+    assert (
+        names - {law for each in SPECIMENS for law in recorded()[each.name]["broken"]} == UNBROKEN
+    )
 
 
 @pytest.mark.slow
@@ -35,7 +37,7 @@ def test_every_law_is_broken_by_a_specimen() -> None:
 def test_a_specimen_breaks_the_laws_that_are_recorded(group: str) -> None:
     for each in SPECIMENS:
         if each.group == group:
-            assert each.diagnose().broken == list(each.caught_by), each
+            assert each.diagnose().broken == recorded()[each.name]["broken"], each
 
 
 @pytest.mark.slow
@@ -86,24 +88,3 @@ def test_validation_that_is_wrong_gives_other_figures() -> None:
     assert figures[0] == pytest.approx(sum(alone) / 2)
     assert figures[1] == pytest.approx(sound_figure * 7)  # one of eight places is padding
     assert figures[2] == 0
-
-
-def runs_of(*bleu: float, perplexity: float | None = 1.25) -> list[dict[str, Any]]:
-    return [
-        {"seed": seed, "bleu": {"score": score}, "perplexity": perplexity, "curve": [[400, 0.5]]}
-        for seed, score in enumerate(bleu, start=1)
-    ]
-
-
-def test_a_fault_of_the_search_is_compared_seed_by_seed_and_one_seed_tells_nothing() -> None:
-    lower = runs_of(78.9, 83.0, 87.1)
-    runs = {"sound": runs_of(80.0, 84.0, 88.0), "cache_not_reordered": lower, "relu_missing": lower}
-    # The same three scores: one point less by the same weights, or two means of a wide spread.
-    interval = trained_table.against_sound("cache_not_reordered", runs)
-    # Differences -1.1, -1.0, -0.9: deviation 0.1, so 4.303 * 0.1 / sqrt(3) to either side.
-    assert interval == pytest.approx((-1.2484, -0.7516), abs=1e-4)
-    assert trained_table.told_by_score("cache_not_reordered", runs)
-    assert not trained_table.told_by_score("relu_missing", runs)
-    runs = {"sound": runs_of(80.0), "relu_missing": runs_of(0.0)}
-    assert trained_table.against_sound("relu_missing", runs) is None
-    assert not trained_table.told_by_score("relu_missing", runs)
