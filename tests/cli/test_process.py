@@ -69,17 +69,20 @@ def test_a_request_to_end_a_training_keeps_everything(
     request_to_end: signal.Signals, tmp_path: Path
 ) -> None:
     command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(tmp_path / "r un")]
+
+    def as_a_shell_does() -> None:
+        """Let a foreground listen to Ctrl-C, what is in the background not; neither has nohup."""
+        waits = request_to_end != signal.SIGINT
+        signal.signal(signal.SIGINT, signal.SIG_IGN if waits else signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     run = subprocess.Popen(
         [*PROGRAM, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        # A shell's foreground listens to Ctrl-C; what it starts in the background does not.
-        preexec_fn=lambda: signal.signal(  # type: ignore[arg-type,return-value]
-            signal.SIGINT,
-            signal.SIG_IGN if request_to_end != signal.SIGINT else signal.default_int_handler,
-        ),
+        preexec_fn=as_a_shell_does,
     )
     assert run.stdout is not None
     while not run.stdout.readline().startswith("step "):
