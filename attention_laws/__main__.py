@@ -1,6 +1,7 @@
 """The command `attention-laws my_model:make` (not in the paper)."""
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,17 +19,16 @@ Exit status: 0 no law is broken; 1 one is; 2 there is no model to try; 3 it coul
 since laws of the core (shape, future, padding, gradients) were not tried."""
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that says a mistake in one line."""
-
+class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print the mistake, and end the program."""
+        """Say the mistake in one line, and end the program."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Describe the options."""
-    parser = Parser("attention-laws", description=ABOUT, formatter_class=_Formatter)
+    lines = argparse.RawDescriptionHelpFormatter
+    parser = _Parser("attention-laws", description=ABOUT, formatter_class=lines)
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
@@ -50,10 +50,6 @@ def make_parser() -> argparse.ArgumentParser:
         add(f"--{name}", metavar="N", type=int, help=f"id that {what}")
     add("--masks", metavar="M", help="may|hidden, bool|int|float, 2|3|4 axes, as in may-bool-4")
     return parser
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keep the lines of the description."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,7 +83,7 @@ def report_of(options: argparse.Namespace) -> Report:
     )
     known(reasons)
     report = diagnose_boxed(order, _progress if sys.stderr.isatty() else None).accepting(reasons)
-    return report.strictly(options.strict)
+    return dataclasses.replace(report, strict=options.strict)
 
 
 def calling(options: argparse.Namespace) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attention_laws.ids import PAD_ID
+from attention_laws.adapter import PAD_ID
 
 UNSAID = -1  # of an id: nothing is said of it, and it is looked for
 PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|value|i))?")
@@ -63,15 +63,9 @@ def watching(seen: Seen) -> Iterator[None]:
 
 
 def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[int], str]:
-    """Give both sides' padding as attributes of a module or its embeddings have it.
+    """Give both sides' padding, UNSAID where nothing tells, and who told it, for a reader.
 
-    Args:
-        module: Has attributes such as `src_pad_idx`.
-        seen: What its embeddings told.
-        ids: Those that the source and the target were filled with.
-
-    Returns:
-        Padding of source and target, UNSAID where nothing tells; and who told, for a reader.
+    Attributes such as `src_pad_idx` tell it, or the embeddings that were seen to read `ids`.
     """
     found, told = [UNSAID, UNSAID], ["", ""]
     for side, token in enumerate(ids):

@@ -15,26 +15,16 @@ def key(sentence: str) -> str:
 
 
 class Leak(NamedTuple):
-    """Shares of the test pairs, 0 to 1, whose side or sides stand in the training pairs.
+    """Shares of the test pairs, 0 to 1, whose side or sides stand in the training pairs."""
 
-    Attributes:
-        first, second: The first side, the second side.
-        either: One of them at least.
-    """
-
+    # the first side, the second side
     first: float
     second: float
-    either: float
+    either: float  # one of them at least
 
 
 def measure_leak(train: Sequence[Pair], test: Sequence[Pair]) -> Leak:
-    """Count the test pairs whose sides were seen in training.
-
-    Case and punctuation do not tell sentences apart: who has learnt "Go!" knows "Go.".
-
-    Args:
-        train: The pairs to learn from.
-        test: The pairs to be judged by.
+    """Count the test pairs whose sides were seen in training, whatever case and punctuation.
 
     Raises:
         UserError: there are no test pairs.

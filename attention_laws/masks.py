@@ -12,17 +12,12 @@ from attention_laws.errors import UserError
 
 
 class Style(NamedTuple):
-    """How masks are written; as text "may-bool-4".
+    """How masks are written; as text "may-bool-4"."""
 
-    Attributes:
-        one: What 1 or True says: "may" (attend) or "hidden"; "add": it is added to scores.
-        kind: Of the numbers: bool, int, byte or float.
-        axes: 4: (batch, 1, q_len, k_len); 3: without the 1; 2: (batch, length), and of the target
-            (tgt_len, tgt_len); 1: (batch, length) of both.
-    """
-
-    one: str
-    kind: str
+    one: str  # what 1 or True says: "may" (attend) or "hidden"; "add": it is added to scores
+    kind: str  # of the numbers: bool, int, byte or float
+    # 4: (batch, 1, q_len, k_len); 3: without the 1; 2: (batch, length), and of the target
+    # (tgt_len, tgt_len); 1: (batch, length) of both
     axes: int
 
     def __str__(self) -> str:

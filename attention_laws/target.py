@@ -13,10 +13,9 @@ from typing import Any
 
 from torch import nn
 
-from attention_laws.adapter import Adapter
+from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.adapters import from_module
-from attention_laws.errors import UserError, said
-from attention_laws.pipeline import Pipeline
+from attention_laws.errors import UserError, told
 
 HELP = "see the README of attention_laws, `Adapter`"
 
@@ -67,13 +66,8 @@ def made(module_name: str, name: str) -> Any:
         if callable(factory) and not isinstance(factory, nn.Module | Adapter | Pipeline):
             return factory()
     except BaseException as error:  # whatever their code raises
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        at = "" if place is None else f" ({Path(place.tb_frame.f_code.co_filename).name}"
-        where = at and f"{at}:{place.tb_lineno})" if place is not None else ""
         raise UserError(
-            f"{target} cannot be had: {type(error).__name__}: {said(error)}{where}: give a module "
+            f"{target} cannot be had: {told(error)}: give a module "
             "from the current folder, or its file, code/my_model.py:make, and in it a function "
             "that runs without arguments"
         ) from error
@@ -86,11 +80,7 @@ def made(module_name: str, name: str) -> Any:
 
 
 def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
-    """Make what a factory gave ready for the laws.
-
-    Args:
-        given: A module, an Adapter or a Pipeline.
-        options: How a bare module is called, as `from_module` takes it.
+    """Make what a factory gave ready for the laws, a bare module with `from_module`'s options.
 
     Raises:
         UserError: it is nothing of the kind, or options are given of what is no bare module.

@@ -1,7 +1,4 @@
-"""A model is left as it was: weights, buffers, mode, gradients, optimizer, random numbers.
-
-Not in the paper.
-"""
+"""A model is left as it was: weights, mode, gradients, optimizer, chance (not in the paper)."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,16 +17,9 @@ def untouched(
     optimizer: torch.optim.Optimizer | None = None,
     stateful: Sequence[Stateful] = (),
 ) -> Iterator[None]:
-    """Put everything back that was changed within.
+    """Put everything back that was changed within; the fast path of torch's layers is off there.
 
     Weights are put back into the same tensors, so that an optimizer still finds them.
-
-    Args:
-        module: Its parameters, buffers, gradients and modes are kept.
-        optimizer: Its state and settings are kept, and whatever it would change.
-        stateful: Schedulers and the like, kept too.
-
-    The fast path of torch's own layers is off within.
     """
     keepers = [*([] if optimizer is None else [optimizer]), *stateful]
     states = [copy.deepcopy(each.state_dict()) for each in keepers]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law
+from attention_laws.law import Subject, law, needed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 
@@ -70,15 +70,13 @@ def float16(subject: Subject) -> Finding:
     means="the softmax over a row of minus infinities is NaN, as it is in many sound models: "
     "do such sources get into a batch?",
     look="at what fills the scores of hidden places, and at what reads the corpus",
+    needs=("pad_id",),
 )
 def empty_source(subject: Subject) -> Finding:
     """Put a source of padding alone beside another."""
-    adapter = subject.adapter
-    if adapter.pad_id is None:
-        return not_tried("the model has no padding (pad_id=None)")
     src, tgt_in = subject.src(2, 4), subject.tgt_in(2, 3)
     wanted = subject.logits(src, tgt_in)
-    src[1] = adapter.pad_id
+    src[1] = needed(subject.adapter.pad_id)
     try:
         found = subject.logits(src, tgt_in)
     except (RuntimeError, ValueError) as error:

@@ -20,13 +20,7 @@ SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
 
 
 def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
-    """Try a check where the model is fresh.
-
-    Scales of layer norms begin as one number, and the first step makes them unequal.
-
-    Args:
-        check: Of a law about how a model begins.
-    """
+    """Try a check where the model is fresh: the first step makes scales of norms unequal."""
 
     @wraps(check)
     def tried(subject: Subject) -> Finding:
@@ -129,7 +123,7 @@ def _spread(weights: Tensor) -> float:
 def words_and_positions(subject: Subject) -> Finding:
     """See how far another word moves what the first layer reads, and how far another place."""
     src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
-    hidden = first_read(subject, src)
+    hidden = _first_read(subject, src)
     if hidden is None:
         return not_tried("no nn.Linear, norm or nn.MultiheadAttention reads the embedded source")
     words = 2 * float(hidden.var(dim=0).mean())
@@ -144,13 +138,8 @@ def words_and_positions(subject: Subject) -> Finding:
     return kept(seen) if few <= words / positions <= many else warned(seen)
 
 
-def first_read(subject: Subject, src: Tensor) -> Tensor | None:
-    """Give what the first layer after the embeddings is given, (batch, src_len, width).
-
-    Args:
-        subject: The model.
-        src: Source ids, (batch, src_len).
-    """
+def _first_read(subject: Subject, src: Tensor) -> Tensor | None:
+    """Give what the first layer after the embeddings is given, (batch, src_len, width)."""
     seen: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:

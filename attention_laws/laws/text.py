@@ -3,10 +3,10 @@
 import unicodedata
 from collections import Counter
 
+from attention_laws.adapter import Pipeline
 from attention_laws.law import law, needed
 from attention_laws.laws.scores import folded
 from attention_laws.leaks import measure_leak
-from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
 
 SENTENCES = 200
