@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
+from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter
 from attention_laws.calling import BATCH, SRC_LEN, TGT_LEN, Call, faults, reason, ways
 from attention_laws.errors import UserError
-from attention_laws.hints import UNSAID, Seen, paddings, usual, watching
+from attention_laws.hints import UNSAID, Seen, paddings, watching
 from attention_laws.masks import Style, style
 from attention_laws.untouched import evaluating, untouched
 
@@ -95,9 +95,8 @@ def _marks(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[in
 
 def _swap(token: int, pad: int | None, tgt_pad: int | None) -> int:
     """Give a target's id where its padding and the source's id of padding change places."""
-    if token == pad and tgt_pad is not None:
-        return tgt_pad
-    return pad if token == tgt_pad and pad is not None else token
+    other = {pad: tgt_pad, tgt_pad: pad}.get(token)
+    return token if other is None else other
 
 
 def _one_padding(
@@ -194,7 +193,7 @@ def _first(way: Call, words: list[int], seen: Seen) -> Call:
 def _padded(call: Call, asked: Asked, seen: Seen, words: list[int]) -> tuple[Call, str]:
     """Let a call know the padding that was said, or that the module tells of."""
     said, told = paddings(call.module, seen, (words[0], words[1]))
-    src_pad, tgt_pad = (usual(each) for each in said)
+    src_pad, tgt_pad = (PAD_ID if each == UNSAID else each for each in said)
     if asked.pad != UNSAID:
         src_pad, tgt_pad, told = asked.pad, asked.pad, ""
     if asked.tgt_pad != UNSAID:

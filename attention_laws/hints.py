@@ -10,8 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attention_laws.adapter import PAD_ID
-
 UNSAID = -1  # of an id: nothing is said of it, and it is looked for
 PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|value|i))?")
 SIDES = (re.compile(r"src|source|enc|input"), re.compile(r"tgt|trg|targ|dec|output"))
@@ -92,8 +90,3 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
     """Give attributes of a module, and of its `config` or `args`."""
     for holder in (module, *(getattr(module, name, None) for name in ("config", "cfg", "args"))):
         yield from vars(holder).items() if hasattr(holder, "__dict__") else ()
-
-
-def usual(said: int) -> int | None:
-    """Give an id that was said, or the usual padding."""
-    return PAD_ID if said == UNSAID else said

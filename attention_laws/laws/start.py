@@ -1,5 +1,6 @@
 """How a model begins, before it has learned anything (not in the paper)."""
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -183,23 +184,13 @@ def layers_start_apart(subject: Subject) -> Finding:
                     alike[name, weight.shape][index] = weight
         stacks += any(len(each) > 1 for each in alike.values())
         for (name, _), weights in alike.items():
-            pair = _equal_pair(weights)
-            if pair:
-                return broken(f"{prefix}: {name} is number for number the same in {pair}")
+            for (one, first), (other, second) in itertools.combinations(weights.items(), 2):
+                if first is not second and torch.equal(first, second):
+                    layers = f"layers {one} and {other}"
+                    return broken(f"{prefix}: {name} is number for number the same in {layers}")
     if not stacks:
         return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
     return kept(f"in {stacks} stacks no two layers begin with the same matrix")
-
-
-def _equal_pair(weights: dict[str, Tensor]) -> str:
-    """Name two layers whose weights are equal and yet not the same tensor."""
-    places = list(weights)
-    for i, one in enumerate(places):
-        for other in places[i + 1 :]:
-            same = weights[one] is weights[other]
-            if not same and torch.equal(weights[one], weights[other]):
-                return f"layers {one} and {other}"
-    return ""
 
 
 LAWS = (starts_unsure, scores_near_one, words_and_positions, layers_start_apart)

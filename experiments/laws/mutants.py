@@ -7,6 +7,7 @@ none: it is counted apart.
 
 import ast
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +73,7 @@ def _edits(node: Any) -> Iterator[tuple[str, str]]:
         case ast.Constant(float() as value):
             yield "scale", str(value * 2)
         case ast.Subscript(_, ast.Slice()):
-            yield from _other_slices(node)
+            yield "drop", ast.unparse(node.value)
         case ast.Return(value) if isinstance(value, ast.BinOp | ast.Call):
             yield "detach", f"return ({ast.unparse(value)}).detach()"
         case ast.Assign([ast.Name("hidden")], value):
@@ -117,11 +118,6 @@ def _other_calls(
     if name == "nn.ModuleList":
         layer = ast.unparse(args[0]).partition(" for ")[0].strip("( ")
         yield "share", f"nn.ModuleList([{layer}] * LAYERS)"
-
-
-def _other_slices(node: ast.Subscript) -> Iterator[tuple[str, str]]:
-    assert isinstance(node.slice, ast.Slice)
-    yield "drop", ast.unparse(node.value)
 
 
 def shared(text: str) -> Iterator[Mutant]:
@@ -184,17 +180,18 @@ def sample(
     every = [each for each in (*mutants(text), *shared(text)) if each.new]
     every = [each for each in every if (each.line > border) == of_setup]
     random.Random(SEED).shuffle(every)
-    by_operator: dict[str, list[Mutant]] = {}
+    by_operator = defaultdict(list)
     for each in every:
-        by_operator.setdefault(each.operator, []).append(each)
+        by_operator[each.operator].append(each)
     sound = fingerprint(run(text))
     chosen: list[Any] = []
     crashed = equal = 0
     while len(chosen) < number and any(by_operator.values()):
-        for operator in sorted(by_operator):
-            if not by_operator[operator] or len(chosen) == number:
-                continue
-            mutant = by_operator[operator].pop()
+        for mutant in [
+            by_operator[each].pop() for each in sorted(by_operator) if by_operator[each]
+        ]:
+            if len(chosen) == number:
+                break
             try:
                 module = run(mutant.text)
                 differs = fingerprint(module) != sound
