@@ -32,8 +32,8 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
-    add("--only", metavar="LAWS", help="try these alone, with commas between")
-    add("--skip", metavar="LAWS", help="leave these out")
+    add("--only", metavar="LAWS", type=_names, help="try these alone, with commas between")
+    add("--skip", metavar="LAWS", type=_names, help="leave these out")
     add("--strict", action="store_true", help="let a warning fail, too")
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
     add("--json", action="store_true", help="print the report for a program")
@@ -99,17 +99,17 @@ def calling(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def chosen(only: str | None, skip: str | None) -> list[str] | None:
+def chosen(only: list[str] | None, skip: list[str] | None) -> list[str] | None:
     """Give the names of the laws to try; None where all are."""
     if only is None and skip is None:
         return None
-    names = known(_split(only)) if only else list(BY_NAME)
-    left_out = known(_split(skip))
+    names = known(only) if only else list(BY_NAME)
+    left_out = known(skip or [])
     return [name for name in names if name not in left_out]
 
 
-def _split(names: str | None) -> list[str]:
-    return [each.strip() for each in (names or "").split(",") if each.strip()]
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def known(names: Any) -> list[str]:

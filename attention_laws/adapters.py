@@ -193,7 +193,8 @@ def _first(way: Call, words: list[int], seen: Seen) -> Call:
 def _padded(call: Call, asked: Asked, seen: Seen, words: list[int]) -> tuple[Call, str]:
     """Let a call know the padding that was said, or that the module tells of."""
     said, told = paddings(call.module, seen, (words[0], words[1]))
-    src_pad, tgt_pad = (PAD_ID if each == UNSAID else each for each in said)
+    pads: list[int | None] = [PAD_ID if each == UNSAID else each for each in said]
+    src_pad, tgt_pad = pads
     if asked.pad != UNSAID:
         src_pad, tgt_pad, told = asked.pad, asked.pad, ""
     if asked.tgt_pad != UNSAID:

@@ -1,7 +1,4 @@
-"""Somebody's code is tried in a process of its own, with bounds on time, memory and output.
-
-Not in the paper. Whatever that process does, what it found until then is reported.
-"""
+"""Somebody's code runs in a process of its own, with bounds on all it takes (not in the paper)."""
 
 import json
 import os

@@ -1,8 +1,4 @@
-"""How somebody's module is called, found out by trying (not in the paper).
-
-Ids batch first or not, masks of every style or none, logits alone, in a tuple, flat, or of a
-target that the module shifts itself.
-"""
+"""How somebody's module is called: order, masks, and where its logits are (not in the paper)."""
 
 import inspect
 import re

@@ -1,8 +1,4 @@
-"""The process in which somebody's code runs, and that may die of it (not in the paper).
-
-`box.py` starts it. What it finds goes line by line through the standard output that it was
-started with; what their code prints goes to the standard error.
-"""
+"""The process in which somebody's code runs, told of line by line as JSON (not in the paper)."""
 
 import dataclasses
 import json

@@ -14,8 +14,6 @@ UNSAID = -1  # of an id: nothing is said of it, and it is looked for
 PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|value|i))?")
 SIDES = (re.compile(r"src|source|enc|input"), re.compile(r"tgt|trg|targ|dec|output"))
 
-Ids = int | None
-
 
 @dataclass
 class Seen:

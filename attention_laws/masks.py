@@ -1,7 +1,4 @@
-"""Masks as somebody's forward may want them: either polarity, two to four axes, any kind of number.
-
-Not in the paper. Ours is True = may attend; which of these a module takes is found out by trying.
-"""
+"""Masks as somebody's forward may want them; ours is True = may attend (not in the paper)."""
 
 from typing import NamedTuple
 
@@ -86,15 +83,10 @@ def role(name: str) -> Role:
 def made(
     style: Style, role: Role, src_real: Tensor, tgt_real: Tensor, beside_padding: bool
 ) -> Tensor:
-    """Make one mask.
+    """Make one mask of where source and target are no padding, (batch, length).
 
-    Args:
-        style: How it is written.
-        role: What it is of.
-        src_real: Where the sources are no padding, (batch, src_len).
-        tgt_real: Where the targets are none, (batch, tgt_len).
-        beside_padding: Whether padding has masks of its own, as with `torch.nn.Transformer`: then
-            the others are of two axes, and say nothing of padding.
+    Where padding has masks of its own, as with `torch.nn.Transformer`, the others are of two axes,
+    and say nothing of padding.
     """
     causal = torch.ones(tgt_real.shape[1], tgt_real.shape[1], dtype=torch.bool).tril()
     real = tgt_real if role.side == "tgt" else src_real
@@ -108,10 +100,6 @@ def made(
     else:
         may = real[:, None, :] & causal if role.side == "tgt" else real[:, None, :]
         may = may[:, None] if style.axes == 4 else may
-    return _written(style, may)
-
-
-def _written(style: Style, may: Tensor) -> Tensor:
     if style.one == "add":
         return torch.zeros(may.shape).masked_fill(~may, -torch.inf)
     kinds = {"bool": torch.bool, "int": torch.long, "byte": torch.uint8, "float": torch.float32}

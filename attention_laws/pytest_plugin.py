@@ -23,14 +23,7 @@ INJECTED = "test_laws"
 
 
 class Cases:
-    """What one factory gives, and the laws that are tried on it, each when it is asked for.
-
-    Args:
-        make: Gives a module, an Adapter or a Pipeline.
-        strict: Whether warnings fail.
-        minute: Whether to try the laws that train, too.
-        reasons: Laws whose breaks are accepted, and why.
-    """
+    """What one factory gives, and the laws that are tried on it, each when it is asked for."""
 
     def __init__(
         self, make: Callable[[], Any], strict: bool, minute: bool, reasons: Mapping[str, str]

@@ -86,11 +86,7 @@ class Report:
         return [line for line in self.lines if line.verdict == verdict]
 
     def __getitem__(self, law: str) -> Line:
-        """Give the line of the law of this name.
-
-        Raises:
-            KeyError: there is no such law.
-        """
+        """Give the line of the law of this name."""
         return {line.law: line for line in self.lines}[law]
 
     @property
@@ -147,12 +143,9 @@ class Report:
             text.append(
                 f"logits that differ by more than {self.tolerance:.1g} are called different"
             )
-        for verdict in Verdict:
-            lines = self.of(verdict)
-            if not lines:
-                continue
+        for verdict in filter(self.of, Verdict):
             text += ["", str(verdict).upper()]
-            for line in lines:
+            for line in self.of(verdict):
                 text += _written(line)
         return "\n".join(text)
 

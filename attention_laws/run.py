@@ -63,13 +63,7 @@ def diagnose_pipeline(pipeline: Pipeline, *, laws: Iterable[Law] = PIPELINE_LAWS
 
 
 class Trial:
-    """A model, or what stands around one, on which laws are tried one by one.
-
-    Args:
-        given: What is tried.
-        seed: Of the sentences that a model is tried with.
-        minute: Whether to try the laws that train, too.
-    """
+    """A model, or what stands around one, on which laws are tried one by one; see `diagnose`."""
 
     def __init__(self, given: Adapter | Pipeline, *, seed: int = 0, minute: bool = False) -> None:
         self.given, self.minute = given, minute

@@ -1,7 +1,4 @@
-"""What a user names, MODULE:NAME or FILE.py:NAME, imported as they would import it themselves.
-
-Not in the paper. Their folder is first on `sys.path` only within; all of ours is imported before.
-"""
+"""What a user names, MODULE:NAME or FILE.py:NAME, is imported as they would (not in the paper)."""
 
 import difflib
 import importlib
@@ -16,8 +13,6 @@ from torch import nn
 from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.adapters import from_module
 from attention_laws.errors import UserError, told
-
-HELP = "see the README of attention_laws, `Adapter`"
 
 
 def split(target: str) -> tuple[Path, str, str]:
@@ -90,7 +85,7 @@ def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
     if not isinstance(given, Adapter | Pipeline):
         raise UserError(
             f"the factory gives {type(given).__name__}: let it give a torch.nn.Module, an Adapter "
-            f"or a Pipeline ({HELP})"
+            f"or a Pipeline (see the README of attention_laws, `Adapter`)"
         )
     if options:
         flags = ", ".join(f"--{each.replace('_', '-')}" for each in options)

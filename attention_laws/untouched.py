@@ -25,7 +25,10 @@ def untouched(
     states = [copy.deepcopy(each.state_dict()) for each in keepers]
     modules = [] if module is None else list(module.modules())
     modes = [(each, each.training, dict(each._buffers)) for each in modules]
-    kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
+    kept = []
+    for tensor in _tensors(module, optimizer):
+        grad = None if tensor.grad is None else tensor.grad.clone()
+        kept.append((tensor, tensor.detach().clone(), grad, tensor.requires_grad))
     fast_path = torch.backends.mha.get_fastpath_enabled()
     with torch.random.fork_rng(devices=[]):
         torch.backends.mha.set_fastpath_enabled(False)  # its nested tensors are shorter
@@ -33,8 +36,10 @@ def untouched(
             yield
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
-            for tensor, values in kept:
-                values.put_back(tensor)
+            for tensor, value, grad, requires_grad in kept:
+                tensor.data.copy_(value)
+                tensor.requires_grad_(requires_grad)
+                tensor.grad = grad
             for each, training, buffers in modes:
                 each.training = training
                 each._buffers.update(buffers)  # one may have been assigned anew
@@ -61,22 +66,6 @@ def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) 
         held = [each for group in optimizer.param_groups for each in group["params"]]
         found += [each for each in held if id(each) not in known]
     return found
-
-
-class _Values:
-    """What a tensor held, to be put back into it."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.value = tensor.detach().clone()
-        self.grad = None if tensor.grad is None else tensor.grad.clone()
-        self.requires_grad = tensor.requires_grad
-
-    def put_back(self, tensor: Tensor) -> None:
-        """Give the tensor its value, its gradient and its wish for one."""
-        with torch.no_grad():
-            tensor.data.copy_(self.value)
-        tensor.requires_grad_(self.requires_grad)
-        tensor.grad = self.grad
 
 
 @contextmanager

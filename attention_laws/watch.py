@@ -1,7 +1,4 @@
-"""What a model computes, seen as it is computed: maps, softmaxes, products (not in the paper).
-
-Any implementation is seen alike, with modules or without, since torch itself is asked.
-"""
+"""What any model computes, seen by asking torch itself as it is computed (not in the paper)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

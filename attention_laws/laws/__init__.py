@@ -5,7 +5,6 @@ from attention_laws.laws import (
     batches,
     cache,
     future,
-    half,
     learning,
     loss,
     output,
@@ -23,7 +22,7 @@ from attention_laws.laws import (
 # `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
     *(*output.LAWS, *batches.LAWS, *loss.LAWS, *future.LAWS, *reach.LAWS, *weights.LAWS),
-    *(*wiring.LAWS, *start.LAWS, *wiring.TYING_LAWS, *half.LAWS, *schedule.LAWS),
+    *(*wiring.LAWS, *start.LAWS, *wiring.TYING_LAWS, *output.NUMBER_LAWS, *schedule.LAWS),
     *(*parameters.LAWS, *cache.LAWS, *search.LAWS, *learning.LAWS),
 )
 PIPELINE_LAWS: tuple[Law, ...] = (*scores.LAWS, *text.LAWS)

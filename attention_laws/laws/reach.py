@@ -76,22 +76,18 @@ def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
 def order_matters(subject: Subject) -> Finding:
     """Exchange two source tokens, and two target tokens."""
     with subject.in_float64():  # fresh positions may be faint
-        return _exchanged(subject)
-
-
-def _exchanged(subject: Subject) -> Finding:
-    src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
-    logits = subject.logits(src, tgt_in)
-    exchanged = src[:, [1, 0, *range(2, LENGTH)]]
-    if not subject.differ(subject.logits(exchanged, tgt_in), logits):
-        return broken(f"src {src[0].tolist()} and {exchanged[0].tolist()} give equal logits")
-    exchanged = tgt_in[:, [0, 2, 1, *range(3, LENGTH)]]
-    if not subject.differ(subject.logits(src, exchanged)[:, 3:], logits[:, 3:]):
-        return broken(
-            f"tgt_in {tgt_in[0].tolist()} and {exchanged[0].tolist()} give equal logits after "
-            "what was exchanged"
-        )
-    return kept("two tokens exchanged, of the source and of the target: the logits move")
+        src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
+        logits = subject.logits(src, tgt_in)
+        exchanged = src[:, [1, 0, *range(2, LENGTH)]]
+        if not subject.differ(subject.logits(exchanged, tgt_in), logits):
+            return broken(f"src {src[0].tolist()} and {exchanged[0].tolist()} give equal logits")
+        exchanged = tgt_in[:, [0, 2, 1, *range(3, LENGTH)]]
+        if not subject.differ(subject.logits(src, exchanged)[:, 3:], logits[:, 3:]):
+            return broken(
+                f"tgt_in {tgt_in[0].tolist()} and {exchanged[0].tolist()} give equal logits after "
+                "what was exchanged"
+            )
+        return kept("two tokens exchanged, of the source and of the target: the logits move")
 
 
 @law(

@@ -91,7 +91,8 @@ def greedy_is_forward(subject: Subject) -> Finding:
     ended = 0
     found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
     for src, given in zip(sources, found, strict=True):
-        ids = _cut(given, {adapter.eos_id, adapter.pad_id})
+        marks = [i for i, each in enumerate(given) if each in (adapter.eos_id, adapter.pad_id)]
+        ids = given[: min(marks, default=len(given))]  # after a mark it may say what it likes
         ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
         said = [*ids, adapter.eos_id] if ends else ids
         ended += len(said) > len(ids)
@@ -105,11 +106,6 @@ def greedy_is_forward(subject: Subject) -> Finding:
                     f"{int(logits[place].argmax())} by {short:.2g} more"
                 )
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
-
-
-def _cut(ids: list[int], marks: set[int | None]) -> list[int]:
-    """Cut ids before the first mark: after it a search may say what it likes."""
-    return next((ids[:i] for i, each in enumerate(ids) if each in marks), ids)
 
 
 @law(
