@@ -98,17 +98,17 @@ def mutants(options: argparse.Namespace) -> None:
 
 @command()
 def figures(options: argparse.Namespace) -> None:
-    """Draw every figure into figures/, with its page."""
-    folder = require_checkout() / "figures"
-    from experiments.figures import write_all
+    """Draw the laws on one page, figures/checklist.png."""
+    file = require_checkout() / "figures" / "checklist.png"
+    from experiments import checklist
 
-    write_all(folder)
-    print(folder)
+    checklist.write(file)
+    print(file)
 
 
 @command()
 def text(options: argparse.Namespace) -> None:
-    """Measure Multi30k's vocabularies and padding for data/results/text."""
+    """Measure what vocabularies of Multi30k lack for data/results/text."""
     from experiments import texts
 
     file = record_file(texts.TEXT)
@@ -161,7 +161,7 @@ def roles(options: argparse.Namespace) -> None:
 
 @command("demo-en-fr demo-en-fr", add_model, NAME)
 def attributions(options: argparse.Namespace) -> None:
-    """Judge attention, value zeroing, gradients and hiding by the gold alignments."""
+    """Judge attention weights and hiding by the gold alignments."""
     from experiments import attributions
 
     file = record_file(f"attributions/{options.name}.json")
@@ -194,7 +194,7 @@ def contrasts(options: argparse.Namespace) -> None:
 
     record = contrasts.record_contrasts(options.model, options.record)
     for name, figures in record["phenomena"].items():
-        both = ", ".join(f"{way} {figures[way]['both']}" for way in contrasts.WAYS)
+        both = figures["says"]["both"]
         print(f"{name}: both sides right in {both} of {figures['pairs']} pairs")
 
 

@@ -1,7 +1,6 @@
 """What BLEU hardly sees: is the one word kept that turns the sense round? Not in the paper.
 
-`data/corpus/contrasts.tsv` has pairs of sentences that differ in one thing. A model is asked twice
-about each: which of the two translations it thinks the likelier, and what it says itself.
+A model translates the pairs of `data/corpus/contrasts.tsv`, which differ in one thing.
 """
 
 import math
@@ -11,11 +10,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-import torch
-
 from lessonkit.analysis.articles import corpus_table
-from transformer.config import BEAM_SIZE, LENGTH_PENALTY, PAD_ID
-from transformer.data.batches import Example, collate
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.treatment import tidy
 from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
@@ -85,9 +81,6 @@ def split_words(lang: str, text: str) -> list[str]:
     return re.findall(pattern, text.lower().replace("\u2019", "'"))
 
 
-WAYS = ("says", "prefers", "prefers_per_token")
-
-
 def keeps(lang: str, said: str, own: Side, other: Side) -> bool:
     """Say whether a translation has the cues of its own side, and not those of the other.
 
@@ -110,88 +103,46 @@ def _has_cues(words: Sequence[str], side: Side) -> bool:
     return any(in_order(row) for row in side.cues)
 
 
-@torch.inference_mode()
-def log_probabilities(
-    translator: Translator, pairs: Sequence[tuple[str, str]]
-) -> list[tuple[float, int]]:
-    """Give for each source and target the target's log probability (nats) and tokens, with eos."""
-    source, target = translator.src_tokenizer, translator.tgt_tokenizer
-    examples = [Example(source.encode(src), target.encode(tgt)) for src, tgt in pairs]
-    batch = collate(examples).to(translator.device)
-    log_probs = translator.model(batch.src, batch.tgt_in).float().log_softmax(dim=-1)
-    of_tokens = log_probs.gather(-1, batch.tgt_out[..., None]).squeeze(-1)
-    totals = of_tokens.masked_fill(batch.tgt_out == PAD_ID, 0.0).sum(dim=1)
-    tokens = (batch.tgt_out != PAD_ID).sum(dim=1)
-    return list(zip(totals.tolist(), tokens.tolist(), strict=True))
-
-
 def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> dict[str, Any]:
     """Ask a model about both sentences of each pair; no pairs are a UserError.
 
     Returns:
-        phenomena: for each its pairs and, for each of `WAYS`, in how many of them the first
-        sentence, the second and both came out right, with the share of "both" and its
-        interval (see `share_interval`); a model deaf to the difference has 0 of "both".
-        sentences: for each sentence phenomenon, source, said, kept (by `keeps`), and by how
-        many nats the best accepted translation leads the other side's, in all (margin) and
-        per token (margin_per_token).
+        phenomena: for each its pairs, and under "says" in how many of them the first sentence,
+        the second and both came out right, with the share of "both" and its interval (see
+        `share_interval`); a model deaf to the difference has 0 of "both".
+        sentences: for each sentence phenomenon, source, said and kept (by `keeps`).
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
     src_lang, tgt_lang = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
     asked = [
-        (contrast, source.accepted[0], own, other)
+        (contrast.phenomenon, source.accepted[0], own, other)
         for contrast in contrasts
         for sides in [contrast.sides[tgt_lang]]
         for source, own, other in zip(contrast.sides[src_lang], sides, sides[::-1], strict=True)
     ]
     said = translator.translate([source for _, source, _, _ in asked])
     sentences = [
-        {"phenomenon": contrast.phenomenon, "source": source, "said": text}
+        {"phenomenon": phenomenon, "source": source, "said": text}
         | {"kept": keeps(tgt_lang, text, own, other)}
-        | _margins(translator, source, own, other)
-        for text, (contrast, source, own, other) in zip(said, asked, strict=True)
+        for text, (phenomenon, source, own, other) in zip(said, asked, strict=True)
     ]
     return {"phenomena": _tally(sentences), "sentences": sentences}
-
-
-def _margins(translator: Translator, source: str, own: Side, other: Side) -> dict[str, float]:
-    """Measure by how much the best translation of its own side leads the other's (nats)."""
-    targets = [*own.accepted, *other.accepted]
-    scores = log_probabilities(translator, [(source, target) for target in targets])
-    parted = scores[: len(own.accepted)], scores[len(own.accepted) :]
-    total = [max(total for total, _ in some) for some in parted]
-    mean = [max(total / tokens for total, tokens in some) for some in parted]
-    return {
-        "margin": round(total[0] - total[1], 3),
-        "margin_per_token": round(mean[0] - mean[1], 3),
-    }
 
 
 def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Count each phenomenon's pairs; the first and the second sentence take turns."""
     figures: dict[str, Any] = {}
     for name in PHENOMENA:
-        some = [sentence for sentence in sentences if sentence["phenomenon"] == name]
-        if not some:
+        right = [sentence["kept"] for sentence in sentences if sentence["phenomenon"] == name]
+        if not right:
             continue
-        figures[name] = {"pairs": len(some) // 2}
-        verdicts = (
-            [each["kept"] for each in some],
-            [each["margin"] > 0 for each in some],
-            [each["margin_per_token"] > 0 for each in some],
-        )
-        for way, right in zip(WAYS, verdicts, strict=True):
-            first, second = right[::2], right[1::2]
-            both = sum(a and b for a, b in zip(first, second, strict=True))
-            interval = share_interval(both, len(first))
-            figures[name][way] = {
-                "first": sum(first),
-                "second": sum(second),
-                "both": both,
-                "share": round(both / len(first), 3),
-                "interval": [round(end, 3) for end in interval],
-            }
+        first, second = right[::2], right[1::2]
+        both = sum(a and b for a, b in zip(first, second, strict=True))
+        interval = [round(end, 3) for end in share_interval(both, len(first))]
+        says = {"first": sum(first), "second": sum(second), "both": both}
+        says |= {"share": round(both / len(first), 3), "interval": interval}
+        figures[name] = {"pairs": len(first), "says": says}
     return figures
 
 
@@ -215,13 +166,13 @@ def record_contrasts(model: str, file: Path) -> dict[str, Any]:
     return record
 
 
-def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
+def share_interval(hits: int, trials: int) -> Interval:
     """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
 
     Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
     a width where all or none were hits. The trials are independent of each other.
     """
-    square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    square = NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2
     middle = (hits + square / 2) / (trials + square)
     spread = hits * (trials - hits) / trials + square / 4
     half = math.sqrt(square * spread) / (trials + square)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from lessonkit.analysis.heads import STACKS, Head, all_heads
+from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
 from lessonkit.analysis.roles import (
     BEFORE,
@@ -32,11 +32,10 @@ from lessonkit.analysis.roles import (
     WordPair,
     read,
 )
-from transformer.config import BEAM_SIZE
 from transformer.data import corpora, embedded
 from transformer.data.embedded import Sentence
 from transformer.evaluation.compare import paired_bootstrap
-from transformer.evaluation.scores import bleu, count_run_on
+from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
@@ -58,49 +57,32 @@ def removal_scores(
     references: Sequence[str],
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """Score a Transformer without each of its heads, and without each stack's.
+    """Score a Transformer without each of its heads.
 
     A head's mean output is that over `others`.
 
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
-        heads' place, each with "heads" (by name: "cross 1.4") and "stacks" (all of a stack's
-        heads removed). Figures, in points of BLEU: "greedy" and "beam" (of 4); "low", "high"
-        and "p" of a paired bootstrap of the beam's translations against the whole model's.
-        "greedy_runs_on" and "beam_runs_on" count the translations far too long (`count_run_on`).
+        head's place, each with "heads", by name ("cross 1.4"). Figures, in points of BLEU: "beam"
+        (of 4), and "low", "high" and "p" of a paired bootstrap against the whole model's.
     """
     model = network_of(translator)
-    said, whole = _measure(translator, sentences, references)
-    heads = all_heads(model)
-    removed = {str(head): [head] for head in heads}
-    removed |= {stack: [head for head in heads if head.stack == stack] for stack in STACKS}
     gold = [[reference] for reference in references]
-    scores: dict[str, Any] = {"whole": whole}
+    said = translator.translate(sentences)
+    scores: dict[str, Any] = {"whole": {"beam": float(bleu(said, gold)["score"])}}
     means = mean_outputs(translator, others)
     zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
     for way, outputs in (("zero", zeros), ("mean", means)):
         figures = {}
-        for name, group in tqdm(removed.items(), desc=way, unit="removal"):
-            with heads_replaced(model, {head: outputs[head] for head in group}):
-                left, figures[name] = _measure(translator, sentences, references)
+        for head in tqdm(all_heads(model), desc=way, unit="head"):
+            with heads_replaced(model, {head: outputs[head]}):
+                left = translator.translate(sentences)
             compared = paired_bootstrap(said, left, gold)
-            figures[name] |= {"low": round(compared.low, 2), "high": round(compared.high, 2)}
-            figures[name] |= {"p": round(compared.p_value, 4)}
-        stacks = {stack: figures.pop(stack) for stack in STACKS}
-        scores[way] = {"heads": figures, "stacks": stacks}
+            figures[str(head)] = {"beam": float(bleu(left, gold)["score"])}
+            figures[str(head)] |= {"low": round(compared.low, 2), "high": round(compared.high, 2)}
+            figures[str(head)] |= {"p": round(compared.p_value, 4)}
+        scores[way] = {"heads": figures}
     return scores
-
-
-def _measure(
-    translator: Translator, sentences: Sequence[str], references: Sequence[str]
-) -> tuple[list[str], dict[str, float]]:
-    """Translate by beam and greedily; give the beam's translations, and the figures of both."""
-    gold, figures = [[reference] for reference in references], {}
-    for name, size in (("greedy", 1), ("beam", BEAM_SIZE)):
-        said = translator.translate(sentences, beam_size=size)
-        figures[name] = float(bleu(said, gold)["score"])
-        figures[f"{name}_runs_on"] = count_run_on(said, gold)
-    return said, figures
 
 
 def record_removals(model: str, file: Path) -> None:

@@ -6,6 +6,7 @@ Not in the paper. `python -m experiments museum` makes the record and the page o
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -18,21 +19,16 @@ from experiments.bench.tables import markdown
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.specimen import RECORD, Specimen
-from lessonkit.museum.trained_table import (
-    SOUND,
-    Runs,
-    against_sound,
-    read_runs,
-    scores,
-    told_by_score,
-)
-from transformer.evaluation.compare import Interval
+from transformer.evaluation.compare import Interval, difference_interval, mean_interval
 from transformer.support.files import read_json, results_folder
 from transformer.training.devices import provenance
 
 SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
 PAGE = "museum.md"  # in docs/
+SOUND = "sound"
+
+Runs = list[dict[str, Any]]
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
@@ -193,3 +189,46 @@ def _mean(values: list[float | None]) -> str:
     if len(numbers) < len(values):
         return "none"
     return f"{mean(numbers):,.2f}" if mean(numbers) < 100 else f"{mean(numbers):,.0f}"
+
+
+def trained() -> dict[str, Specimen]:
+    """Give what is trained, by name: the sound model first."""
+    sound = Specimen(name=SOUND, about="no fault", trains=True, in_search=True)
+    return {each.name: each for each in (sound, *SPECIMENS) if each.trains}
+
+
+def read_runs() -> dict[str, Runs]:
+    """Read the runs of each specimen that was trained, by its name."""
+    files = sorted((results_folder() / RECORD).parent.glob("*.json"))
+    records = [read_json(file) for file in files if file.name != Path(RECORD).name]
+    return {record["specimen"]: record["runs"] for record in records}
+
+
+def scores(runs: Runs) -> list[float]:
+    """Give the BLEU of each run."""
+    return [run["bleu"]["score"] for run in runs]
+
+
+def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
+    """Give the interval of how far a specimen's BLEU is above the sound model's.
+
+    A fault of the search has the sound model's own weights, so that the two are compared seed by
+    seed; any other is compared by its mean.
+
+    Returns:
+        The 95% interval, in points; None of the sound model itself, and where either has fewer than
+        two runs.
+    """
+    base, other = scores(runs[SOUND]), scores(runs[name])
+    if name == SOUND or min(len(base), len(other)) < 2:
+        return None
+    if not trained()[name].in_search:
+        return difference_interval(base, other)
+    by_seed = {run["seed"]: run["bleu"]["score"] for run in runs[SOUND]}
+    return mean_interval([run["bleu"]["score"] - by_seed[run["seed"]] for run in runs[name]])
+
+
+def told_by_score(name: str, runs: Mapping[str, Runs]) -> bool:
+    """Say whether a specimen's BLEU is shown to be below the sound model's."""
+    interval = against_sound(name, runs)
+    return interval is not None and interval.high < 0

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor
 
+from experiments.museum_table import SOUND, trained
 from lessonkit.museum.sound import Setup
 from lessonkit.museum.specimen import Specimen
-from lessonkit.museum.trained_table import SOUND, trained
 from transformer.config import LENGTH_PENALTY, ModelConfig, Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Example, TokenBudgetBatches, collate_sources, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.evaluation.scores import bleu, count_run_on
+from transformer.evaluation.scores import bleu
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import unknown_name
 from transformer.support.files import check_file, read_json, write_json
@@ -32,7 +32,6 @@ from transformer.training.devices import provenance
 
 STEPS, REPORT_EVERY, WARMUP_STEPS, DROPOUT = 400, 20, 120, 0.1
 BEAM_SIZE, SENTENCES_A_BATCH, EXTRA_LENGTH = 4, 50, 20
-SHOWN = 5  # translations that a record keeps
 
 Tensors = tuple[Tensor, Tensor, Tensor]
 Curve = list[list[float | None]]  # pairs of step and loss
@@ -125,10 +124,8 @@ def one_run(specimen: Specimen, seed: int) -> dict[str, Any]:
 
     Returns:
         seed; curve (pairs of step and mean training loss since the pair before, nats per token,
-        None where it is no number); perplexity (per token, without dropout) and
-        perplexity_reported (what the specimen's own validation says, if it says another); bleu
-        and run_on (see `evaluation.scores`) by the specimen's own search; translations (the
-        first few); seconds; provenance.
+        None where it is no number); perplexity (per token, without dropout); bleu by the
+        specimen's own search; seconds; provenance.
     """
     began = time.perf_counter()
     origin = provenance(torch.device("cpu"))
@@ -139,21 +136,16 @@ def one_run(specimen: Specimen, seed: int) -> dict[str, Any]:
     else:
         curve = _curve(setup, seed)
     sound = Setup.validate(setup, _held_out(setup))
-    own = setup.validate(_held_out(setup))
     hypotheses = translations(setup)
     references = [[each] for each in text().held_out.tgt]
-    figures: dict[str, Any] = {
+    return {
         "seed": seed,
         "curve": curve,
         "perplexity": perplexity(sound),
         "bleu": bleu(hypotheses, references),
-        "run_on": count_run_on(hypotheses, references),
-        "translations": hypotheses[:SHOWN],
         "seconds": round(time.perf_counter() - began, 1),
+        "provenance": origin,
     }
-    if abs(own - sound) > 1e-6:
-        figures["perplexity_reported"] = perplexity(own)
-    return figures | {"provenance": origin}
 
 
 @cache

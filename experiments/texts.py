@@ -5,7 +5,6 @@ random as system 3 did and once by groups as `transformer.data.parallel` does, `
 test set, `loss` a model on its validation text: system 4's perplexity is of the mean over batches.
 """
 
-import dataclasses
 import math
 import random
 import re
@@ -16,12 +15,11 @@ from typing import Any
 import torch
 
 from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
-from lessonkit.analysis.text import measure, plans, unknown_share, vocabulary_growth
-from transformer.config import FIRST_ID, UNK_ID, DataConfig, TokenizerKind
+from lessonkit.analysis.text import unknown_share
 from transformer.data import corpora
-from transformer.data.batches import collate, encode_pairs
+from transformer.data.batches import collate
 from transformer.data.parallel import Pair, ParallelText, split_pairs
-from transformer.data.tokenizers import split_words, train
+from transformer.data.tokenizers import split_words
 from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
@@ -39,7 +37,6 @@ from transformer.training.loss import validation_loss
 TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
 SEED = 1
 SIZES = (500, 1000, 2000, 4000, 8000)  # types of a vocabulary, the special ones not counted
-BUDGETS = (1000, 2000, 4000, 8000, 25_000)  # positions of a batch on either side
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
 LOSS_WAYS = ("mean over tokens", "mean over batches")
 BATCH_SENTENCES = 128  # of system 4
@@ -62,54 +59,20 @@ def write_words(model: str, file: Path) -> None:
 
 
 def multi30k_figures() -> dict[str, Any]:
-    """Measure Multi30k: its three languages, and padding German to English."""
+    """Measure what vocabularies of words lack, in the three languages of Multi30k."""
     languages = {}
     for lang in ("de", "en", "fr"):
         other = "en" if lang != "en" else "de"
         sides = (corpora.load("multi30k", split, lang, other) for split in ("train", "validation"))
         languages[lang] = _language_figures(lang, *(list(side.src) for side in sides))
-    return {"sizes": SIZES, "languages": languages, "padding": _padding_table()}
+    return {"sizes": SIZES, "languages": languages}
 
 
 def _language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
-    """Measure one language by vocabularies of its training text, on sentences of another split.
-
-    The growth is that of shuffled sentences.
-    """
-    shuffled = random.Random(SEED).sample(text, len(text))
-    known = [word for sentence in shuffled for word in split_words(lang, sentence)]
+    """Measure what vocabularies of a training text lack in sentences of another split."""
+    known = [word for sentence in text for word in split_words(lang, sentence)]
     new = [word for sentence in other for word in split_words(lang, sentence)]
-    second = "fr" if lang != "fr" else "en"  # a configuration names two languages; one is used
-    base = DataConfig(
-        corpus="multi30k", src_lang=lang, tgt_lang=second, tokenizer=TokenizerKind.BPE
-    )
-    pieces = []
-    for size in SIZES:
-        config = dataclasses.replace(base, vocab_size=size + FIRST_ID)
-        tokenizer, _ = train(config, text, [])
-        encoded = tokenizer.encode_all(other)
-        assert not any(UNK_ID in ids for ids in encoded)
-        pieces.append(sum(map(len, encoded)) / len(other))
-    return {
-        "growth": vocabulary_growth(known),
-        "words_per_sentence": round(len(new) / len(other), 4),
-        "unknown": [round(unknown_share(known, new, size), 4) for size in SIZES],
-        "pieces_per_sentence": [round(number, 4) for number in pieces],
-    }
-
-
-def _padding_table() -> list[dict[str, Any]]:
-    """Measure the padding of the training text's batches: a row for each budget and rule."""
-    config = DataConfig(corpus="multi30k", src_lang="de", tgt_lang="en", vocab_size=8000)
-    text = corpora.load(config.corpus, "train", config.src_lang, config.tgt_lang)
-    tokenizers = train(config, text.src, text.tgt)
-    examples = encode_pairs(*tokenizers, text, config.max_train_tokens)
-    rows = []
-    for budget in BUDGETS:
-        for rule, plan in plans(examples, budget, SEED).items():
-            figures = {name: round(value, 4) for name, value in measure(examples, plan).items()}
-            rows.append({"batch_tokens": budget, "rule": rule, **figures})
-    return rows
+    return {"unknown": [round(unknown_share(known, new, size), 4) for size in SIZES]}
 
 
 def random_split(pairs: Sequence[Pair], test_pairs: int) -> tuple[list[Pair], list[Pair]]:

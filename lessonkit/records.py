@@ -8,7 +8,7 @@ own. `experiments` makes the records.
 import math
 import re
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from transformer.config import LENGTH_PENALTY
@@ -172,13 +172,10 @@ def machine_of(record: Mapping[str, Any]) -> str:
     return f"{on}, {precision(record)}"
 
 
-def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
+def systems_table() -> str:
     """Give a row of a Markdown table for each earlier system: its own report, and our run.
 
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
-
-    Args:
-        fields: Which of `SYSTEM_COLUMNS`; all of them are too wide for a lesson.
     """
     rows = []
     for name, report in PUBLISHED.items():
@@ -186,8 +183,7 @@ def systems_table(fields: Collection[str] = SYSTEM_COLUMNS.keys()) -> str:
         theirs = {"published": report.figures, "published_on": report.conditions}
         ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
         rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
-    columns = {field: SYSTEM_COLUMNS[field] for field in SYSTEM_COLUMNS if field in fields}
-    return markdown(columns, rows)
+    return markdown(SYSTEM_COLUMNS, rows)
 
 
 def markdown(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers import ROOT
-from tests.helpers.names import missing, missing_imports
+from tests.helpers.names import missing
 
 NOTEBOOKS = ROOT / "notebooks"
 EXECUTE = "run `make notebooks`"
@@ -28,8 +28,6 @@ CALLOUTS = ("Shape", "Pitfall", "Differs from the paper", "Predict", "Try it")
 PAPER = re.compile(r"Paper (§\d|Table \d|Figure \d|abstract|appendix)")
 PAPER_LINK = re.compile(r"https://arxiv\.org/(abs|html)/1706\.03762")
 SEE = re.compile(r"\*What to (see|look for)\.\*")
-IGNORED = re.compile(r"#\s*(NBVAL_IGNORE_OUTPUT|NBVAL_SKIP|PYTEST_VALIDATE_IGNORE_OUTPUT)")
-IGNORED_TAGS = {"nbval-ignore-output", "nbval-skip"}
 MACHINE_PATH = re.compile(
     r"(?<![\w.~-])/(home|root|tmp|Users|work|opt|mnt|var)/\w|\b[A-Z]:\\+(Users|home)"
 )
@@ -59,8 +57,7 @@ def code_cells(cells: list[Cell]) -> list[tuple[int, Cell]]:
 
 def is_ignored(cell: Cell) -> bool:
     """Whether nbval is told not to compare this cell's output."""
-    tags = set(cell["metadata"].get("tags", []))
-    return bool(tags & IGNORED_TAGS or IGNORED.search(source(cell)))
+    return "nbval-ignore-output" in cell["metadata"].get("tags", [])
 
 
 def is_setup(cell: Cell) -> bool:
@@ -92,7 +89,7 @@ def executed(cells: list[Cell]) -> Iterator[Finding]:
     for count, (index, cell) in enumerate(code_cells(cells), start=1):
         if cell["execution_count"] != count:
             yield index, f"execution count {cell['execution_count']}, not {count}", EXECUTE
-        statements = ast.parse(_without_magics(cell)).body
+        statements = ast.parse(source(cell)).body
         calls = [s.value for s in statements if isinstance(s, ast.Expr)]
         prints = any(isinstance(c, ast.Call) and ast.unparse(c.func) == "print" for c in calls)
         if prints and not output_texts(cell):
@@ -136,7 +133,7 @@ def short_cells(cells: list[Cell]) -> Iterator[Finding]:
         lines = [line for line in source(cell).splitlines() if line.strip()]
         if not is_setup(cell):
             lengths.append(len(lines))
-        kinds = [type(s) for s in ast.parse(_without_magics(cell)).body]
+        kinds = [type(s) for s in ast.parse(source(cell)).body]
         is_class = kinds.count(ast.ClassDef) == 1 and set(kinds) <= {
             ast.ClassDef,
             ast.Import,
@@ -233,12 +230,9 @@ def plain_markdown(cells: list[Cell]) -> Iterator[Finding]:
 def named_things(cells: list[Cell]) -> Iterator[Finding]:
     """What a lesson names of the package and its tests is there."""
     for index, cell in enumerate(cells):
-        if cell["cell_type"] == "code":
-            found = missing_imports(ast.parse(_without_magics(cell)))
-        else:
-            found = missing(source(cell))
-        for name in found:
-            yield index, f"names {name!r}", "that is not there: has it moved?"
+        if cell["cell_type"] == "markdown":
+            for name in missing(source(cell)):
+                yield index, f"names {name!r}", "that is not there: has it moved?"
 
 
 RULES: tuple[Rule, ...] = (
@@ -270,11 +264,6 @@ def lint(path: Path) -> list[str]:
     for rule in RULES:
         findings.extend(rule(notebook["cells"]))
     return [f"{path.name}: cell {cell}: {what}: {remedy}" for cell, what, remedy in findings]
-
-
-def _without_magics(cell: Cell) -> str:
-    """The cell as plain Python: lines for IPython (%..., !...) become `pass`."""
-    return re.sub(r"^(\s*)[%!].*$", r"\1pass", source(cell), flags=re.MULTILINE)
 
 
 def main(names: list[str]) -> int:

@@ -100,12 +100,6 @@ def upward(name: str, others: set[str]) -> set[str]:
     return {each for each in others if room(each) not in ROOMS[room(name)] | {room(name)}}
 
 
-def test_an_import_that_runs_upwards_is_found() -> None:
-    others = {"transformer.masks", "lessonkit.records", "attention_laws.run"}
-    assert upward("transformer.model", others) == others - {"transformer.masks"}
-    assert upward("lessonkit.records", others) == set()
-
-
 def test_imports_run_one_way() -> None:
     found = {name: upward(name, imports(name, outside_functions=name in DOORS)) for name in MODULES}
     assert not {name: others for name, others in found.items() if others}
@@ -183,29 +177,3 @@ def test_files_and_functions_are_short() -> None:
                 length = code_lines(path, node, first, last)
                 most = ONE_PAGE.get(f"{name}.{node.name}", MAX_FUNCTION_LINES)
                 assert length <= most, f"{name}.{node.name} has {length} lines"
-
-
-def public(node: ast.Module | ast.ClassDef, name: str) -> Iterator[tuple[str, ast.AST]]:
-    """A module's or class's public classes, functions and methods, with their full names."""
-    for inner in node.body:
-        if isinstance(inner, ast.ClassDef | Function) and not inner.name.startswith("_"):
-            yield f"{name}.{inner.name}", inner
-            if isinstance(inner, ast.ClassDef):
-                yield from public(inner, f"{name}.{inner.name}")
-
-
-def test_public_names_have_docstrings() -> None:
-    for name, path in MODULES.items():
-        module = tree(path)
-        if module.body:
-            assert ast.get_docstring(module), f"{name} does not say what it is for"
-        bare = [full for full, node in public(module, name) if not documented(node)]
-        assert not bare, f"no docstring: {', '.join(bare)}"
-
-
-def documented(node: ast.AST) -> bool:
-    """Overloads are documented by the function that follows them."""
-    assert isinstance(node, ast.ClassDef | Function)
-    if isinstance(node, Function) and any("overload" in ast.dump(d) for d in node.decorator_list):
-        return True
-    return bool(ast.get_docstring(node))

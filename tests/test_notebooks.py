@@ -14,9 +14,8 @@ import nbformat
 import pytest
 
 from lessonkit.charts import renderer
-from tests.notebook_lint import NOTEBOOKS, canary_cell, lint
+from tests.notebook_lint import lint
 
-LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
 DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
 ALT = {"image/png": {"alt": "Picture: a line."}}
 PICTURE = {"output_type": "display_data", "metadata": ALT, "data": DATA}
@@ -70,99 +69,36 @@ def add_output(text: str, name: str = "stdout") -> Callable[[dict], None]:
     return lambda notebook: notebook["cells"][1]["outputs"].append(printed(text, name))
 
 
-def add_data(kind: str, data: str = "text") -> Callable[[dict], None]:
-    return lambda notebook: notebook["cells"][3]["outputs"][0]["data"].update({kind: data})
-
-
-ERROR = {"output_type": "error", "ename": "KeyError", "evalue": "", "traceback": []}
-IGNORED = [code(f"print({n})  # NBVAL_IGNORE_OUTPUT", n, printed("slow")) for n in range(3, 9)]
+UNCOMPARED = {"tags": ["nbval-ignore-output"]}
 BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "stripped": (change(1, execution_count=None, outputs=[]), "cell 1: execution count None"),
-    "disorder": (change(3, execution_count=7), "cell 3: execution count 7, not 2"),
-    "no output": (change(1, outputs=[]), "cell 1: prints, but no output is stored"),
-    "error": (lambda n: n["cells"][1]["outputs"].append(ERROR), "cell 1: ends in KeyError"),
     "stderr": (add_output("Warning", "stderr"), "cell 1: wrote to stderr"),
-    "svg": (add_data("image/svg+xml"), "cell 3: stores an SVG"),
-    "widget": (add_data("application/vnd.jupyter.widget-view+json"), "cell 3: stores a widget"),
-    "state": (lambda n: n["metadata"].update(widgets={"a": 1}), "holds the state of widgets"),
-    "kernel": (lambda n: n["metadata"]["kernelspec"].update(name="mine"), "kernel 'mine'"),
     "path": (add_output("saved in /home/me/runs"), "cell 1: names a path of a machine, '/home/m'"),
-    "windows": (change(3, source=r"open('C:\\Users\\me')"), "cell 3: names a path of a machine"),
-    "time": (add_output("2026-01-31 12:59 done"), "cell 1: holds a time, '2026-01-31 12:59'"),
-    "run times": (change(1, metadata={"execution": {"a": "b"}}), "cell 1: its metadata hold"),
-    "semicolon": (change(3, source="draw();"), "cell 3: ends in a semicolon"),
     "large": (add_output("x" * 600_000), "bytes, over 600,000"),
     "long cell": (change(3, source="a = 1\n" * 21), "cell 3: 21 lines of code, over 20"),
-    "long class": (
-        change(3, source="class A:\n" + "    a = 1\n" * 30),
-        "cell 3: 31 lines of code, over 30",
-    ),
-    "median": (change(3, source="a = 1\n" * 17), "median of 9.0 lines a code cell, over 8"),
-    "wide": (change(3, source="a = " + "1" * 77), "cell 3: 81 columns, over 80"),
-    "no text first": (lambda n: n["cells"].pop(0), "cell 0: does not open with text"),
     "header": (change(0, source="# A\n\nPaper, module, test, minutes, CPU"), "header without GPU"),
-    "title": (lambda n: n["cells"][0].update(source=n["cells"][0]["source"][2:]), "a title"),
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
-    "exercises": (change(5, source="## Recap"), "no heading 'Exercises'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
-    "undescribed": (
-        add_data("text/plain", "<Figure size 640x480 with 1 Axes>"),
-        "cell 3: a picture without a line of text",
-    ),
-    "no alt text": (
-        lambda n: n["cells"][3]["outputs"][0].update(metadata={"image/png": {"width": 3}}),
-        "cell 3: a picture without alt text",
-    ),
-    "ignored": (lambda n: n["cells"].extend(IGNORED), "6 outputs not compared, over 5"),
-    "incomparable": (change(1, source="3  # NBVAL_IGNORE_OUTPUT"), "cell 1: no text to compare"),
-    "callout": (change(2, source="> **Beware.** It bites."), "cell 2: unknown callout 'Beware'"),
-    "section": (
-        change(2, source="> **Paper.** See https://arxiv.org/abs/1706.03762"),
-        "cell 2: callout 'Paper' names no section",
-    ),
+    "incomparable": (change(1, metadata=UNCOMPARED), "cell 1: no text to compare"),
     "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
     "stray": (
         change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),
         "cell 2: prose goes on with '1. The judge gives 9'",
     ),
-    "quoted table": (
-        change(2, source="> **Predict.** One of\n>\n> | a | b |"),
-        "cell 2: a table in a quotation",
-    ),
-    "test": (change(5, source="See `tests/test_no.py`."), "cell 5: names 'tests/test_no.py'"),
-    "file": (change(5, source="`transformer/no.py` is §9."), "cell 5: names 'transformer/no.py'"),
-    "module": (change(5, source="`transformer.no`"), "cell 5: names 'transformer.no'"),
     "member": (
         change(5, source="`transformer.data` (`no`, `bpe`)"),
         "cell 5: names 'transformer.data.no'",
     ),
-    "method": (
-        change(
-            5, source="`transformer.model.Transformer.encode`, `transformer.model.Transformer.no`"
-        ),
-        "cell 5: names 'transformer.model.Transformer.no'",
-    ),
-    "import": (
-        change(3, source="from transformer.masks import no"),
-        "cell 3: names 'transformer.masks.no'",
-    ),
-    "command": (
-        change(5, source="`python -m transformer.masks`"),
-        "cell 5: names 'python -m transformer.masks'",
-    ),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_lint_finds(case: str, tmp_path: Path) -> None:
-    spoil, expected = BAD[case]
-    notebook = good_notebook()
-    spoil(notebook)
+def test_lint_finds_what_breaks_a_rule(tmp_path: Path) -> None:
     path = tmp_path / "bad.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    findings = [line for line in lint(path) if expected in line]
-    assert findings, lint(path)
-    assert findings[0].startswith("bad.ipynb: cell ")
+    for spoil, expected in BAD.values():
+        notebook = good_notebook()
+        spoil(notebook)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        assert any(expected in line for line in lint(path)), lint(path)
 
 
 def test_lint_passes_a_good_notebook(tmp_path: Path) -> None:
@@ -176,31 +112,6 @@ def test_lint_passes_a_good_notebook(tmp_path: Path) -> None:
     appendix["cells"][0]["source"] = "# A1" + appendix["cells"][0]["source"][1:]
     path.write_text(json.dumps(appendix | {"cells": appendix["cells"][:-1]}), encoding="utf-8")
     assert lint(path) == [], "an appendix has neither recap nor exercises"
-
-
-def test_every_lesson_has_text_that_nbval_compares() -> None:
-    assert {"00", "08"} <= {path.name[:2] for path in LESSONS}
-    for path in LESSONS:
-        assert canary_cell(nbformat.read(path, as_version=4).cells) is not None, path.name
-
-
-@pytest.mark.slow
-def test_nbval_notices_a_changed_output(tmp_path: Path) -> None:
-    """A lesson as far as its first text passes; with that text changed it fails there."""
-    notebook = nbformat.read(LESSONS[0], as_version=4)
-    last = canary_cell(notebook.cells)
-    notebook.cells = notebook.cells[: last + 1]
-    nbformat.write(notebook, tmp_path / "true.ipynb")
-    for output in notebook.cells[-1].outputs:
-        said = output if "text" in output else output.data
-        said |= {key: "x" + said[key] for key in ("text", "text/plain") if key in said}
-    nbformat.write(notebook, tmp_path / "false.ipynb")
-
-    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
-    verdicts = nbval_verdicts(tmp_path)
-    failed = [(copied, cell) for verdict, copied, cell in verdicts if verdict == "FAILED"]
-    assert failed == [("false", str(cells - 1))]
-    assert len(verdicts) == 2 * cells
 
 
 @pytest.mark.slow

@@ -13,10 +13,10 @@ from tests.helpers import ROOT
 
 
 @pytest.mark.slow
-def test_training_search_and_maps_on_another_device() -> None:
+def test_training_and_search_on_another_device() -> None:
     """By hand: python -m pytest tests/helpers/on_other_device.py."""
     checks = ROOT / "tests" / "helpers" / "on_other_device.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.fullmatch(r"11 passed in .*", done.stdout.splitlines()[-1])
+    assert re.fullmatch(r"5 passed in .*", done.stdout.splitlines()[-1])

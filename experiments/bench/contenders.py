@@ -2,7 +2,8 @@
 
 Not in the paper. Peers get the recipe's dropout in the same places, its tying, its biases, its
 Adam (fused), its loss, and on a CPU in bfloat16 the same kernel of attention as ours; and no mask
-that the loss makes superfluous. What still differs is in `Contender.differs`.
+that the loss makes superfluous. Marian still differs: it has a bias before the softmax that is not
+learned, sinusoidal positions, each norm after its sub-layer and none after the stacks.
 """
 
 import dataclasses
@@ -18,13 +19,11 @@ from torch import Tensor, nn
 from torch.optim import Adam
 
 from experiments.bench.tables import MARIAN, OURS, TORCH
-from lessonkit.analysis.costs import counted
 from transformer.config import (
     BOS_ID,
     EOS_ID,
     PAD_ID,
     ModelConfig,
-    Positions,
     Recipe,
     TrainingConfig,
 )
@@ -103,7 +102,6 @@ class Contender(NamedTuple):
 
     model: nn.Module  # gives logits (batch, tgt_len, types) from src and tgt_in
     step: Callable[[int, Batch], object]  # makes the update of a number, from 1, on a batch
-    differs: str = ""  # what is not as in our model
 
 
 class TorchModel(nn.Module):
@@ -219,18 +217,8 @@ def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
         TORCH: _peer(TorchModel(*sizes), training, precision),
     }
     if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
-        differs = _marian_differs(workload.network)
-        found[MARIAN] = _peer(MarianModel(*sizes), training, precision, differs)
+        found[MARIAN] = _peer(MarianModel(*sizes), training, precision)
     return found
-
-
-def _marian_differs(config: ModelConfig) -> str:
-    differs = ["a bias before the softmax that is not learned"]
-    if config.pre_norm:
-        differs.append("each norm after its sub-layer, and none after the stacks")
-    if config.positions == Positions.LEARNED:
-        differs.append("sinusoidal positions")
-    return "; ".join(differs)
 
 
 def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
@@ -245,9 +233,7 @@ def _ours(workload: Workload, training: TrainingConfig, precision: Precision) ->
     return Contender(model, step)
 
 
-def _peer(
-    model: nn.Module, training: TrainingConfig, precision: Precision, differs: str = ""
-) -> Contender:
+def _peer(model: nn.Module, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     betas = BETA1, training.beta2
@@ -266,16 +252,4 @@ def _peer(
             nn.utils.clip_grad_norm_(model.parameters(), training.clip_norm)
         optimizer.step()
 
-    return Contender(model, step, differs)
-
-
-def multiply_adds(contender: Contender, batch: Batch) -> int:
-    """Count the multiplications of a step's matrix products, forward and backward."""
-
-    def work() -> None:
-        logits = contender.model(batch.src, batch.tgt_in)
-        nn.functional.cross_entropy(logits.transpose(1, 2), batch.tgt_out).backward()
-
-    flops, _ = counted(work)
-    contender.model.zero_grad()
-    return flops // 2
+    return Contender(model, step)

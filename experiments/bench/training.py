@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from experiments.bench.contenders import Contender, Workload, load, make_contenders, multiply_adds
+from experiments.bench.contenders import Contender, Workload, load, make_contenders
 from experiments.bench.tables import OURS
 from lessonkit.analysis.costs import step_flops
 from lessonkit.analysis.machines import Timed, seconds_of
@@ -87,7 +87,7 @@ def compare(
     Returns:
         For each contender tokens a second (the median of the rounds), ours as a multiple of its
         speed (median, lowest and highest of the rounds), the rate of its products as a share of
-        the ceiling, parameters, and multiplications for eight sentences, as PyTorch counts them.
+        the ceiling, and parameters.
     """
     contenders = make_contenders(workload, bf16)
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
@@ -96,15 +96,9 @@ def compare(
         for name, contender in contenders.items():
             seconds[name].append(seconds_of(partial(contender.step, number, batch)))
         advance(f"{label}, round {number}")
-    first = workload.batches[0]
-    few = Batch(first.src[:8], first.tgt_in[:8], first.tgt_out[:8])  # enough to count by
     figures = {
         name: _figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
-        | {
-            "parameters": count_parameters(contender.model),
-            "multiplications_of_8": multiply_adds(contender, few),
-            "differs": contender.differs,
-        }
+        | {"parameters": count_parameters(contender.model)}
         for name, contender in contenders.items()
     }
     profile = where_time_goes(contenders[OURS], workload.batches[1:], workload.tgt_vocab_size)

@@ -7,14 +7,8 @@ from importlib import import_module
 from typing import Any
 
 DOOR = {
-    "alignment": ("alignment_error_rate", "diagonal_links", "strongest_links", "word_attention"),
-    "articles": (
-        "article_cases",
-        "carried_articles",
-        "corpus_table",
-        "first_articles",
-        "gender_pairs",
-    ),
+    "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
+    "articles": ("article_cases", "carried_articles", "first_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
     "costs": (
         "convolutions_needed",
@@ -23,22 +17,11 @@ DOOR = {
         "make_layer",
         "measure_seconds",
         "step_flops",
-        "table_1",
         "ways",
     ),
-    "heads": ("STACKS", "Head", "all_heads", "head_table"),
-    "interventions": (
-        "Hiding",
-        "edges_cut",
-        "every_head",
-        "heads_replaced",
-        "mean_outputs",
-        "memory_replaced",
-        "next_token",
-        "run_of",
-        "without_heads",
-    ),
-    "knife": ("EDGES", "PLACE_BEFORE", "Cut", "Knife", "translations_without"),
+    "heads": ("Head", "all_heads", "head_table"),
+    "interventions": ("Hiding", "heads_replaced", "mean_outputs", "next_token", "without_heads"),
+    "knife": ("EDGES", "Cut", "translations_without"),
     "machines": (
         "MACHINES",
         "SUSTAINED",
@@ -57,10 +40,10 @@ DOOR = {
     ),
     "noise": ("gradient_noise",),
     "roles": ("QUESTIONS", "ask"),
-    "scores": ("from_memory", "holm", "measure_leak", "score_five_ways"),
-    "table_3": ("SHARED_TYPES", "TABLE_3", "expected_parameters"),
-    "text": ("measure", "plans", "unknown_share", "vocabulary_growth"),
-    "tracing": ("rotate", "trace"),
+    "scores": ("from_memory", "holm", "score_five_ways"),
+    "table_3": ("TABLE_3", "expected_parameters"),
+    "text": ("measure", "plans"),
+    "tracing": ("trace",),
 }
 _HOME = {name: module for module, names in DOOR.items() for name in names}
 __all__ = sorted(_HOME)

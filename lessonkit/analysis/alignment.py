@@ -1,16 +1,9 @@
-"""A model's attention between words; alignments read from it and other witnesses; their errors.
+"""A model's attention between words; alignments read from it and from hiding; their errors.
 
 Not in the paper, whose figures show tokens. The error rate is that of Och and Ney (2003),
 https://aclanthology.org/J03-1002. Attention weights say where a head looks, not what it takes from
-there. What a target token takes from a source token has other answers:
-
-- Value zeroing (Mohebbi et al. 2023, https://aclanthology.org/2023.eacl-main.245): with the
-  value of one key at zero and the weights as they were, how much does the layer's output change?
-- Gradient times input (Denil et al. 2014, https://arxiv.org/abs/1412.6815; for alignments Ding
-  et al. 2019, https://aclanthology.org/W19-5201): how much would the logit of the token said
-  change, to first order, if the source token's embedding grew?
-- Hiding: by how much does the log probability of the token said fall when the decoder cannot
-  see the source token (see `Hiding`)? No estimate, but what is lost.
+there. Hiding tells more: by how much does the log probability of the token said fall when the
+decoder cannot see the source token (see `Hiding`)? No estimate, but what is lost.
 """
 
 import re
@@ -20,7 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.heads import Head, attention_of
 from lessonkit.analysis.interventions import network_of
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
@@ -165,55 +157,6 @@ def attention_weights(model: Transformer, src: Tensor, tgt_in: Tensor, said: Ten
 
 
 @torch.inference_mode()
-def value_zeroing(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
-    """Measure what each decoder layer's output loses without one source token's values.
-
-    The loss is 1 - cosine, between a layer's output with the values of all heads of its
-    cross-attention as they are and with one token's at zero; the mean over layers.
-    """
-    src_mask, src_len = padding_mask(src), src.shape[1]
-    memory, scores = model.encode(src, src_mask), []
-    copies = memory.expand(src_len, -1, -1), src_mask.expand(src_len, -1, -1, -1)
-    read = tgt_in.expand(src_len, -1)
-    for index, layer in enumerate(model.decoder.layers, start=1):
-        outputs: list[Tensor] = []
-        values = attention_of(model, Head("cross", index, 1)).value_projection
-        keep = layer.register_forward_hook(lambda _, __, output, to=outputs: to.append(output[0]))
-        with keep:
-            model.decode(tgt_in, memory, src_mask)
-            with values.register_forward_hook(_zero_one_each):
-                model.decode(read, *copies)
-        whole, without = outputs  # (1, tgt_len, d_model), (src_len, tgt_len, d_model)
-        scores.append(1 - torch.cosine_similarity(whole, without, dim=-1).T)
-    return _as_shares(torch.stack(scores).mean(0))
-
-
-def _zero_one_each(_: torch.nn.Module, __: tuple[Tensor, ...], values: Tensor) -> Tensor:
-    """Set the value of place i to zero in copy i, (src_len, src_len, num_heads * d_v)."""
-    places = torch.arange(len(values), device=values.device)
-    values = values.clone()
-    values[places, places] = 0
-    return values
-
-
-def gradient_times_input(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
-    """Measure how the logit of each token said depends on each source token's embedding.
-
-    The gradient meets the embedding (with its position) in a dot product, whose size counts.
-    """
-    tgt_len = tgt_in.shape[1]
-    with torch.no_grad():
-        embedded = model.src_embedding(src)
-    copies = embedded.expand(tgt_len, -1, -1).clone().requires_grad_()  # one for each row
-    src_mask = padding_mask(src).expand(tgt_len, -1, -1, -1)
-    memory = model.encoder(copies, src_mask)[0]
-    logits = model.decode(tgt_in.expand(tgt_len, -1), memory, src_mask)
-    rows = torch.arange(tgt_len, device=src.device)
-    (gradient,) = torch.autograd.grad(logits[rows, rows, said[0]].sum(), copies)
-    return _as_shares((gradient * embedded).sum(-1).abs())
-
-
-@torch.inference_mode()
 def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
     """Measure what each token said loses when the decoder cannot see one source token.
 
@@ -233,8 +176,6 @@ def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Ten
 
 METHODS: Mapping[str, Method] = {
     "attention weights": attention_weights,
-    "value zeroing": value_zeroing,
-    "gradient times input": gradient_times_input,
     "hiding": hiding,
 }
 

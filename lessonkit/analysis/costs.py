@@ -1,8 +1,7 @@
 """What a layer costs, and how far a signal travels in it (§4, Table 1); what a step costs.
 
-Three layers map n vectors of width d to n others. Their cost is computed as in the paper's
-table, and measured: seconds by the clock, waiting steps and path
-length in the graph that PyTorch keeps of a computation.
+Three layers map n vectors of width d to n others. Their cost is measured: seconds by the clock,
+waiting steps and path length in the graph that PyTorch keeps of a computation.
 
 A training step's operations (§5.2, Table 2) are counted from the model's shape, and by PyTorch. A
 multiplication and the addition that follows it are two. Only matrix products are counted: all
@@ -28,41 +27,6 @@ from transformer.support.errors import UserError
 
 KERNEL = 3  # width of a convolution, k in the paper
 PRODUCTS = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
-
-
-class Cost(NamedTuple):
-    """A row of Table 1, as numbers for one n and d, without the O(...).
-
-    Attributes:
-        operations: Multiplications with their additions.
-        sequential: Steps of which each must wait for the one before.
-        path: The longest way a signal has to go between two positions, in steps.
-    """
-
-    operations: float
-    sequential: float
-    path: float
-
-
-def table_1(n: int, d: int, kernel: int = KERNEL, neighbours: int = 16) -> dict[str, Cost]:
-    """Compute Table 1 (§4); too small a number is a UserError.
-
-    Args:
-        n, d: Length of the sequence, and width of its vectors.
-        kernel: Width of the convolution, k in the paper.
-        neighbours: How many positions restricted self-attention sees, r in the paper.
-    """
-    least = {"n": (n, 1), "d": (d, 1), "kernel": (kernel, 2), "neighbours": (neighbours, 1)}
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise UserError(f"{name} is {value}: give {smallest} or more")
-    near = min(neighbours, n)
-    return {
-        "self-attention": Cost(n * n * d, 1, 1),
-        "recurrent": Cost(n * d * d, n, n),
-        "convolution": Cost(kernel * n * d * d, 1, math.log(n, kernel)),
-        "restricted self-attention": Cost(near * n * d, 1, n / near),
-    }
 
 
 Layer = Callable[[list[Tensor]], list[Tensor]]

@@ -163,9 +163,7 @@ def exchange_seconds(parameters: int, machines: int, link: float) -> float:
     return 2 * (machines - 1) / machines * FLOAT32 * parameters / link
 
 
-def product_seconds(
-    tokens: int, width: int, dtype: torch.dtype = torch.float32, calls: int = 0
-) -> float:
+def product_seconds(tokens: int, width: int, calls: int = 0) -> float:
     """Measure `tokens` vectors times a square matrix, on one thread of the CPU.
 
     So many calls are timed together; 0 takes so many that there is something to time.
@@ -173,7 +171,7 @@ def product_seconds(
     Returns:
         Seconds of the processor for one product, the fewest of several rounds.
     """
-    vectors, matrix = torch.randn(tokens, width).to(dtype), torch.randn(width, width).to(dtype)
+    vectors, matrix = torch.randn(tokens, width), torch.randn(width, width)
     calls = calls or max(1, 2**26 // (product_flops(tokens, width) + width * width))
 
     def work() -> None:

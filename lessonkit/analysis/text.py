@@ -1,4 +1,4 @@
-"""Figures of a text: how its vocabulary grows, what stays unknown, how much of a batch is padding.
+"""Figures of a text: what stays unknown, how much of a batch is padding.
 
 Not in the paper, which only says that batches hold pairs of about one length (§5.1).
 """
@@ -14,24 +14,6 @@ from transformer.support.errors import UserError
 Plan = list[list[int]]  # for each batch the positions of its examples
 
 RULES = ("random", "sorted", "token budget")
-
-
-def vocabulary_growth(tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Count the types among the first tokens of a text, at each doubling and at its end.
-
-    Returns:
-        (tokens read, types seen so far), from one token on.
-    """
-    if not tokens:
-        raise UserError("a text without tokens has no vocabulary: give some text")
-    seen: set[str] = set()
-    growth, mark = [], 1
-    for number, token in enumerate(tokens, start=1):
-        seen.add(token)
-        if number in (mark, len(tokens)):
-            growth.append((number, len(seen)))
-        mark = 2 * mark if number == mark else mark
-    return growth
 
 
 def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import altair as alt
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.costs import Cost
 from lessonkit.charts.controls import axis, choice, colours, layered, one_row, slider, unfold
 from lessonkit.charts.style import CROSS, INK, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
@@ -13,7 +12,8 @@ from transformer.support.errors import UserError
 LONGEST = 12  # of the lengths, as a power of 2
 WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
 
-# Table 1 in the language of Vega; `lessonkit.analysis.layer_costs.table_1` in Python.
+# Table 1 in the language of Vega: the operations, those that wait for each other, the path.
+QUANTITIES = ("operations", "sequential", "path")
 COSTS = {
     "self-attention": ("datum.n * datum.n * d", "1", "1"),
     "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),
@@ -89,7 +89,7 @@ def costs_explorer(d: int = 512) -> alt.LayerChart:
         choice("d", d, WIDTHS),
         slider("kernel", 3, 2, 9),
         slider("neighbours", 16, 4, 64, 4),
-        choice("quantity", "operations", Cost._fields),
+        choice("quantity", "operations", QUANTITIES),
     ]
     cases = " : ".join(
         f"datum.layer == '{row}' ? ({CHOSEN.format(*costs)})" for row, costs in COSTS.items()

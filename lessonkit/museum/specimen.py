@@ -62,11 +62,6 @@ class Specimen:
             return diagnose_pipeline(made)
         return diagnose(made, **settings)
 
-    @property
-    def caught_by(self) -> tuple[str, ...]:
-        """Give the laws that it was found to break; none where no law sees it."""
-        return tuple(recorded().get(self.name, {}).get("broken", ()))
-
 
 def alter(model: nn.Module, name: str, edits: tuple[Edit, ...]) -> None:
     """Turn each part of a model into the class of the same name in the edited files.

@@ -1,6 +1,6 @@
 """Open the lessons in JupyterLab, in a browser without a network, and see whether they work.
 
-    python tests/browser/check_lessons.py [--shots FOLDER] [--dark] [NOTEBOOK ...]
+    python tests/browser/check_lessons.py [--dark] [NOTEBOOK ...]
 
 Each lesson (all of them by default) is opened as it is stored, and looked at; then all its cells
 are run, and it is looked at again. Looking means: every picture and every chart is drawn, and
@@ -72,12 +72,12 @@ def cut_off(page: Page, *schemes: str) -> list[str]:
     return outside
 
 
-def check(browser: Browser, address: str, name: str, shots: Path | None) -> list[str]:
+def check(browser: Browser, address: str, name: str) -> list[str]:
     """Check one lesson, print its line, and give what is wrong with it."""
     start = time.monotonic()
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
     outside = cut_off(page)
-    lesson = LessonPage(page, name, shots)
+    lesson = LessonPage(page)
     page.on("pageerror", lambda error: lesson.problems.append(f"the page: {error}"))
     try:
         lesson.open(address.format(name))
@@ -105,15 +105,12 @@ def main() -> int:
     """Check the lessons named; 1 where something is wrong."""
     parser = argparse.ArgumentParser(description="Try the lessons in a browser without a network.")
     parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK")
-    parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
     parser.add_argument("--dark", action="store_true", help="in JupyterLab's dark theme")
     given = parser.parse_args()
     notebooks = given.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
     for path in notebooks:
         if not path.is_file():
             parser.error(f"there is no {path}")
-    if given.shots:
-        given.shots.mkdir(parents=True, exist_ok=True)
     problems: list[str] = []
     with (
         sync_playwright() as playwright,
@@ -121,7 +118,7 @@ def main() -> int:
         lab(notebooks, given.dark) as address,
     ):
         for path in notebooks:
-            problems += check(browser, address, path.name, given.shots)
+            problems += check(browser, address, path.name)
     return 1 if problems else 0
 
 

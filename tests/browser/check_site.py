@@ -1,6 +1,6 @@
 """Open every page of the built site in a browser without a network, and see whether it works.
 
-    python tests/browser/check_site.py [--shots FOLDER] [PAGE ...]
+    python tests/browser/check_site.py [PAGE ...]
 
 `make site` comes first. Each page (all of them by default; PAGE is a path within build/site) is
 opened from the folder as a reader would, on a desk, in the dark and on a phone. It must log no
@@ -19,10 +19,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from check_lessons import cut_off, launch
-from playwright.sync_api import Browser, Error, sync_playwright
-from site_page import SitePage
+from lesson_page import MOVE, PIXELS
+from playwright.sync_api import Browser, ElementHandle, Error, Page, TimeoutError, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
@@ -30,6 +31,93 @@ AXE = ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 LIVE = "live"  # its page reads files, which needs a server: it has a check of its own
 SOUGHT, FOUND = "warm-up", "#search-results li"
 IMPACTS = ("critical", "serious", "moderate", "minor")
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+JUDGE = """rules => axe.run(document, {
+  runOnly: {type: 'tag', values: rules}, resultTypes: ['violations'], preload: false})
+  .then(found => found.violations.map(({id, impact, nodes}) => (
+    {id, impact, where: nodes.map(node => node.target.join(' '))})))"""
+UNDRAWN = "() => document.querySelectorAll('.chart:not(.drawn)').length === 0"
+WITHOUT_ALT = """() => [...document.querySelectorAll('article img')]
+  .filter(image => !image.alt.trim() || !image.naturalWidth).map(image => image.src)"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CHANGED = """([chart, before]) => {
+  const canvas = chart.querySelector('canvas');
+  return (canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML) !== before; }"""
+DRAWN, CHANGE = 30_000, 20_000  # milliseconds a chart may take, to appear and to change
+
+
+class SitePage:
+    """A page that is open.
+
+    Args:
+        page: The browser's, on which everything else is refused.
+
+    Attributes:
+        problems: What was found wrong, a line each.
+        impacts: How many places axe-core objects to, by how much they matter.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        self.impacts: Counter[str] = Counter()
+        self.charts = self.moved = 0
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.problems.append(f"the page: {error}"))
+
+    def open(self, address: str) -> None:
+        """Open an address, and wait until its charts are drawn."""
+        self.page.goto(address)
+        self.charts = self.page.locator(".chart").count()
+        try:
+            self.page.wait_for_function(UNDRAWN, timeout=DRAWN)
+        except TimeoutError:
+            self.problems.append("a chart was not drawn")
+
+    def look(self) -> None:
+        """Every picture is there and said in words, and nothing is wider than the window."""
+        for source in self.page.evaluate(WITHOUT_ALT):
+            self.problems.append(f"a picture without alt text, or not there: {source[:90]}")
+        if wider := self.page.evaluate(TOO_WIDE):
+            self.problems.append(f"{wider} pixels wider than the window")
+
+    def move(self) -> None:
+        """Move every control of every chart; each must change its chart."""
+        for chart in self.page.query_selector_all(".chart"):
+            for control in chart.query_selector_all(".vega-bindings input, .vega-bindings select"):
+                if self._moves(chart, control):
+                    self.moved += 1
+
+    def judge(self) -> None:
+        """Ask axe-core; what is moderate or worse is a problem, what is minor is counted."""
+        self.page.add_script_tag(path=AXE)
+        found: list[dict[str, Any]] = self.page.evaluate(JUDGE, list(RULES))
+        for violation in found:
+            self.impacts[violation["impact"]] += len(violation["where"])
+            if violation["impact"] != "minor":
+                places = ", ".join(violation["where"][:3])[:200]
+                self.problems.append(f"axe, {violation['impact']}: {violation['id']}: {places}")
+
+    def _moves(self, chart: ElementHandle, control: ElementHandle) -> bool:
+        for back in (False, True):
+            before = chart.evaluate(PIXELS)
+            if not control.evaluate(MOVE, back):
+                continue
+            try:
+                self.page.wait_for_function(CHANGED, arg=[chart, before], timeout=CHANGE)
+            except TimeoutError:
+                continue
+            return True
+        kind = control.get_attribute("type")
+        if kind != "radio":  # the one that is chosen has no other place
+            self.problems.append(
+                f"a control ({kind}, {control.get_attribute('name')}) moves nothing"
+            )
+        return False
+
+    def _hear(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(f"console: {message.text[:200]}")
 
 
 @dataclass(frozen=True)
@@ -49,18 +137,15 @@ VIEWS = (
 )
 
 
-def check(browser: Browser, path: Path, view: View, shots: Path | None) -> SitePage:
+def check(browser: Browser, path: Path, view: View) -> SitePage:
     """Open one page in one view, and give what was seen."""
     size = {"width": view.width, "height": view.height}
     page = browser.new_page(viewport=size, color_scheme=view.scheme)
     outside = cut_off(page, "file")
-    seen = SitePage(page, AXE)
+    seen = SitePage(page)
     try:
         seen.open(path.as_uri())
         seen.look()
-        if shots:
-            name = "-".join(path.relative_to(SITE).with_suffix("").parts)
-            page.screenshot(path=shots / f"{name}-{view.name}.png")
         seen.judge()
         if view is VIEWS[0]:
             seen.move()
@@ -75,7 +160,7 @@ def check_search(browser: Browser) -> list[str]:
     """Search from the folder, without a server; the result must name pages."""
     page = browser.new_page()
     cut_off(page, "file")
-    seen = SitePage(page, AXE)
+    seen = SitePage(page)
     page.goto(f"{(SITE / 'search.html').as_uri()}?q={SOUGHT}")
     try:
         page.wait_for_selector(FOUND, timeout=20_000)
@@ -89,7 +174,6 @@ def main() -> int:
     """Check the pages named; 1 where something is wrong."""
     parser = argparse.ArgumentParser(description="Try the site in a browser without a network.")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="within build/site")
-    parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
     given = parser.parse_args()
     pages = [SITE / name for name in given.pages] or sorted(
         path for path in SITE.rglob("*.html") if path.relative_to(SITE).parts[0] != LIVE
@@ -97,14 +181,12 @@ def main() -> int:
     for path in [*pages, AXE]:
         if not path.is_file():
             parser.error(f"there is no {path}: `python -m experiments check site` makes it")
-    if given.shots:
-        given.shots.mkdir(parents=True, exist_ok=True)
     start, wrong, charts, moved = time.monotonic(), 0, 0, 0
     table = {view.name: Counter[str]() for view in VIEWS}
     with sync_playwright() as playwright, launch(playwright) as browser:
         for path in pages:
             for view in VIEWS:
-                seen = check(browser, path, view, given.shots)
+                seen = check(browser, path, view)
                 table[view.name] += seen.impacts
                 charts, moved = charts + seen.charts, moved + seen.moved
                 wrong += bool(seen.problems)

@@ -4,7 +4,6 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from playwright.sync_api import ElementHandle, Error, Page, TimeoutError
 
@@ -69,8 +68,8 @@ class LessonPage:
         pictures, charts, moved: How many were seen drawn, and how many controls changed a chart.
     """
 
-    def __init__(self, page: Page, name: str, shots: Path | None) -> None:
-        self.page, self.name, self.shots = page, name, shots
+    def __init__(self, page: Page) -> None:
+        self.page = page
         self.problems: list[str] = []
         self.pictures = self.charts = self.moved = 0
 
@@ -96,7 +95,7 @@ class LessonPage:
         """Scroll through the lesson: every picture must be drawn, and every control must work.
 
         Args:
-            kind: What the screenshots are called by: stored or run.
+            kind: What the problems are called by: stored or run.
         """
         self.pictures = self.charts = self.moved = 0
         for index, pictures, charts in self._expected(kind):
@@ -112,9 +111,8 @@ class LessonPage:
                 )
             if not all(node.evaluate(GROUNDS)):
                 self.problems.append(f"{kind}, cell {index}: a chart's ground is not white")
-            self._shoot(node, f"{index:03}-{kind}")
             for chart in node.query_selector_all(".vega-embed"):
-                self._move(chart, f"{index:03}-{kind}")
+                self._move(chart, f"{kind}, cell {index}")
 
     def type(self) -> None:
         """Type a sentence into each line for one; the chart below must become another."""
@@ -126,7 +124,6 @@ class LessonPage:
                     self.moved += 1
                 else:
                     self.problems.append(f"cell {index}: a sentence typed, and no other chart")
-                self._shoot(node, f"{index:03}-typed")
 
     def stop(self) -> None:
         """End the kernel."""
@@ -165,20 +162,21 @@ class LessonPage:
             time.sleep(0.1)
         return False
 
-    def _move(self, chart: ElementHandle, shot: str) -> None:
+    def _move(self, chart: ElementHandle, where: str) -> None:
         """Move every control of a chart; each must change the picture."""
         controls = chart.query_selector_all("input, select")
         if not controls:
-            self.problems.append(f"{shot}: a chart without a control")
+            self.problems.append(f"{where}: a chart without a control")
         tried: dict[str, bool] = {}
         for control in controls:
             name = str(control.evaluate("control => control.name || control.type"))
             tried[name] = tried.get(name, False) or self._changes(chart, control)
-            self._shoot(chart, f"{shot}-{name}")
         self.moved += sum(tried.values())
         still = [name for name, changed in tried.items() if not changed]
         if still:
-            self.problems.append(f"{shot}: {', '.join(still)} moved, and the chart stayed the same")
+            self.problems.append(
+                f"{where}: {', '.join(still)} moved, and the chart stayed the same"
+            )
 
     def _changes(self, chart: ElementHandle, control: ElementHandle) -> bool:
         """Move a control one way, and if need be the other; tell whether the chart changed."""
@@ -209,11 +207,6 @@ class LessonPage:
             if node.evaluate(ALL_PIXELS) not in ("", before):
                 return True
         return False
-
-    def _shoot(self, element: ElementHandle, what: str) -> None:
-        if self.shots is not None:
-            safe = re.sub(r"[^\w-]", "_", what)
-            element.screenshot(path=self.shots / f"{Path(self.name).stem}-{safe}.png")
 
 
 def _digest(chart: ElementHandle) -> str:

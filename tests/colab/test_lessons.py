@@ -82,15 +82,3 @@ def test_a_gpu_is_asked_for_where_a_lesson_trains_and_every_file_says_where_it_l
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
     assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]
     assert "https://github.com/me/it" in texts[ROOT / "pyproject.toml"]
-
-
-def test_cells_are_numbered_anew() -> None:
-    book = copy.deepcopy(BOOKS["00_start_here.ipynb"])
-    book["cells"] = [c for c in book["cells"] if "colab" not in lessons.tags(c)]
-    new = lessons.stamped(book, "00_start_here.ipynb", TITLES, None, None)
-    counts = [c["execution_count"] for c in new["cells"] if c["cell_type"] == "code"]
-    assert counts == list(range(1, len(counts) + 1))
-    for cell in new["cells"]:
-        for output in cell.get("outputs", []):
-            if output["output_type"] == "execute_result":
-                assert output["execution_count"] == cell["execution_count"]

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engines.fast.network import BLOCK, FastCache, FastTransformer, place_rows, state_of
-from engines.fast.search import best_continuations, fast_beam_search, stay_in_place
+from engines.fast.network import BLOCK, FastTransformer, state_of
+from engines.fast.search import best_continuations, fast_beam_search
 from tests.helpers.scripted import padded_sources
 from transformer.config import EOS_ID, ModelConfig, Positions
 from transformer.decoding import beam_search
@@ -68,41 +68,6 @@ def test_memory_and_logits_are_the_textbooks(changes: dict[str, Any], src: Tenso
     torch.testing.assert_close(torch.stack(steps, dim=1), wanted, rtol=1e-4, atol=1e-4)
 
 
-@torch.inference_mode()
-def test_a_selected_cache_is_that_of_the_other_prefixes(src: Tensor) -> None:
-    fast, mask = FastTransformer(make()), padding_mask(src)
-    memory, tgt_in = fast.encode(src, mask), torch.randint(4, VOCAB, (10, 4))  # two of each source
-    rows = torch.tensor([0, 0, 3, 2, 4, 5, 7, 7, 9, 8])
-
-    def after(ids: Tensor, cache: FastCache) -> Tensor:
-        for column in ids.unbind(dim=1):
-            logits = fast.step(column, cache)
-        return logits
-
-    moved, other = fast.new_cache(memory, mask, 2), fast.new_cache(memory, mask, 2)
-    after(tgt_in[:, :3], moved)
-    moved.select(rows)
-    wanted = after(torch.cat((tgt_in[rows, :3], tgt_in[:, 3:]), dim=1), other)
-    torch.testing.assert_close(after(tgt_in[:, 3:], moved), wanted)
-    kept = torch.tensor([9, 8, 2, 3])
-    moved.select(kept)
-    other.select(kept)
-    left = after(tgt_in[kept, :1], moved)
-    torch.testing.assert_close(left, after(tgt_in[kept, :1], other))
-    alone = fast.new_cache(memory[[4, 1]], mask[[4, 1]], 2)
-    ids = torch.cat((tgt_in[rows, :3], tgt_in[:, 3:]), dim=1)[kept]
-    torch.testing.assert_close(left, after(torch.cat((ids, tgt_in[kept, :1]), dim=1), alone))
-
-
-def test_rows_are_placed_where_they_are_kept() -> None:
-    kept = torch.arange(2 * 5 * 3).view(2, 5, 3)
-    before = kept.clone()
-    place_rows(kept[:, :, :2], torch.tensor([0, 4, 2]))  # of each row, two of three numbers
-    assert torch.equal(kept[:, 1, :2], before[:, 4, :2])
-    kept[:, 1, :2] = before[:, 1, :2]
-    assert torch.equal(kept, before)  # nothing else was written
-
-
 def test_what_is_not_just_the_textbooks_model_is_left_alone() -> None:
     class Other(nn.ReLU):
         pass
@@ -151,17 +116,6 @@ def test_the_best_continuations_are_those_of_a_flat_topk() -> None:
         torch.testing.assert_close(found, flat.topk(number)[0], rtol=0, atol=0)
         torch.testing.assert_close(flat.gather(1, places), found, rtol=0, atol=0)
         assert all(len(set(row)) == number for row in places.tolist())
-
-
-def test_who_can_stays_in_place() -> None:
-    for chosen, placed in (
-        ([0, 2, 5, 6], [0, 6, 2, 5]),  # 1, 3 and 4 of 7 have left: the last take their places
-        ([3, 3, 0, 3], [0, 3, 3, 3]),
-        ([1, 0, 2], [0, 1, 2]),
-        ([3], [3]),
-        ([], []),
-    ):
-        assert [chosen[number] for number in stay_in_place(chosen)] == placed
 
 
 def test_past_the_last_position_there_is_an_error_in_a_line(src: Tensor) -> None:

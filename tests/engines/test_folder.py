@@ -115,13 +115,3 @@ def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Pat
         assert first == out
         assert second.startswith('try: echo "..." | python ')
         assert second.strip("'").endswith(f"{out}/translate.py")
-
-
-def test_every_engine_can_be_named_and_no_other(capsys: Capture, tmp_path: Path) -> None:
-    for engine in folder.ENGINES:
-        assert main(["export", "demo-en-fr", "--to", engine, "--out", str(tmp_path)]) == 2
-        assert capsys.readouterr().err.startswith(f"error: {tmp_path} exists: ")
-    with pytest.raises(SystemExit) as stopped:
-        main(["export", "demo-en-fr", "--to", "onx"])
-    assert stopped.value.code == 2
-    assert "'ctranslate2', 'onnx'" in capsys.readouterr().err

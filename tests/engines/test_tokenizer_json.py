@@ -9,7 +9,6 @@ from tokenizers import Tokenizer as Library
 
 from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
 from transformer.config import EOS_ID, FIRST_ID
-from transformer.data import corpora
 from transformer.data.bpe import BPETokenizer
 from transformer.data.tokenizers import WordTokenizer, load
 from transformer.data.treatment import PLAIN, TREATMENTS
@@ -50,13 +49,6 @@ def test_any_text_has_the_same_ids(pair: tuple[BPETokenizer, Library], letters: 
 def test_any_ids_have_the_same_text(pair: tuple[BPETokenizer, Library], ids: list[int]) -> None:
     ours, library = pair
     assert library.decode(ids) == ours.decode(ids)
-
-
-def test_a_corpus_has_the_same_ids(pair: tuple[BPETokenizer, Library]) -> None:
-    ours, library = pair
-    sentences = corpora.load("embedded", "test", "fr", "en").src[:199]
-    found = [encoding.ids for encoding in library.encode_batch(sentences)]
-    assert found == [[*ids, EOS_ID] for ids in ours.encode_all(sentences)]
 
 
 def test_its_tokens_are_the_vocabulary(pair: tuple[BPETokenizer, Library]) -> None:

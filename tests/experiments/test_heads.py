@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from experiments import heads
-from experiments.attributions import attribution_scores, error_difference
+from experiments.attributions import attribution_scores
 from experiments.heads import Role, name_heads, role_scores
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import (
@@ -13,7 +13,7 @@ from lessonkit.analysis.alignment import (
     strongest_links,
     word_attention,
 )
-from lessonkit.analysis.heads import STACKS, Head, all_heads
+from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data import corpora, embedded
@@ -23,20 +23,16 @@ from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-KINDS = ("itself", "before", "next", "first", "second")
 
-
-@pytest.fixture
-def scored(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Role]:
-    """Scores of made-up heads on sentences whose words have one piece each."""
-    maps = of_habits(*KINDS)
+def test_positional_heads_score_one_and_find_no_noun(
+    shipped: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up heads, on sentences whose words have one piece each."""
+    maps = of_habits("itself", "before", "next", "first", "second")
     monkeypatch.setattr(shipped.model, "attention_maps", maps)
     monkeypatch.setattr(heads, "FEWEST", 11)
     some = one_piece_each(shipped, 150)
-    return {(role.stack, role.role): role for role in role_scores(shipped, some)}
-
-
-def test_positional_heads_score_one_and_find_no_noun(scored: dict[tuple[str, str], Role]) -> None:
+    scored = {(role.stack, role.role): role for role in role_scores(shipped, some)}
     for head, role in enumerate((roles.ITSELF, roles.BEFORE, roles.NEXT)):
         assert scored["encoder", role].scores[0, head] == 1
     assert scored["decoder", roles.READ].scores[0].tolist()[0] == 1
@@ -86,47 +82,28 @@ def test_relations_by_hand() -> None:
 @pytest.mark.slow
 def test_what_each_head_is_worth(shipped: Translator) -> None:
     model = shipped.model
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
     text = corpora.load("embedded", "test", "en", "fr")
     sources, references, others = text.src[:7], text.tgt[:7], text.src[20:23]
     scores = heads.removal_scores(shipped, sources, references, others)
     names, gold = [str(head) for head in all_heads(model)], [[tgt] for tgt in references]
     for way in ("zero", "mean"):
         assert list(scores[way]["heads"]) == names
-        assert list(scores[way]["stacks"]) == list(STACKS)
-    for name, weight in model.state_dict().items():
-        torch.testing.assert_close(weight, before[name], rtol=0, atol=0)
 
     whole = shipped.translate(sources)
     assert scores["whole"]["beam"] == bleu(whole, gold)["score"]
     head = Head("decoder", 1, 3)
     with without_heads(model, [head]):
-        broken = {size: shipped.translate(sources, beam_size=size) for size in (1, 4)}
+        broken = shipped.translate(sources)
     found = scores["zero"]["heads"][str(head)]
-    assert found["greedy"] == bleu(broken[1], gold)["score"]
-    assert found["beam"] == bleu(broken[4], gold)["score"]
-    compared = paired_bootstrap(whole, broken[4], gold)
+    assert found["beam"] == bleu(broken, gold)["score"]
+    compared = paired_bootstrap(whole, broken, gold)
     assert (found["low"], found["high"]) == (round(compared.low, 2), round(compared.high, 2))
     assert found["p"] == round(compared.p_value, 4)
-    long = [len(a.split()) > 2 * len(b.split()) for a, b in zip(broken[1], references, strict=True)]
-    assert found["greedy_runs_on"] == sum(long) > 0
 
-    cross = [head for head in all_heads(model) if head.stack == "cross"]
     means = mean_outputs(shipped, others)
-    with heads_replaced(model, {head: means[head] for head in cross}):
+    with heads_replaced(model, {head: means[head]}):
         blind = shipped.translate(sources)
-    assert scores["mean"]["stacks"]["cross"]["beam"] == bleu(blind, gold)["score"] < 30
-
-
-GOLD = [frozenset({(0, 0), (1, 1)})] * 7
-RIGHT, HALF = GOLD, [frozenset({(0, 0), (1, 0)})] * 7
-
-
-def test_a_difference_that_every_sentence_shows_has_no_spread() -> None:
-    # 1 of 2 found right against 2 of 2, in each sentence: 0.5 against 0.
-    assert error_difference(RIGHT, HALF, GOLD) == pytest.approx((0.5, 0.5, 0.5))
-    assert error_difference(HALF, RIGHT, GOLD) == pytest.approx((-0.5, -0.5, -0.5))
-    assert error_difference(HALF, HALF, GOLD) == (0, 0, 0)
+    assert scores["mean"]["heads"][str(head)]["beam"] == bleu(blind, gold)["score"]
 
 
 def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
@@ -136,7 +113,7 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
         alignments=text.alignments[:5],
     )  # fmt: skip
     scores = attribution_scores(shipped, few)
-    assert list(scores) == [*METHODS, "place alone", "best possible"]
+    assert list(scores) == list(METHODS)
     weights = [
         word_attention(shipped, *pair).weights.mean(dim=(0, 1))
         for pair in zip(few.src, few.tgt, strict=True)
@@ -145,13 +122,6 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
         [strongest_links(each) for each in weights], few.alignments or []
     )
     assert scores["attention weights"]["error"] == pytest.approx(by_hand, abs=1e-4)
-    assert scores["attention weights"]["difference"] == 0
-    assert scores["hiding"]["agrees"] == 1
-    assert scores["best possible"]["error"] <= min(scores[name]["error"] for name in METHODS)
-    for name in METHODS:
-        figures = scores[name]
-        assert figures["low"] <= figures["difference"] <= figures["high"]
-        assert figures["difference"] == pytest.approx(figures["error"] - by_hand, abs=2e-4)
 
 
 def test_errors(shipped: Translator) -> None:
@@ -160,5 +130,3 @@ def test_errors(shipped: Translator) -> None:
     text = ParallelText(src_lang="en", tgt_lang="fr", src=["A cat."], tgt=["Un chat."])
     with pytest.raises(UserError, match="without gold alignments"):
         attribution_scores(shipped, text)
-    with pytest.raises(UserError, match="no heads"):
-        heads.removal_scores(Translator.load("demo-lstm"), ["A dog."], ["Un chien."], ["A cat."])

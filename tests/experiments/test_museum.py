@@ -1,6 +1,7 @@
 """The museum's page and record; specimens are trained, measured and recorded once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,8 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import museum_table as table
 from experiments import museum_training as train
 from lessonkit.museum import SPECIMENS
-from lessonkit.museum.specimen import RECORD, Specimen
+from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT, TINY
-from tests.lessonkit.museum.test_specimens import runs_of
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import encode_pairs
 from transformer.data.parallel import ParallelText
@@ -30,18 +30,25 @@ def test_page_and_record_are_of_todays_laws_and_specimens() -> None:
     assert list(record["specimens"]) == [each.name for each in SPECIMENS]
 
 
-@pytest.mark.slow
-def test_a_record_is_made_of_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "CLEAN", 1)
-    lines: list[str] = []
-    chosen: list[Specimen] = [
-        each for each in SPECIMENS if each.name in ("scale_doubled", "score_exchanged")
+def runs_of(*bleu: float, perplexity: float | None = 1.25) -> list[dict[str, Any]]:
+    return [
+        {"seed": seed, "bleu": {"score": score}, "perplexity": perplexity, "curve": [[400, 0.5]]}
+        for seed, score in enumerate(bleu, start=1)
     ]
-    made = table.make_record(chosen, on_line=lines.append)
-    assert made["specimens"]["scale_doubled"] == {"broken": [], "warned": []}
-    assert made["specimens"]["score_exchanged"]["broken"] == ["in_their_places"]
-    assert len(made["clean"]) == 2
-    assert lines[-2:] == ["scale_doubled: no law sees this", "score_exchanged: in_their_places"]
+
+
+def test_a_fault_of_the_search_is_compared_seed_by_seed_and_one_seed_tells_nothing() -> None:
+    lower = runs_of(78.9, 83.0, 87.1)
+    runs = {"sound": runs_of(80.0, 84.0, 88.0), "cache_not_reordered": lower, "relu_missing": lower}
+    # The same three scores: one point less by the same weights, or two means of a wide spread.
+    interval = table.against_sound("cache_not_reordered", runs)
+    # Differences -1.1, -1.0, -0.9: deviation 0.1, so 4.303 * 0.1 / sqrt(3) to either side.
+    assert interval == pytest.approx((-1.2484, -0.7516), abs=1e-4)
+    assert table.told_by_score("cache_not_reordered", runs)
+    assert not table.told_by_score("relu_missing", runs)
+    runs = {"sound": runs_of(80.0), "relu_missing": runs_of(0.0)}
+    assert table.against_sound("relu_missing", runs) is None
+    assert not table.told_by_score("relu_missing", runs)
 
 
 def test_the_table_counts_what_it_shows() -> None:
@@ -91,7 +98,6 @@ def test_a_record_has_the_curve_and_the_figures(small: None, tmp_path: Path) -> 
         assert all(4 < loss < 9 for _, loss in run["curve"])
         assert run["perplexity"] > 100
         assert 0 <= run["bleu"]["score"] < 20
-        assert len(run["translations"]) == train.SHOWN
         assert run["provenance"]["commit"]
     assert search["curve"] == sound["curve"] != loss["curve"]  # the fault is of the search alone
     assert search["perplexity"] == sound["perplexity"]

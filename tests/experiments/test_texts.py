@@ -10,12 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from experiments import texts
-from experiments.texts import (
-    LOSS_WAYS,
-    loss_two_ways,
-    random_split,
-    record_two_ways,
-)
+from experiments.texts import LOSS_WAYS, loss_two_ways, random_split, record_two_ways
 from transformer.data import corpora
 from transformer.data.batches import collate, encode_pairs
 from transformer.data.parallel import Pair, ParallelText
@@ -80,8 +75,6 @@ def test_what_cannot_be_recorded_is_refused(
     monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the model was loaded"))
     with pytest.raises(UserError, match="is a folder: give the name of a file"):
         texts.record_five_ways("demo-en-fr", tmp_path, beam_size=1)
-    with pytest.raises(UserError, match="is a folder: give the name of a file"):
-        record_two_ways("demo-en-fr", tmp_path)
     folder = shutil.copytree(find_model("demo-en-fr"), tmp_path / "model")
     (folder / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json"):

@@ -14,12 +14,11 @@ from torch import nn
 from experiments import cooccurrence
 from experiments.cooccurrence import (
     begin_with_cooccurrence,
-    frequencies,
     look_for_likeness,
     mutual_information,
     next_words,
 )
-from experiments.muon import Muon, MuonAndAdam, orthogonal
+from experiments.muon import Muon, MuonAndAdam
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
@@ -157,42 +156,6 @@ def test_muon_is_pytorchs() -> None:
     torch.testing.assert_close(*buffers)
 
 
-@pytest.mark.parametrize("shape", [(3, 7, 13), (3, 13, 7), (3, 5, 5)])
-def test_singular_values_come_near_one_and_vectors_stay(shape: tuple[int, ...]) -> None:
-    torch.manual_seed(2)
-    matrices = torch.randn(shape) * torch.tensor([1.0, 50.0, 0.01])[:, None, None]
-    near = orthogonal(matrices)
-    assert near.shape == matrices.shape
-    values = torch.linalg.svdvals(near)
-    assert values.min() > 0.4
-    assert values.max() < 1.3
-    # U^T near V is diagonal if the vectors are still those of the matrix.
-    left, _, right = torch.linalg.svd(matrices, full_matrices=False)
-    turned = left.mT @ near @ right.mT
-    assert (turned - torch.diag_embed(turned.diagonal(dim1=1, dim2=2))).abs().max() < 1e-4
-
-
-def test_a_step_by_hand() -> None:
-    # Of one number the singular value is its size: 1, and 5 times the polynomial after that.
-    value = 1.0
-    for _ in range(5):
-        value = 3.4445 * value - 4.7750 * value**3 + 2.0315 * value**5
-    number = nn.Parameter(torch.tensor([[3.0]]))
-    muon = Muon([number])
-    muon.param_groups[0]["lr"] = 0.1
-    number.grad = torch.tensor([[-8.0]])
-    muon.step()
-    assert number.item() == pytest.approx(3.0 + 0.1 * 0.2 * value, rel=1e-5)
-    # Momentum is 0.05 of the gradient so far; nothing moves without one.
-    assert muon.state[number]["momentum_buffer"].item() == pytest.approx(-0.4)
-    before, number.grad = number.item(), None
-    muon.step()
-    assert number.item() == before
-    number.grad, muon.state[number]["momentum_buffer"] = torch.zeros(1, 1), torch.zeros(1, 1)
-    muon.step()
-    assert number.item() == before  # nor with one of zero
-
-
 SIZES = {"d_model": 6, "d_ff": 5, "num_heads": 2, "num_layers": 1}
 
 
@@ -238,25 +201,6 @@ def test_next_words_by_hand() -> None:
     assert table[EOS_ID].abs().max() == 0  # nothing follows the end
 
 
-def test_a_bias_before_the_softmax_begins_as_the_logarithm_of_frequencies() -> None:
-    """The bias alone, as where all else says nothing, gives each word its frequency."""
-    model = untied(output_bias=True)
-    begin_with_cooccurrence(model, [Example([4, 5], [6, 7]), Example([5], [7])])
-    expected = frequencies([[6, 7], [7]], 13)
-    torch.testing.assert_close(model.output.bias.softmax(0).double(), expected)
-
-
-def test_a_decoder_with_tables_of_its_own_reads_a_word_as_what_follows() -> None:
-    model = untied(tie_softmax=False)
-    drawn = model.output.weight.detach().clone()
-    begin_with_cooccurrence(model, [Example([4, 5], [6, 7]), Example([5], [8])])
-    output, read = model.output.weight, model.tgt_embedding.token.weight
-    assert not torch.equal(output, drawn)
-    torch.testing.assert_close(read[6], output[7])  # 7 always follows 6
-    assert torch.nn.functional.cosine_similarity(read[7], output[EOS_ID], dim=0) > 0.999
-    torch.testing.assert_close(read[9:], output[9:])  # they do not occur
-
-
 def test_attention_begins_with_what_is_like_the_query() -> None:
     torch.manual_seed(3)
     attention = MultiHeadAttention(d_model=64, num_heads=2, d_k=32, d_v=32)
@@ -268,20 +212,6 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
     # Each place finds itself, and hands it on in the direction it had.
     cosines = torch.nn.functional.cosine_similarity(output[:, :, None], memory[:, None], dim=-1)
     assert cosines.argmax(dim=-1).tolist() == [list(range(7))]
-
-
-def test_of_the_attentions_only_the_one_to_the_source_begins_so() -> None:
-    model, drawn = untied(), untied()
-    begin_with_cooccurrence(model, [Example([4, 5], [6, 7])])
-    changed = {
-        name
-        for name, weight in model.named_parameters()
-        if not torch.equal(weight, drawn.get_parameter(name))
-    }
-    cross = "decoder.layers.0.cross_attention"
-    embeddings = {f"{side}_embedding.token.weight" for side in ("src", "tgt")}
-    projections = {f"{cross}.{name}_projection.weight" for name in ("key", "output")}
-    assert changed == embeddings | projections
 
 
 def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,12 @@
 """The files and names of this repository that a text speaks of, and whether they are there."""
 
-import ast
+import pkgutil
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("attention_laws", "transformer", "engines", "lessonkit", "experiments")
-ROOM = "(?:" + "|".join(ROOMS) + ")"
+from tests.helpers import ROOT
+
+ROOM = "(?:attention_laws|transformer|engines|lessonkit|experiments)"
 FILE = re.compile(rf"(?<![\w./-])(?:{ROOM}|tests|docs|notebooks|figures|\.ci)(?:/[\w.]+)+/?")
 DOTTED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
 MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
@@ -29,60 +27,10 @@ def missing(text: str) -> Iterator[str]:
             yield f"python -m {name}"
 
 
-def missing_imports(code: ast.Module) -> Iterator[str]:
-    """Give what the code imports of the package and the package has not."""
-    for node in ast.walk(code):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield from (n for n in names if n.split(".")[0] in ROOMS and not is_there(n))
-
-
 def is_there(name: str) -> bool:
-    """Tell whether `transformer.x.y` is a module, or a name in one; nothing is imported."""
-    place, *parts = ROOT, *name.split(".")
-    while parts and (place / parts[0]).is_dir():
-        place = place / parts.pop(0)
-    file = place / f"{parts[0]}.py" if parts else place / "__init__.py"
-    if parts and file.is_file():
-        parts.pop(0)
-    else:
-        file = place / "__init__.py"
-    if not file.is_file():
+    """Tell whether `transformer.x.y` is a module, or a name in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
         return False
-    inside: ast.AST = _parsed(file)
-    for part in parts:
-        known = _defined(inside)
-        if part not in known:
-            return False
-        inside = known[part]
     return True
-
-
-@cache
-def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-def _defined(node: ast.AST) -> dict[str, ast.AST]:
-    """The names that the body of a module or class gives a meaning to."""
-    found: dict[str, ast.AST] = {}
-    for inner in getattr(node, "body", []):
-        if isinstance(inner, ast.ClassDef | ast.FunctionDef):
-            found[inner.name] = inner
-        elif isinstance(inner, ast.Import | ast.ImportFrom):
-            found |= {alias.asname or alias.name: inner for alias in inner.names}
-        elif isinstance(inner, ast.Assign | ast.AnnAssign):
-            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
-            names = (each for target in targets for each in ast.walk(target))
-            found |= {each.id: inner for each in names if isinstance(each, ast.Name)}
-            if "DOORS" in found and inner is found["DOORS"]:  # what the rooms' doors give
-                for room in ast.literal_eval(inner.value or ast.Tuple([])):
-                    found |= _defined(_parsed(ROOT / "lessonkit" / room / "__init__.py"))
-            if "DOOR" in found and inner is found["DOOR"] and inner.value is not None:
-                given = ast.literal_eval(inner.value).values()  # what `__getattr__` loads
-                found |= {name: inner for names in given for name in names}
-    return found

@@ -6,7 +6,6 @@ drawn much sooner than text; text has a place too.
 """
 
 import copy
-import math
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -20,12 +19,10 @@ from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
-TGT_IN = ["<bos>", "▁le", "<pad>"]
 SAID = ["▁le", "▁chat", "<eos>"]
 NUM_LAYERS, NUM_HEADS = 2, 3
 KINDS = ("layer", "vconcat", "hconcat")  # of charts that hold others
 Spec = dict[str, Any]
-Cells = list[list[float]]
 
 
 def softmaxed(*shape: int, seed: int = 0) -> Tensor:
@@ -61,11 +58,9 @@ def part(spec: Spec, *path: int) -> Spec:
     """One picture of a chart, or one layer of it, as a chart of its own."""
     made, inner = dict(spec), spec
     for index in path:
-        inner = next(inner[kind] for kind in ("layer", "vconcat", "hconcat") if kind in inner)[
-            index
-        ]
+        inner = next(inner[kind] for kind in KINDS if kind in inner)[index]
         made |= inner
-    for kind in ("layer", "vconcat", "hconcat"):
+    for kind in KINDS:
         if kind not in inner:
             made.pop(kind, None)
     made.pop("resolve", None)
@@ -136,24 +131,3 @@ def numbers(spec: Spec, path: tuple[int, ...], *fields: str) -> list[tuple[float
 def points(spec: Spec, layer: int, x: str, y: str) -> list[tuple[float, ...]]:
     """What the browser computes for one layer of a chart of curves."""
     return numbers(spec, (layer,), x, y)
-
-
-def drawn_cells(spec: Spec) -> tuple[list[str], list[str], Cells]:
-    """The labels down and across, and the numbers between them, by their places."""
-    spec = copy.deepcopy(spec)
-    as_text(spec, "format(datum.value, '.2f')")
-    marks = texts(spec, "role-mark")
-    columns = sorted({x for _, x, _ in marks})
-    rows = sorted({y for *_, y in marks})
-    cells = [[math.nan] * len(columns) for _ in rows]
-    for text, x, y in marks:
-        cells[rows.index(y)][columns.index(x)] = float(text)
-    assert len(marks) == len(rows) * len(columns)
-    labels = texts(spec, "role-axis-label")
-    across = [text for text, x, y in labels if x > 0]  # labels of rows stand left of the grid
-    down = [text for text, x, y in labels if x < 0]
-    return down, across, cells
-
-
-def rounded(matrix: Tensor) -> Cells:
-    return [[round(100 * cell) / 100 for cell in row] for row in matrix.double().tolist()]

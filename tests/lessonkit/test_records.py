@@ -107,9 +107,6 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
         "12,345 steps, beam 4 | 9,038,341 | 1,500 | 62 | an abacus, 2 threads |"
     )
     assert all("not run yet" in row for row in rows[:4] + rows[5:])
-    narrow = results.systems_table(["minutes", "recipe"]).splitlines()
-    assert narrow[0] == "| recipe | minutes |"
-    assert narrow[6] == "| `multi30k` | 62 |"
 
 
 def test_every_recorded_run_can_be_traced() -> None:

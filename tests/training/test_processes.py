@@ -73,9 +73,9 @@ def answers(folder: Path, *cases: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
-    found = answers(tmp_path, "batches cut, 64 bits", "exactly resumed")
-    assert found["batches cut, 64 bits"]["weights"] < 1e-12
-    assert found["batches cut, 64 bits"]["losses"] < 1e-5  # which are added up in 32 bits
+    found = answers(tmp_path, "batches cut", "exactly resumed")
+    assert found["batches cut"]["weights"] < 1e-12
+    assert found["batches cut"]["losses"] < 1e-5  # which are added up in 32 bits
     assert found["exactly resumed"] == {"losses": 0, "weights": 0}
 
 
@@ -83,10 +83,7 @@ def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_processes_equal_one_in_every_way(tmp_path: Path) -> None:
     found = answers(tmp_path)
-    for case in ("batches cut", "micro-batches"):
-        assert 0 < found[case]["weights"] < 1e-4
-        assert found[case]["losses"] < 1e-4
-        assert found[f"{case}, 64 bits"]["weights"] < 1e-12
+    assert found["micro-batches"]["weights"] < 1e-12
     assert 0 < found["resumed"]["weights"] < 1e-4
     assert found["resumed"]["losses"] < 1e-4
     assert len(set(found["masks"]["drawn"])) == 2  # each drops its own

@@ -14,13 +14,7 @@ from experiments.grammar.build import build, line, sentence_of
 from experiments.grammar.lexicon import Adjective, lexicon
 from experiments.grammar.phrases import plain, pronoun
 from experiments.grammar.tree import Clause, Phrase, Tree
-from lessonkit.analysis.articles import corpus_table
-from transformer.data.embedded import (
-    FILE,
-    LANGUAGES,
-    SIZES,
-    pairs,
-)
+from transformer.data.embedded import FILE, LANGUAGES, SIZES, pairs
 from transformer.data.embedded import sentences as split_of
 from transformer.data.parallel import aligned_tokens
 from transformer.support.errors import UserError
@@ -33,10 +27,8 @@ def adjective(en: str) -> Adjective:
     return next(each for each in lexicon().adjectives if each.en == en)
 
 
-def the(en: str, *adjectives: str, det: str = "the", count: int = 0) -> Phrase:
-    phrase = plain(NOUNS[en], det, plural=count > 0, number=count if count > 1 else 0)
-    phrase.adjectives = tuple(map(adjective, adjectives))
-    return phrase
+def the(en: str, det: str = "the") -> Phrase:
+    return plain(NOUNS[en], det, plural=False, number=0)
 
 
 def clause(subject: Phrase, verb: str, said: Phrase | None = None, **others: object) -> Clause:
@@ -52,26 +44,10 @@ def related() -> Clause:
     return Clause(letter, predicate=adjective("long"))
 
 
-def owned() -> Clause:
-    scarf = the("scarf", det="own")
-    scarf.owner = pronoun("she")
-    return clause(the("aunt", det="my"), "wash", scarf)
-
-
 YESTERDAY = next(each for each in lexicon().times if each.words["en"][0][0] == "yesterday")
 TIRED = Clause(pronoun("she"), predicate=adjective("tired"))
-COUPLE = Phrase(plural=True, joined=(the("man"), the("woman")))
 # What is said in each language, links between some of the words, and some of what is shown.
 HAND_CHECKED = [
-    (
-        Tree(clause(the("man", "old"), "read", the("book", "red", det="a"))),
-        """en The old man is reading a red book .
-        fr Le vieil homme lit un livre rouge .
-        de Der alte Mann liest ein rotes Buch .
-        en-fr 0-0 1-1 2-2 3-3 4-3 5-4 6-6 7-5 8-7
-        en-de 0-0 1-1 2-2 3-3 4-3 5-4 6-5 7-6 8-7
-        shown ADJECTIVE AGREEMENT""",
-    ),
     (
         Tree(clause(the("girl"), "eat", the("apple", det="a"), tense="past", negated=True)),
         """en The girl did not eat an apple .
@@ -101,15 +77,6 @@ HAND_CHECKED = [
         shown AGREEMENT REFLEXIVE VERB_FINAL""",
     ),
     (
-        Tree(clause(pronoun("he"), "help", the("child"), modal=lexicon().modals["want"])),
-        """en He wants to help the child .
-        fr Il veut aider l'enfant .
-        de Er will dem Kind helfen .
-        en-fr 0-0 1-1 2-1 3-2 4-3 5-3 6-4
-        en-de 0-0 1-1 2-1 3-4 4-2 5-3 6-5
-        shown CASE MODAL""",
-    ),
-    (
         Tree(related()),
         """en The letter that the woman wrote is long .
         fr La lettre que la femme a écrite est longue .
@@ -117,54 +84,16 @@ HAND_CHECKED = [
         en-de 0-0 1-1 2-3 3-4 4-5 5-6 5-7 6-9 7-10 8-11
         shown AGREEMENT RELATIVE VERB_FINAL""",
     ),
-    (
-        Tree(
-            clause(the("lady"), "buy", the("pear", det="a", count=2), tense="past", ask="how many")
-        ),
-        """en How many pears did the lady buy ?
-        fr Combien de poires est-ce que la dame a achetées ?
-        de Wie viele Birnen hat die Dame gekauft ?
-        en-fr 0-0 0-1 1-0 1-1 2-2 3-3 3-4 3-7 4-5 5-6 6-8 7-9
-        shown AGREEMENT QUESTION""",
-    ),
-    (
-        Tree(clause(COUPLE, "come back", tense="past")),
-        """en The man and the woman came back .
-        fr L'homme et la femme sont revenus .
-        de Der Mann und die Frau sind zurückgekommen .
-        en-fr 0-0 1-0 2-1 3-2 4-3 5-4 5-5 6-4 6-5 7-6
-        shown COORDINATION PAST""",
-    ),
-    (
-        Tree(clause(pronoun("he"), "see", the("bird", "old", det="a", count=3))),
-        """en He sees three old birds .
-        fr Il voit trois vieux oiseaux .
-        de Er sieht drei alte Vögel .
-        en-fr 0-0 1-1 2-2 3-3 4-4 5-5
-        en-de 0-0 1-1 2-2 3-3 4-4 5-5
-        shown ADJECTIVE NUMBER""",
-    ),
-    (
-        Tree(owned()),
-        """en My aunt is washing her scarf .
-        fr Ma tante lave son écharpe .
-        de Meine Tante wäscht ihren Schal .
-        en-fr 0-0 1-1 2-2 3-2 4-3 5-4 6-5
-        shown CASE POSSESSIVE""",
-    ),
 ]
 
 
 def test_hand_checked_sentences() -> None:
-    covered: set[str] = set()
     for tree, rows in HAND_CHECKED:
         said = sentence_of(tree)
         told = dict(row.strip().split(" ", 1) for row in rows.splitlines())
         shown = set(told.pop("shown").split())
         assert {name: getattr(said, name.replace("-", "_")) for name in told} == told
         assert shown <= set(said.shown.split())
-        covered |= shown
-    assert covered == {row["name"] for row in corpus_table("phenomena.tsv")}
 
 
 @pytest.mark.slow

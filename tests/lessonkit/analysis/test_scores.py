@@ -13,7 +13,6 @@ from lessonkit.analysis.scores import (
     holm,
     mean_of_sentences,
     measure_leak,
-    score_five_ways,
     teacher_forced,
     with_begin_and_end,
 )
@@ -62,16 +61,6 @@ def test_a_teacher_forced_output_has_seen_the_reference(shipped: Translator) -> 
     source = dict(zip(text.tgt, text.src, strict=True))[references[0]]
     one = ParallelText(src_lang="en", tgt_lang="fr", src=[source], tgt=[references[0]])
     assert teacher_forced(shipped, one) == ([guesses[0]], [references[0]])
-
-
-@pytest.mark.slow  # loads spaCy
-def test_five_ways_in_one(shipped: Translator) -> None:
-    text = ParallelText(
-        src_lang="en", tgt_lang="fr", src=["The dog is sleeping."], tgt=["Le chien dort."]
-    )
-    found = score_five_ways(shipped, text, beam_size=1)
-    assert list(found["points"].values()) == pytest.approx([100] * 5)
-    assert found["signature"].startswith("nrefs:1|")
 
 
 def test_leak_by_hand() -> None:

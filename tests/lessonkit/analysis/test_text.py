@@ -2,17 +2,11 @@
 
 import pytest
 
-from lessonkit.analysis.text import RULES, measure, plans, unknown_share, vocabulary_growth
+from lessonkit.analysis.text import RULES, measure, plans, unknown_share
 from transformer.data.batches import Example, collate, padding_share
 from transformer.support.errors import UserError
 
 TEXT = ["a", "b", "a", "c", "b", "a", "d"]
-
-
-def test_growth_by_hand() -> None:
-    assert vocabulary_growth(TEXT) == [(1, 1), (2, 2), (4, 3), (7, 4)]
-    assert vocabulary_growth(TEXT[:4]) == [(1, 1), (2, 2), (4, 3)]
-    assert vocabulary_growth(["a"]) == [(1, 1)]
 
 
 def test_unknown_share_by_hand() -> None:
@@ -27,14 +21,6 @@ HAND = [Example([5, 7, 11], [13, 17]), Example([19], [23, 29, 31])]
 def mixed(number: int = 211) -> list[Example]:
     """Examples of 1 to 13 source and 1 to 17 target tokens, in an order without a pattern."""
     return [Example([5] * (1 + i * 31 % 13), [5] * (1 + i * 37 % 17)) for i in range(number)]
-
-
-def test_measured_by_hand() -> None:
-    # with end marks: source 4 and 2, target 3 and 4; 8 + 8 positions for 6 + 7 tokens
-    figures = measure(HAND, [[0, 1]])
-    assert figures == {"batches": 1, "padding": pytest.approx(3 / 16), "largest": 16, "mean": 16}
-    apart = measure(HAND, [[1], [0]])  # 7 positions, then 6
-    assert apart == {"batches": 2, "padding": 0, "largest": 7, "mean": 6.5}
 
 
 def test_every_rule_takes_every_example_once() -> None:
@@ -72,7 +58,6 @@ def test_only_the_budget_bounds_the_largest_batch_and_sorted_goes_by_the_longer_
 
 def test_refusals() -> None:
     for refused, message in (
-        (lambda: vocabulary_growth([]), "without tokens"),
         (lambda: unknown_share([], ["a"], 1), "without tokens"),
         (lambda: unknown_share(["a"], [], 1), "without tokens"),
         (lambda: unknown_share(["a"], ["a"], 0), "size is 0"),

@@ -120,8 +120,6 @@ def test_what_cannot_be_traced(shipped: Translator) -> None:
     ):
         with pytest.raises(UserError, match=message):
             trace(shipped, sentence, head)
-    with pytest.raises(UserError, match="a recurrent network has no heads"):
-        trace(Translator.load("demo-lstm"))
 
 
 def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:

@@ -1,68 +1,37 @@
 """Costs: of layers (Table 1), of a model in parameters, of a step on machines."""
 
-from collections.abc import Callable
+import math
 
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 
-from lessonkit.analysis.costs import table_1
 from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
-from lessonkit.charts import (
-    Shared,
-    costs_explorer,
-    draw_attentive,
-    draw_recurrent,
-    exchange_explorer,
-    roofline_explorer,
-)
-from lessonkit.charts.costs import COSTS
+from lessonkit.charts import Shared, costs_explorer, exchange_explorer, roofline_explorer
+from lessonkit.charts.costs import COSTS, QUANTITIES
 from lessonkit.charts.machines import TOKENS_A_STEP
-from lessonkit.charts.style import PAPER
 from tests.helpers.vega import points, title, with_controls
-from transformer.support.errors import UserError
 
-WORDS = ["the", "black", "cat", "is", "sleeping"]
 MODELS = {"small": Shared(7_000_000, 11 * 10**11), "large": Shared(300_000_000, 50 * 10**12)}
-Place = tuple[float, ...]
-Edges = dict[tuple[Place, Place], bool]
 
 
-def edges(draw: Callable[..., Axes], words: list[str]) -> Edges:
-    """Every arrow, from where to where, and whether it stands out."""
-    ax = draw(words, Figure().add_subplot())
-    assert set(words) <= {each.get_text() for each in ax.texts}
-    found: Edges = {}
-    for each in ax.texts:
-        if isinstance(each, Annotation):
-            bright = to_hex(each.arrow_patch.get_edgecolor()) != PAPER
-            found[tuple(each.xyann), tuple(each.xy)] = bright
-    return found
+def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[float, float, float]]:
+    """Operations, sequential operations and path of each layer, as the paper has them."""
+    near = min(neighbours, n)
+    return {
+        "self-attention": (n * n * d, 1, 1),
+        "recurrent": (n * d * d, n, n),
+        "convolution": (kernel * n * d * d, 1, math.log(n, kernel)),
+        "restricted self-attention": (near * n * d, 1, n / near),
+    }
 
 
-def test_a_recurrent_path_goes_through_every_state_and_attention_s_is_one_edge() -> None:
-    recurrent, attentive = edges(draw_recurrent, WORDS), edges(draw_attentive, WORDS)
-    assert (len(recurrent), len(attentive)) == (5 + 4, 5 * 5)
-    bright = dict(edge for edge, shown in recurrent.items() if shown)
-    place: Place = (0, 0)
-    for _ in range(int(table_1(n=5, d=8)["recurrent"].path)):
-        place = bright.pop(place)
-    assert (place, bright) == ((4, 1), {})
-    assert [edge for edge, shown in attentive.items() if shown] == [((0, 0), (4, 1))]
-    with pytest.raises(UserError, match="1 words have no path"):
-        draw_attentive(["alone"], Figure().add_subplot())
-
-
-@pytest.mark.parametrize("quantity", ["operations", "sequential", "path"])
-def test_costs_are_the_package_s(quantity: str) -> None:
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_costs_are_the_paper_s(quantity: str) -> None:
     spec = costs_explorer().to_dict()
     moved = with_controls(spec, quantity=quantity, d=64, kernel=5, neighbours=4)
     drawn = points(moved, 0, "n", "cost")
     lengths = [2**power for power in range(13)]
     wanted = [
-        (n, max(1, getattr(table_1(n, 64, 5, 4)[layer], quantity)))
+        (n, max(1, table_1(n, 64, 5, 4)[layer][QUANTITIES.index(quantity)]))
         for layer in COSTS
         for n in lengths
     ]

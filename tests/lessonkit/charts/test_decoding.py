@@ -1,6 +1,5 @@
 """The beam explorer shows what the search looked at; sampling keeps what top-p keeps."""
 
-import copy
 import math
 
 import pytest
@@ -8,14 +7,13 @@ import torch
 
 from lessonkit.analysis.beam_tree import BeamTree, grow_beam_tree
 from lessonkit.charts import beam_explorer, decoding, sampling_explorer
-from lessonkit.charts.decoding import SHOWN
 from tests.helpers.scripted import Scripted
 from tests.helpers.vega import Spec, points, texts, title, values, with_controls
 from transformer.config import EOS_ID
 from transformer.support.errors import UserError
 
 PIECES = {2: "<bos>", EOS_ID: "<eos>", 4: "a", 5: "b"}
-EDGES, _, _, TEXTS, TOTALS, _ = range(6)  # layers
+EDGES, _, _, TEXTS, _, _ = range(6)  # layers
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +42,6 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
         assert title(moved) == f"Beam search, step {step} of 3"
         marked = sorted(text for text, *_, colour in shown if colour == "#D55E00")
         assert marked == (["<bos>", "b", "b <eos>"] if step == 3 else [])
-
-
-def test_a_line_leads_to_the_prefix_that_a_candidate_continues(spec: Spec) -> None:
-    shown = values(spec, (TEXTS,), "datum.text", "datum.parent_step", "datum.parent_rank")
-    parents = {text: parent for text, *parent in shown}
-    assert (parents["a"], parents["b <eos>"]) == (["0", "2.5"], ["1", "2"])
-    assert parents["a b <eos>"] == ["2", "3"]
-
-
-def test_candidates_stand_in_columns_the_best_on_top(spec: Spec) -> None:
-    spec = copy.deepcopy(spec)
-    spec["layer"] = [spec["layer"][EDGES], spec["layer"][TOTALS]]
-    columns: dict[float, list[tuple[float, float]]] = {}
-    for text, x, y in texts(spec, "role-mark"):
-        columns.setdefault(x, []).append((y, float(text.replace("−", "-"))))
-    assert [len(columns[x]) for x in sorted(columns)] == [1, 2, 4, 4]
-    for column in columns.values():
-        totals = [total for _, total in sorted(column)]
-        assert totals == sorted(totals, reverse=True)
 
 
 def test_it_says_what_was_found_and_refuses_too_large_a_tree(
@@ -109,10 +88,3 @@ def test_what_can_be_drawn_is_what_sampling_draws(temperature: float, top_p: flo
     said = [text for text, *_ in texts(moved, "role-mark") if "types" in text]
     assert said == [f"{len(shares)} of 5 types can be drawn"]
     assert title(moved) == f"Temperature {temperature:.1f}, top_p {top_p:.2f}"
-
-
-def test_of_many_types_the_best_have_a_bar() -> None:
-    many = torch.linspace(3, -3, 31).log_softmax(dim=-1).tolist()
-    made = sampling_explorer(many, [f"t{n}" for n in range(SHOWN)]).to_dict()
-    assert len(bars(made, "p")) == SHOWN
-    assert "of 31 types" in made["description"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import vl_convert
+from matplotlib.figure import Figure
 
 from lessonkit import charts
 from lessonkit.analysis.beam_tree import grow_beam_tree
@@ -51,6 +52,10 @@ REFUSED = {
     "models": (lambda: charts.exchange_explorer({}), "no model to share: give one or more"),
     "batches": (lambda: charts.batch_explorer({"a": [[2] * 5001]}), "5,001 sentences"),
     "texts": (lambda: charts.sampling_explorer([-1.0, -2.0], ["le"]), "1 texts for 2 bars: give 2"),
+    "no path": (
+        lambda: charts.draw_attentive(["alone"], Figure().add_subplot()),
+        "1 words have no path",
+    ),
     "variants": (
         lambda: charts.readings_explorer(READINGS | {"c": {"base": [1.0]}}, 5, (-1, 1)),
         "'c' has other variants",

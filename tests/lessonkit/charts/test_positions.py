@@ -10,21 +10,13 @@ from matplotlib.colors import to_hex
 
 from lessonkit.charts import position_explorer, positions, style
 from lessonkit.charts.positions import LAST, LENGTH
-from tests.helpers.vega import Spec, numbers, part, texts, title, with_controls
+from tests.helpers.vega import Spec, numbers, with_controls
 from transformer.embeddings import sinusoidal_positions
 from transformer.support.errors import UserError
 
 TABLE = sinusoidal_positions(13, 6)
 UPPER, LOWER = 0, 1  # the two charts
-CELLS, POINTS, NUMBER = 0, 0, -1  # layers of them
-
-
-def test_waves_are_the_columns_asked_for(ax: Axes) -> None:
-    assert positions.draw_waves(TABLE, [5, 2, 0], ax, "a title") is ax
-    for line, dimension in zip(ax.lines, (5, 2, 0), strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), TABLE[:, dimension].numpy())
-        assert line.get_label() == f"dimension {dimension}"
-    assert len({to_hex(line.get_color()) for line in ax.lines}) == 3
+CELLS, POINTS = 0, 0  # layers of them
 
 
 def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
@@ -39,17 +31,6 @@ def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
         np.testing.assert_allclose(arc[[0, -1]] / radius, [first, last], atol=1e-6)
     colours = [to_hex(line.get_color()).upper() for line in ax.lines]
     assert colours == [style.SOURCE] * 3 + [style.TARGET] * 3
-
-
-def test_similarity_is_the_dot_product_at_each_distance(ax: Axes) -> None:
-    table = torch.nn.Parameter(torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]]))  # learned
-    assert positions.draw_similarity(table, 1, ax, "a title") is ax
-    positions.draw_similarity(table, 2, ax)
-    line, other = ax.lines
-    np.testing.assert_array_equal(line.get_xdata(), [-1, 0, 1])
-    np.testing.assert_array_equal(line.get_ydata(), [2, 5, 3])
-    assert line.get_label() == "from position 1"
-    assert line.get_color() != other.get_color()
 
 
 def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:
@@ -95,14 +76,3 @@ def test_the_browser_s_products_are_the_package_s(spec: Spec, position: int, d_m
     for pos, product, share in drawn:
         assert product == pytest.approx(float(expected[int(pos)]), abs=1e-5 * d_model)
         assert share == pytest.approx(product / (d_model / 2), abs=1e-12)
-
-
-def test_both_positions_are_marked_and_their_product_is_written(spec: Spec) -> None:
-    """Two pairs: cos(3) of the first, cos(3/100) of the second; the position is no part of it."""
-    moved = with_controls(spec, d_model=4, position=41, offset=3)
-    for chart in (UPPER, LOWER):
-        assert [numbers(moved, (chart, mark), "pos") for mark in (1, 2)] == [[(41,)], [(44,)]]
-    assert title(moved).endswith("d_model 4: position 41 (solid), position 44 (dashed)")
-    number = math.cos(3) + math.cos(3 / 100)
-    written = texts(part(moved, LOWER, NUMBER), "role-mark")[0][0]
-    assert written == f"PE(41) · PE(44) = {number:.2f}, of 2 at most"

@@ -1,19 +1,16 @@
 """The trace explorer draws the trace's numbers, and says where in the architecture they are."""
 
 import math
-from io import BytesIO
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import Trace, trace
-from lessonkit.charts.here import PLACES, Box, you_are_here
+from lessonkit.charts.here import PLACES, you_are_here
 from lessonkit.charts.renderer import describe
-from lessonkit.charts.trace import WRITTEN_OUT, trace_explorer
+from lessonkit.charts.trace import trace_explorer
 from lessonkit.charts.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
 from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
 from transformer.config import PAD_ID
@@ -21,8 +18,8 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.training.loss import label_smoothing_loss
 
-TABLE, ROW = 0, 1
-SIGNED, SHARES, EMPTY, LABEL = range(4)  # layers of the table
+TABLE = 0
+SIGNED, SHARES, _, LABEL = range(4)  # layers of the table
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +48,11 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
     torch.testing.assert_close(matrix, wanted, rtol=0, atol=0.0051, equal_nan=True)
 
 
+def test_where_one_is_is_said_in_words() -> None:
+    for name, (words, _) in PLACES.items():
+        assert describe(you_are_here(name)) == f"Picture: You are here: {words}."
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [None, *PARTS])
 def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | None) -> None:
@@ -65,38 +67,11 @@ def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | No
         assert f"{step.name}: {step.about}" in titles(moved)
 
 
-@pytest.mark.parametrize(("name", "place"), [("queries", 0), ("weights", 3)])
-def test_the_chosen_place_is_written_out(traces: dict[str, Trace], name: str, place: int) -> None:
-    spec = trace_explorer(traces["cross"], "attention", name, place).to_dict()
-    chosen = next(each for each in steps_of(traces["cross"], "attention") if each.name == name)
-    found = cells(spec, ROW, SHARES if chosen.shares else SIGNED)
-    assert {row for row, _ in found} == {place}
-    row = chosen.values[place : place + 1, :WRITTEN_OUT]
-    same({(0, k): value for (_, k), value in found.items()}, row)
-    heading, *_ = titles(part(spec, ROW))
-    assert heading.startswith(f"row {chosen.rows[place]} (colours: ")
-
-
 def test_hidden_places_are_struck_out(traces: dict[str, Trace]) -> None:
     spec = trace_explorer(traces["decoder"], "attention", "mask").to_dict()
     marks = [text for text, *_ in texts(part(spec, TABLE, LABEL), "role-mark")]
     assert marks.count("−∞") == int((~traces["decoder"].attention.mask).sum()) == 15
     assert "mask: 15 of 36 places hidden" in titles(spec)
-
-
-def test_words_and_ids_stand_in_their_cells(traces: dict[str, Trace]) -> None:
-    source = traces["cross"].source
-    spec = trace_explorer(traces["cross"], "text").to_dict()
-    for step, words in (
-        ("pieces", source.tokens[:-1]),
-        ("ids", [str(number) for number in source.ids.tolist()]),
-    ):
-        label = part(with_controls(spec, step=step), TABLE, LABEL)
-        marks = [mark for mark in texts(label, "role-mark") if mark[0]]
-        top = min(y for *_, y in marks)
-        first = sorted((mark for mark in marks if mark[2] == top), key=lambda mark: mark[1])
-        assert [text for text, *_ in first] == words
-    assert len(spec["vconcat"]) == 1  # words are not written out again
 
 
 def test_the_costs_add_up_to_the_loss(traces: dict[str, Trace]) -> None:
@@ -135,37 +110,3 @@ def test_what_is_not_there_is_refused(shipped: Translator, traces: dict[str, Tra
             trace_explorer(made, *given)
     with pytest.raises(UserError, match="101 pieces, and a table has room for 24: give a shorter"):
         trace_explorer(trace(shipped, "The cat is sleeping. " * 20), "layer")
-    with pytest.raises(UserError, match="did you mean 'attention'"):
-        you_are_here("atention")
-
-
-SCALE = 2  # pixels for each point of the sheet
-
-
-def drawn(part: str) -> np.ndarray:
-    """The sheet alone in grey, 0 to 255, its lower left first, so many pixels a point."""
-    figure, stored = you_are_here(part), BytesIO()
-    figure.axes[0].set_title("", loc="left")
-    figure.savefig(stored, format="png", dpi=72 * SCALE)
-    return np.asarray(Image.open(stored).convert("L"))[::-1].copy()
-
-
-def inside(pixels: np.ndarray, box: Box, room: float = 0) -> np.ndarray:
-    x, y, width, height = box
-    left, low = x - width / 2 - room, max(0, y - height / 2 - room)
-    rows = slice(round(SCALE * low), round(SCALE * (y + height / 2 + room)))
-    return pixels[rows, round(SCALE * left) : round(SCALE * (x + width / 2 + room))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS)
-def test_where_one_is_in_the_architecture_is_bright_and_the_rest_pale(part: str) -> None:
-    assert set(PLACES) == set(PARTS)
-    pixels = drawn(part)
-    words, boxes = PLACES[part]
-    for box in boxes:
-        assert inside(pixels, box).min() < 100  # something is drawn there
-    for box in boxes:
-        inside(pixels, box, room=8)[:] = 255
-    assert 150 < pixels.min() < 220  # all the rest is there, but pale
-    assert describe(you_are_here(part)) == f"Picture: You are here: {words}."

@@ -1,7 +1,6 @@
 """Training: curves as given, and the browser's numbers are those of the package."""
 
 import math
-from random import Random
 from statistics import NormalDist, mean
 from typing import Any
 
@@ -94,25 +93,6 @@ def test_loss_over_steps(ax: Axes) -> None:
     assert legend(draw_loss(LOG[:2], ax)) == ["training"]  # before the first validation
 
 
-def test_gradients_have_a_line_for_each_stack(ax: Axes) -> None:
-    norms = {"with sums": [2.0, 3.0, 5.0], "without": [1e-7, 0.11]}
-    assert draw_gradients(norms, ax, "What arrives") is ax
-    assert drawn(ax) == {"with sums": [(1, 2), (2, 3), (3, 5)], "without": [(1, 1e-7), (2, 0.11)]}
-    assert (ax.get_yscale(), legend(ax)) == ("log", list(norms))
-    assert ax.get_xlabel() == "layer (1 is the lowest)"
-
-
-def test_symptoms_are_drawn_from_zero_upwards(ax: Axes) -> None:
-    two = {"sound": [(2, 5.0), (3, 1.5)], "ill": [(2, 5.5), (3, 5.25)]}
-    assert draw_symptoms(two, ax, "Two") is ax
-    assert drawn(ax) == two
-    assert (ax.get_ylim()[0], legend(ax)) == (0, ["sound", "ill"])
-    ax.clear()
-    draw_symptoms({"A": [(step, 1.0) for step in range(50)]}, ax)
-    assert ax.get_legend() is None  # a single one
-    assert ax.lines[0].get_marker() == "None"
-
-
 def test_more_lines_than_looks_are_refused(ax: Axes) -> None:
     for draw, most in ((draw_gradients, 4), (draw_symptoms, 4)):
         with pytest.raises(UserError, match=f"9 .*, and there are {most} colours: give fewer"):
@@ -142,17 +122,6 @@ def test_curves_and_lines_of_chance(difference: float, deviation: float, runs: i
     # Where the deviation is known from very many runs, this is the package's margin, nearly.
     pairs = {str(i): [0.0, deviation * math.sqrt(2)] for i in range(2000)}
     assert margin(pairs, runs) == pytest.approx(2 * error, rel=0.03)
-
-
-def test_the_title_says_how_often_a_drawn_difference_shows() -> None:
-    spec = chance_explorer().to_dict()
-    assert title(spec) == "The difference shows in 22 of 100 tables"
-    assert "In 22 of 100 tables" in spec["description"]
-    chance, beyond = Random(1), 0
-    for _ in range(4000):
-        a, b = (mean(chance.gauss(centre, 1) for _ in range(3)) for centre in (0, 1))
-        beyond += abs(a - b) > 2 * math.sqrt(2 / 3)
-    assert beyond / 40 == pytest.approx(22, abs=2)
 
 
 def test_readings_have_the_package_s_figures_and_a_tick_for_each_run() -> None:

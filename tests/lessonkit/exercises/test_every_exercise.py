@@ -143,10 +143,6 @@ def raises(*args: Any) -> Any:
     raise KeyError("weights\nover two lines")
 
 
-def exits(*args: Any) -> Any:
-    raise SystemExit(3)
-
-
 def recurses(*args: Any) -> Any:
     return recurses(*args)
 
@@ -159,17 +155,14 @@ def holds_itself(*args: Any) -> Any:
 
 STRANGE: list[tuple[Any, str]] = [
     (raises, "KeyError: 'weights\\nover two lines'"),
-    (exits, "SystemExit: 3"),
     (recurses, "RecursionError"),
     (lambda *args: print("a trace") or None, "it gives None, not "),
     (lambda *args: Odd(), "type Odd"),
     (lambda: 1, "TypeError"),
     (lambda *args: 1j, "type complex"),
-    (lambda *args: b"no", "type bytes"),
     (holds_itself, ""),
     (lambda *args: torch.empty(7, 5, device="meta"), ""),
-    (lambda *args: torch.zeros(7, 5, 3), ""),
-    *((given, ".check(my_") for given in (3, "text", torch.zeros(2, 3), [1])),  # no function
+    *((given, ".check(my_") for given in (3, torch.zeros(2, 3))),  # no function
 ]
 
 
@@ -199,7 +192,3 @@ def test_a_change_of_the_reference_is_refused_or_known_to_be_right(name: str) ->
         passing = [change for change, answer in changed.items() if ALL[name].accepts(answer)]
     assert len(changed) > 5  # of a reference of one line too
     assert sorted(passing) == sorted(known)
-
-
-def test_the_list_names_exercises_that_there_are() -> None:
-    assert set(EQUIVALENT) <= set(ALL)

@@ -3,11 +3,8 @@
 import pytest
 import torch
 
-import lessonkit.exercises.toys as ex
-from lessonkit.exercises.before import BLIND_SPOTS, Decoder
-from lessonkit.exercises.both_ways import FAULTS, Trainer
 from lessonkit.exercises.outcome import BrokenRuleError
-from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Parrot, Reader, Table
+from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Reader, Table
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 
@@ -34,29 +31,6 @@ def test_blocks_are_read_as_a_list_is_but_once() -> None:
             again()
 
 
-def test_networks_are_written_as_a_lesson_would_make_them() -> None:
-    for text in (
-        "ex.Layer(6, 3, 2, True)",
-        "ex.Layer(2, 1, None, False)",
-        "ex.Parrot(7, 5, 3)",
-        "ex.Reader(11)",
-    ):
-        assert repr(eval(text, {"ex": ex})) == text
-    assert repr(Trainer("uphill", 1)) == "ex.Trainer('uphill', 1)"
-    assert repr(Decoder("sees padding", 5)) == "ex.Decoder('sees padding', 5)"
-
-
-def test_a_parrot_drops_in_training_alone() -> None:
-    model, ids = Parrot(7, 3, seed=1), torch.tensor([[2, 4]])
-    assert not model.training
-    whole = model(ids, ids)
-    torch.testing.assert_close(
-        whole[0, 1], (model.embedding[4] + model.embedding[2]) @ model.output
-    )
-    assert not torch.allclose(model.train()(ids, ids), whole)
-    assert Parrot(7, 3)(ids, ids).eq(0).all()
-
-
 def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     src, mask = torch.tensor([[5, 4, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool)
     copier, reader = Reader(None), Reader(3)
@@ -76,23 +50,3 @@ def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     assert torch.equal(logits[:, :2], reader.decode(written[:, :2], memory, mask))
     other = reader.decode(torch.tensor([[2, 6, 4]]), memory, mask)
     assert not torch.allclose(logits[0, 2, 3:], other[0, 2, 3:]), "earlier tokens count"
-
-
-def test_a_trainer_has_its_fault_and_a_decoder_its_blind_spot() -> None:
-    for fault in FAULTS:
-        trainer = Trainer(fault, 2)
-        start = {name: weight.clone() for name, weight in trainer.state_dict().items()}
-        losses = [trainer.step() for _ in range(5)]
-        moved = sum(not torch.equal(start[name], end) for name, end in trainer.state_dict().items())
-        assert moved == {"nothing moves": 0, "some weights stay": 1}.get(fault, 2), fault
-        assert losses == sorted(losses, reverse=fault != "uphill"), fault
-        assert Trainer("none", 2).step() == losses[0], "the same before the first step"
-    src, tgt, later = torch.tensor([4, 7]), torch.tensor([2, 5, 6]), torch.tensor([2, 5, 8])
-    for spot in BLIND_SPOTS:
-        decode = Decoder(spot, 1)
-        logits = decode(src, tgt)
-        assert logits.shape == (3, 9)
-        ahead = not torch.allclose(decode(src, later)[:2], logits[:2])
-        padding = not torch.allclose(decode(torch.tensor([4, 7, 0]), tgt), logits)
-        deaf = torch.allclose(decode(src.flip(0), tgt), logits)
-        assert (ahead, padding, deaf) == tuple(spot == each for each in BLIND_SPOTS[1:])
