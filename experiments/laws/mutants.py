@@ -8,7 +8,7 @@ none: it is counted apart.
 import ast
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -167,9 +167,7 @@ def _rounded(tensor: torch.Tensor) -> list[float]:
     return [round(each, 4) for each in tensor.detach().flatten().tolist()]
 
 
-def sample(
-    number: int, of_setup: bool, on_line: Callable[[str], None]
-) -> tuple[list[Any], int, int]:
+def sample(number: int, of_setup: bool) -> tuple[list[Any], int, int]:
     """Draw mutants that run and differ, as many of each operator as there are.
 
     Returns:
@@ -202,7 +200,7 @@ def sample(
                 chosen.append((mutant, module))
             else:
                 equal += 1
-                on_line(f"equal: {mutant}")
+                print(f"equal: {mutant}")
     return chosen, crashed, equal
 
 
