@@ -6,8 +6,7 @@ Not in the paper. `diagnose(model)` tries the laws on anybody's encoder-decoder,
 
 from typing import Any
 
-from attention_laws.adapter import Adapter, CachedDecoder, Candidate
-from attention_laws.pipeline import Pipeline
+from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pipeline
 from attention_laws.report import Finding, Line, Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
 

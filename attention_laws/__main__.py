@@ -1,6 +1,7 @@
 """The command `attention-laws my_model:make` (not in the paper)."""
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,22 +19,21 @@ Exit status: 0 no law is broken; 1 one is; 2 there is no model to try; 3 it coul
 since laws of the core (shape, future, padding, gradients) were not tried."""
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that says a mistake in one line."""
-
+class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print the mistake, and end the program."""
+        """Say the mistake in one line, and end the program."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Describe the options."""
-    parser = Parser("attention-laws", description=ABOUT, formatter_class=_Formatter)
+    lines = argparse.RawDescriptionHelpFormatter
+    parser = _Parser("attention-laws", description=ABOUT, formatter_class=lines)
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
-    add("--only", metavar="LAWS", help="try these alone, with commas between")
-    add("--skip", metavar="LAWS", help="leave these out")
+    add("--only", metavar="LAWS", type=_names, help="try these alone, with commas between")
+    add("--skip", metavar="LAWS", type=_names, help="leave these out")
     add("--strict", action="store_true", help="let a warning fail, too")
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
     add("--json", action="store_true", help="print the report for a program")
@@ -50,10 +50,6 @@ def make_parser() -> argparse.ArgumentParser:
         add(f"--{name}", metavar="N", type=int, help=f"id that {what}")
     add("--masks", metavar="M", help="may|hidden, bool|int|float, 2|3|4 axes, as in may-bool-4")
     return parser
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keep the lines of the description."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,7 +83,7 @@ def report_of(options: argparse.Namespace) -> Report:
     )
     known(reasons)
     report = diagnose_boxed(order, _progress if sys.stderr.isatty() else None).accepting(reasons)
-    return report.strictly(options.strict)
+    return dataclasses.replace(report, strict=options.strict)
 
 
 def calling(options: argparse.Namespace) -> dict[str, Any]:
@@ -103,17 +99,17 @@ def calling(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def chosen(only: str | None, skip: str | None) -> list[str] | None:
+def chosen(only: list[str] | None, skip: list[str] | None) -> list[str] | None:
     """Give the names of the laws to try; None where all are."""
     if only is None and skip is None:
         return None
-    names = known(_split(only)) if only else list(BY_NAME)
-    left_out = known(_split(skip))
+    names = known(only) if only else list(BY_NAME)
+    left_out = known(skip or [])
     return [name for name in names if name not in left_out]
 
 
-def _split(names: str | None) -> list[str]:
-    return [each.strip() for each in (names or "").split(",") if each.strip()]
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def known(names: Any) -> list[str]:

@@ -1,7 +1,7 @@
-"""What `diagnose` asks of an encoder-decoder, whoever wrote it.
+"""What is asked of an encoder-decoder, and of what stands around it, whoever wrote it.
 
-Not in the paper. An `Adapter` is a handful of functions around somebody's model. Only `forward`
-is needed; each law that needs more says so in the report where it is missing.
+Not in the paper. An `Adapter` is a handful of functions around somebody's model, a `Pipeline`
+around text, data and score. Only `forward` is needed; a law that needs more says so.
 """
 
 import dataclasses
@@ -13,22 +13,19 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.errors import UserError
-from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
+
+PAD_ID, BOS_ID, EOS_ID = 0, 2, 3  # unless an adapter says others: the course's own
+Pair = tuple[str, str]
 
 
 class Candidate(NamedTuple):
-    """What a search found for one source.
+    """What a search found for one source."""
 
-    Attributes:
-        ids: Target ids, without bos and eos.
-        log_prob: Sum of the log probabilities of these ids, and of eos where `finished`
-            (nats), before any length penalty.
-        finished: Whether eos ended it, not a limit.
-    """
-
-    ids: list[int]
+    ids: list[int]  # target ids, without bos and eos
+    # sum of the log probabilities of these ids, and of eos where `finished` (nats), before
+    # any length penalty
     log_prob: float
-    finished: bool
+    finished: bool  # whether eos ended it, not a limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,3 +135,46 @@ class Adapter:
     def replace(self, **changes: Any) -> "Adapter":
         """Give an adapter that differs in these attributes."""
         return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """How text becomes ids, ids become text, and text a score.
+
+    Attributes:
+        train: Pairs of texts that the model learns from, source and target, as the corpus has
+            them.
+        test: Pairs that it is judged by.
+        encode_src: Ids of a source, as in training.
+        encode_tgt: Ids of a target, as in training.
+        encode_to_translate: Ids of a source, as when somebody translates.
+        decode: The text that is scored, of target ids as a search gives them: bos, eos and
+            padding may be among them.
+        score: `score(hypotheses, references)` is the corpus's BLEU in percent.
+        pad_id: Padding; None where there is none.
+        bos_id: Begins each target.
+        eos_id: Ends each sentence.
+        unk_id: What unknown words become; None where nothing is unknown.
+        joint_vocabulary: Whether both sides have the same ids, so that `decode` reads sources too.
+    """
+
+    train: Sequence[Pair] = ()
+    test: Sequence[Pair] = ()
+    encode_src: Callable[[str], list[int]] | None = None
+    encode_tgt: Callable[[str], list[int]] | None = None
+    encode_to_translate: Callable[[str], list[int]] | None = None
+    decode: Callable[[list[int]], str] | None = None
+    score: Callable[[list[str], list[str]], float] | None = None
+    pad_id: int | None = PAD_ID
+    bos_id: int = BOS_ID
+    eos_id: int = EOS_ID
+    unk_id: int | None = None
+    joint_vocabulary: bool = False
+
+    def replace(self, **changes: Any) -> "Pipeline":
+        """Give a pipeline that differs in these attributes."""
+        return dataclasses.replace(self, **changes)
+
+    def without_marks(self, ids: list[int]) -> list[int]:
+        """Leave out bos, eos and padding."""
+        return [each for each in ids if each not in (self.pad_id, self.bos_id, self.eos_id)]

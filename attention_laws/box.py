@@ -1,7 +1,4 @@
-"""Somebody's code is tried in a process of its own, with bounds on time, memory and output.
-
-Not in the paper. Whatever that process does, what it found until then is reported.
-"""
+"""Somebody's code runs in a process of its own, with bounds on all it takes (not in the paper)."""
 
 import json
 import os
@@ -35,36 +32,21 @@ CODE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What a process is to try.
+    """What a process is to try."""
 
-    Attributes:
-        folder: First on the path while their code runs.
-        module: Their module's name.
-        name: What gives the model, in that module.
-        options: How a bare module is called, as `from_module` takes it.
-        laws: Names of laws; None: all.
-        minute: Whether to try those that train, too.
-        seconds: Until a law is ended.
-        gigabytes: Of memory, beyond what torch takes.
-    """
-
-    folder: str
-    module: str
-    name: str
+    folder: str  # first on the path while their code runs
+    module: str  # their module's name
+    name: str  # what gives the model, in that module
+    # how a bare module is called, as `from_module` takes it
     options: dict[str, Any] = field(default_factory=dict)
-    laws: list[str] | None = None
-    minute: bool = False
-    seconds: float = 30.0
-    gigabytes: float = 8.0
+    laws: list[str] | None = None  # names of laws; None: all
+    minute: bool = False  # whether to try those that train, too
+    seconds: float = 30.0  # until a law is ended
+    gigabytes: float = 8.0  # of memory, beyond what torch takes
 
 
 def diagnose_boxed(order: Order, on_law: Callable[[str, int], None] | None = None) -> Report:
-    """Try laws on somebody's code, and say what was found of each.
-
-    Args:
-        order: The code, and the bounds.
-        on_law: Called with the name of each law before it is tried, and how many there are.
-    """
+    """Try laws on somebody's code; `on_law` is told each law's name, and how many there are."""
     lines: dict[str, Line] = {}
     names: list[str] = []
     head: dict[str, Any] = {}

@@ -1,8 +1,4 @@
-"""How somebody's module is called, found out by trying (not in the paper).
-
-Ids batch first or not, masks of every style or none, logits alone, in a tuple, flat, or of a
-target that the module shifts itself.
-"""
+"""How somebody's module is called: order, masks, and where its logits are (not in the paper)."""
 
 import inspect
 import re
@@ -27,22 +23,16 @@ class UnfitError(ValueError):
 
 @dataclass(frozen=True)
 class Signature:
-    """Parameters of a module's `forward`, by what they are for.
+    """Parameters of a module's `forward`, by what they are for."""
 
-    Attributes:
-        src, tgt: Names of the ids; empty where they are given by position.
-        masks: Masks by name, and what each is of.
-        others: Lengths, positions and the like, by name: what makes each of src and tgt.
-        optional: Whether every mask may be left out.
-        pair: Whether both are one argument.
-    """
-
+    # names of the ids; empty where they are given by position
     src: str = ""
     tgt: str = ""
-    masks: tuple[tuple[str, Role], ...] = ()
+    masks: tuple[tuple[str, Role], ...] = ()  # masks by name, and what each is of
+    # Lengths, positions and the like, by name: what makes each of src and tgt
     others: tuple[tuple[str, str], ...] = ()
-    optional: bool = True
-    pair: bool = False
+    optional: bool = True  # whether every mask may be left out
+    pair: bool = False  # whether both are one argument
 
 
 def signature(module: nn.Module) -> Signature:
@@ -84,29 +74,19 @@ def signature(module: nn.Module) -> Signature:
 
 @dataclass(frozen=True)
 class Call:
-    """One way to call a module.
+    """One way to call a module."""
 
-    Attributes:
-        module: What is called.
-        signature: Its parameters.
-        batch_first: Whether ids are (batch, length).
-        style: How masks are written; None: none are given.
-        src_pad, tgt_pad: Padding, of which masks are made.
-        path: Where in what it gives the logits are: keys, one after the other.
-        form: How these lie: see `_forms`.
-        cuts: Whether it cuts the last token of the target off itself.
-        head: Name of a part of it that makes logits of what it gives, and is called by others.
-    """
-
-    module: nn.Module
-    signature: Signature
-    batch_first: bool = True
-    style: Style | None = None
+    module: nn.Module  # what is called
+    signature: Signature  # its parameters
+    batch_first: bool = True  # whether ids are (batch, length)
+    style: Style | None = None  # how masks are written; None: none are given
+    # Padding, of which masks are made
     src_pad: int | None = 0
     tgt_pad: int | None = 0
-    path: tuple[Any, ...] = ()
-    form: str = ""
-    cuts: bool = False
+    path: tuple[Any, ...] = ()  # where in what it gives the logits are: keys, one after the other
+    form: str = ""  # how these lie: see `_forms`
+    cuts: bool = False  # whether it cuts the last token of the target off itself
+    # name of a part of it that makes logits of what it gives, and is called by others
     head: str = ""
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -291,11 +271,7 @@ def faults(
 ) -> int:
     """Count what is wrong with a call: it sees the future or padding, or does not see a token.
 
-    Args:
-        call: Gives logits, batch first.
-        ids: Four that are words on both sides.
-        pad: The source's padding.
-        tgt_pad: The target's.
+    `ids` are four words of both sides.
     """
     src, tgt = torch.tensor([[ids[0], ids[1], ids[2], ids[1]]]), torch.tensor([[*ids[:3]]])
     other_src, other_tgt = src.clone(), tgt.clone()

@@ -1,8 +1,4 @@
-"""The process in which somebody's code runs, and that may die of it (not in the paper).
-
-`box.py` starts it. What it finds goes line by line through the standard output that it was
-started with; what their code prints goes to the standard error.
-"""
+"""The process in which somebody's code runs, told of line by line as JSON (not in the paper)."""
 
 import dataclasses
 import json
@@ -14,10 +10,8 @@ from typing import Any
 
 from attention_laws.errors import UserError, told
 from attention_laws.law import Law
-from attention_laws.laws import LAWS, PIPELINE_LAWS
-from attention_laws.pipeline import Pipeline
-from attention_laws.report import Finding, Line
-from attention_laws.run import GATES, Trial, diagnose_pipeline
+from attention_laws.report import Finding
+from attention_laws.run import Trial
 from attention_laws.target import made, on_path, subject_of
 
 try:
@@ -58,34 +52,16 @@ def _bound_memory(gigabytes: float) -> None:
 
 def _try(order: dict[str, Any], tell: Callable[..., None]) -> None:
     subject = subject_of(made(order["module"], order["name"]), order["options"])
-    is_pipeline = isinstance(subject, Pipeline)
-    laws = PIPELINE_LAWS if is_pipeline else LAWS
-    chosen = [law for law in laws if order["laws"] is None or law.name in order["laws"]]
-    names = [law.name for law in chosen]
-    gates = [law for law in laws if law.name in GATES and law not in chosen]
-
-    def on_law(law: Law) -> None:
-        tell(law=law.name, minute=law.minute)
-
-    def on_line(line: Line) -> None:
-        tell(line=dataclasses.asdict(line))
-
-    if isinstance(subject, Pipeline):
-        tell(laws=names, assumptions=[], tolerance=0.0)
-        by_name = {law.name: law for law in chosen}
-        safe = [_shielded(law) for law in chosen]
-        diagnose_pipeline(
-            subject, laws=safe, on_law=lambda name: on_law(by_name[name]), on_line=on_line
-        )
-        return
     trial = Trial(subject, minute=order["minute"])
+    chosen = [law for law in trial.laws if order["laws"] is None or law.name in order["laws"]]
     report = trial.report()
+    names = [law.name for law in chosen]
     tell(laws=names, assumptions=report.assumptions, tolerance=report.tolerance)
-    for law in gates:
-        trial.line(_shielded(law))
+    if order["laws"] is not None:
+        trial.try_gates(_shielded)
     for law in chosen:
-        on_law(law)
-        on_line(trial.line(_shielded(law)))
+        tell(law=law.name, minute=law.minute)
+        tell(line=dataclasses.asdict(trial.line(_shielded(law))))
 
 
 def _shielded(law: Law) -> Law:

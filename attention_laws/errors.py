@@ -1,7 +1,5 @@
 """What a user of the laws can get wrong, and what somebody's code raises, told in one line."""
 
-NO_MESSAGE = "without a message that can be read"
-
 
 class UserError(ValueError):
     """A mistake in what the user gave; the message names the value, the limit and the remedy."""
@@ -30,4 +28,4 @@ def said(error: BaseException) -> str:
     try:
         return " ".join(str(error).split())[:200]
     except BaseException:  # an error whose own message raises
-        return NO_MESSAGE
+        return "without a message that can be read"

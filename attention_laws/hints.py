@@ -10,13 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attention_laws.ids import PAD_ID
-
 UNSAID = -1  # of an id: nothing is said of it, and it is looked for
 PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|value|i))?")
 SIDES = (re.compile(r"src|source|enc|input"), re.compile(r"tgt|trg|targ|dec|output"))
-
-Ids = int | None
 
 
 @dataclass
@@ -63,15 +59,9 @@ def watching(seen: Seen) -> Iterator[None]:
 
 
 def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[int], str]:
-    """Give both sides' padding as attributes of a module or its embeddings have it.
+    """Give both sides' padding, UNSAID where nothing tells, and who told it, for a reader.
 
-    Args:
-        module: Has attributes such as `src_pad_idx`.
-        seen: What its embeddings told.
-        ids: Those that the source and the target were filled with.
-
-    Returns:
-        Padding of source and target, UNSAID where nothing tells; and who told, for a reader.
+    Attributes such as `src_pad_idx` tell it, or the embeddings that were seen to read `ids`.
     """
     found, told = [UNSAID, UNSAID], ["", ""]
     for side, token in enumerate(ids):
@@ -98,8 +88,3 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
     """Give attributes of a module, and of its `config` or `args`."""
     for holder in (module, *(getattr(module, name, None) for name in ("config", "cfg", "args"))):
         yield from vars(holder).items() if hasattr(holder, "__dict__") else ()
-
-
-def usual(said: int) -> int | None:
-    """Give an id that was said, or the usual padding."""
-    return PAD_ID if said == UNSAID else said

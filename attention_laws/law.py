@@ -1,7 +1,4 @@
-"""What a law is, and the subject that it is tried on.
-
-Not in the paper.
-"""
+"""What a law is, and the subject that it is tried on (not in the paper)."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -28,35 +25,21 @@ Check = Callable[[Any], Finding]
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """Something that holds for every sound encoder-decoder, or for what stands around one.
+    """Something that holds for every sound encoder-decoder, or for what stands around one."""
 
-    Attributes:
-        name: Short, with underscores.
-        says: The law in one sentence.
-        means: What it usually means when it is broken.
-        look: Where to look then.
-        check: Tries it on a `Subject`, or on a `Pipeline`.
-        needs: Attributes of the adapter, or the pipeline, without which it is not tried.
-        compares: Whether it compares outputs, and so needs some that repeat.
-        minute: Whether it trains, and so takes up to a minute.
-    """
-
-    name: str
-    says: str
-    means: str
-    look: str
-    check: Check
+    name: str  # Short, with underscores
+    says: str  # the law in one sentence
+    means: str  # what it usually means when it is broken
+    look: str  # where to look then
+    check: Check  # tries it on a `Subject`, or on a `Pipeline`
+    # attributes of the adapter, or the pipeline, without which it is not tried
     needs: tuple[str, ...] = ()
-    compares: bool = True
-    minute: bool = False
+    compares: bool = True  # whether it compares outputs, and so needs some that repeat
+    minute: bool = False  # whether it trains, and so takes up to a minute
 
 
 def law(**says: Any) -> Callable[[Check], Law]:
-    """Make a check a law of the check's name.
-
-    Args:
-        says: The other attributes of `Law`.
-    """
+    """Make a check a law of the check's name; `says` are the other attributes of `Law`."""
     return lambda check: Law(name=check.__name__, check=check, **says)
 
 
@@ -67,12 +50,7 @@ def needed(given: Given | None) -> Given:
 
 
 class Subject:
-    """A model under diagnosis: sentences to try it with, and what counts as a difference.
-
-    Args:
-        adapter: The model.
-        seed: Of the sentences.
-    """
+    """A model under diagnosis: sentences to try it with, and what counts as a difference."""
 
     def __init__(self, adapter: Adapter, seed: int = 0) -> None:
         self.adapter = adapter
@@ -111,9 +89,15 @@ class Subject:
         drawn[:, 0] = self.adapter.bos_id
         return drawn
 
-    def other_id(self, used: int, vocab_size: int) -> int:
-        """Give an ordinary id that is not `used`."""
-        return next(i for i in range(vocab_size) if i not in self.special and i != used)
+    def other_id(self, used: int) -> int:
+        """Give an ordinary id, of both sides, that is not `used`."""
+        return next(i for i in range(8) if i not in self.special and i != used)
+
+    def changed(self, ids: Tensor, place: int) -> Tensor:
+        """Give (1, length) with another id at a place."""
+        other = ids.clone()
+        other[0, place] = self.other_id(int(ids[0, place]))
+        return other
 
     def padded(self, ids: Tensor, number: int) -> Tensor:
         """Append `number` places of padding to (batch, length)."""
@@ -183,9 +167,6 @@ def rounding_aside(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
 
     By little: by less than the largest logit, and by a number. The sentences are the same. Where
     the model cannot run in 64 bits, what was found in 32 holds.
-
-    Args:
-        check: Of a law by which logits are equal.
     """
 
     @wraps(check)

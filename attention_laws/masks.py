@@ -1,7 +1,4 @@
-"""Masks as somebody's forward may want them: either polarity, two to four axes, any kind of number.
-
-Not in the paper. Ours is True = may attend; which of these a module takes is found out by trying.
-"""
+"""Masks as somebody's forward may want them; ours is True = may attend (not in the paper)."""
 
 from typing import NamedTuple
 
@@ -12,17 +9,12 @@ from attention_laws.errors import UserError
 
 
 class Style(NamedTuple):
-    """How masks are written; as text "may-bool-4".
+    """How masks are written; as text "may-bool-4"."""
 
-    Attributes:
-        one: What 1 or True says: "may" (attend) or "hidden"; "add": it is added to scores.
-        kind: Of the numbers: bool, int, byte or float.
-        axes: 4: (batch, 1, q_len, k_len); 3: without the 1; 2: (batch, length), and of the target
-            (tgt_len, tgt_len); 1: (batch, length) of both.
-    """
-
-    one: str
-    kind: str
+    one: str  # what 1 or True says: "may" (attend) or "hidden"; "add": it is added to scores
+    kind: str  # of the numbers: bool, int, byte or float
+    # 4: (batch, 1, q_len, k_len); 3: without the 1; 2: (batch, length), and of the target
+    # (tgt_len, tgt_len); 1: (batch, length) of both
     axes: int
 
     def __str__(self) -> str:
@@ -91,15 +83,10 @@ def role(name: str) -> Role:
 def made(
     style: Style, role: Role, src_real: Tensor, tgt_real: Tensor, beside_padding: bool
 ) -> Tensor:
-    """Make one mask.
+    """Make one mask of where source and target are no padding, (batch, length).
 
-    Args:
-        style: How it is written.
-        role: What it is of.
-        src_real: Where the sources are no padding, (batch, src_len).
-        tgt_real: Where the targets are none, (batch, tgt_len).
-        beside_padding: Whether padding has masks of its own, as with `torch.nn.Transformer`: then
-            the others are of two axes, and say nothing of padding.
+    Where padding has masks of its own, as with `torch.nn.Transformer`, the others are of two axes,
+    and say nothing of padding.
     """
     causal = torch.ones(tgt_real.shape[1], tgt_real.shape[1], dtype=torch.bool).tril()
     real = tgt_real if role.side == "tgt" else src_real
@@ -113,10 +100,6 @@ def made(
     else:
         may = real[:, None, :] & causal if role.side == "tgt" else real[:, None, :]
         may = may[:, None] if style.axes == 4 else may
-    return _written(style, may)
-
-
-def _written(style: Style, may: Tensor) -> Tensor:
     if style.one == "add":
         return torch.zeros(may.shape).masked_fill(~may, -torch.inf)
     kinds = {"bool": torch.bool, "int": torch.long, "byte": torch.uint8, "float": torch.float32}

@@ -15,29 +15,21 @@ import pytest
 from attention_laws.errors import UserError, told
 from attention_laws.law import Law
 from attention_laws.laws import LAWS
-from attention_laws.pipeline import Pipeline
 from attention_laws.report import CORE, Line, Report, Verdict, read_baseline
-from attention_laws.run import GATES, Trial, diagnose_pipeline
+from attention_laws.run import Trial
 from attention_laws.target import made, on_path, split, subject_of
 
 INJECTED = "test_laws"
 
 
 class Cases:
-    """What one factory gives, and the laws that are tried on it, each when it is asked for.
-
-    Args:
-        make: Gives a module, an Adapter or a Pipeline.
-        strict: Whether warnings fail.
-        minute: Whether to try the laws that train, too.
-        reasons: Laws whose breaks are accepted, and why.
-    """
+    """What one factory gives, and the laws that are tried on it, each when it is asked for."""
 
     def __init__(
         self, make: Callable[[], Any], strict: bool, minute: bool, reasons: Mapping[str, str]
     ) -> None:
         self.make, self.strict, self.minute, self.reasons = make, strict, minute, reasons
-        self.trial: Trial | Pipeline | None = None
+        self.trial: Trial | None = None
         self.stopped = ""
 
     def check(self, law: Law) -> None:
@@ -58,22 +50,14 @@ class Cases:
     def _line(self, law: Law) -> Line:
         if self.trial is None and not self.stopped:
             try:
-                subject = subject_of(self.make(), {})
-                self.trial = (
-                    subject if isinstance(subject, Pipeline) else Trial(subject, minute=self.minute)
-                )
+                self.trial = Trial(subject_of(self.make(), {}), minute=self.minute)
+                self.trial.try_gates()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # whatever somebody's model raises
                 self.stopped = told(error)
         if self.trial is None:
             pytest.fail(f"it could not be judged: {self.stopped}", pytrace=False)
-        if isinstance(self.trial, Pipeline):
-            return diagnose_pipeline(self.trial, laws=[law]).lines[0]
-        tried = {line.law for line in self.trial.lines}
-        for gate in LAWS:
-            if gate.name in GATES and gate.name not in tried:
-                self.trial.line(gate)
         done = [line for line in self.trial.lines if line.law == law.name]
         return done[0] if done else self.trial.line(law)
 
@@ -117,7 +101,7 @@ class _LawItem(pytest.Item):
     """A law of the factory that the configuration names."""
 
     def __init__(self, *, cases: Cases, law: Law, **rest: Any) -> None:
-        super().__init__(**rest)
+        super().__init__(name=law.name, nodeid=f"attention_laws::{law.name}", **rest)
         self.cases, self.law = cases, law
 
     def runtest(self) -> None:
@@ -130,22 +114,19 @@ class _LawItem(pytest.Item):
         return self.path, None, self.name
 
 
-class _Factory(pytest.Collector):
-    """What the configuration names, with its laws."""
+def _configured(session: pytest.Session) -> list[_LawItem]:
+    """Give a test for each law of the factory that the configuration names."""
+    config = session.config
+    folder, module, name = split(config.getini("attention_laws"))
+    baseline = config.getini("attention_laws_baseline")
+    reasons = read_baseline(config.rootpath / baseline) if baseline else {}
 
-    def collect(self) -> list[_LawItem]:
-        """Give a test for each law."""
-        config = self.config
-        folder, module, name = split(config.getini("attention_laws"))
-        baseline = config.getini("attention_laws_baseline")
-        reasons = read_baseline(config.rootpath / baseline) if baseline else {}
+    def make() -> Any:
+        with on_path(config.rootpath), on_path(folder):
+            return made(module, name)
 
-        def make() -> Any:
-            with on_path(config.rootpath), on_path(folder):
-                return made(module, name)
-
-        given = Cases(make, config.getini("attention_laws_strict"), False, reasons)
-        return [_LawItem.from_parent(self, name=law.name, cases=given, law=law) for law in LAWS]
+    given = Cases(make, config.getini("attention_laws_strict"), False, reasons)
+    return [_LawItem.from_parent(session, cases=given, law=law) for law in LAWS]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -160,23 +141,14 @@ def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Add the laws of the factory that is named, where no files are; drop what stands twice."""
-    named = {(item.parent, item.obj) for item in _functions(items) if not _is_injected(item)}
-    twice = [each for each in _functions(items) if _is_injected(each)]
-    for item in twice:
-        if (item.parent, item.obj) in named:
+    functions = [each for each in items if isinstance(each, pytest.Function)]
+    named = {(each.parent, each.obj) for each in functions if each.originalname != INJECTED}
+    for item in functions:
+        if item.originalname == INJECTED and (item.parent, item.obj) in named:
             items.remove(item)
     everything = config.args_source != pytest.Config.ArgsSource.ARGS
     if config.getini("attention_laws") and everything:
         try:
-            factory = _Factory.from_parent(session, name="attention_laws", nodeid="attention_laws")
-            items += factory.collect()
+            items += _configured(session)
         except UserError as error:
             raise pytest.UsageError(str(error)) from error
-
-
-def _functions(items: list[pytest.Item]) -> list[pytest.Function]:
-    return [each for each in items if isinstance(each, pytest.Function)]
-
-
-def _is_injected(item: pytest.Function) -> bool:
-    return item.originalname == INJECTED

@@ -1,7 +1,4 @@
-"""What `diagnose` says: each law kept, broken, or not tried with the reason in words.
-
-Not in the paper.
-"""
+"""What `diagnose` says: each law kept, broken, or not tried with the reason (not in the paper)."""
 
 import dataclasses
 import json
@@ -14,7 +11,7 @@ from attention_laws.errors import UserError
 
 # Without these nothing is known of a model: its shape, the future, padding, gradients.
 CORE = ("shape", "no_future", "source_padding", "gradients_reach")
-NO_PADDING = "the model has no padding (pad_id=None)"
+NO_PADDING = "the adapter has no pad_id"  # nor has the model any padding
 BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3  # exit statuses; 0: no law is broken, the core's are kept
 
 
@@ -30,15 +27,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one law's check found.
+    """What one law's check found."""
 
-    Attributes:
-        verdict: Kept, broken, warned of, or not tried.
-        seen: What was seen, with its figures; of a broken law the smallest input that shows it;
-            of one not tried the reason.
-    """
-
-    verdict: Verdict
+    verdict: Verdict  # Kept, broken, warned of, or not tried
+    # what was seen, with its figures; of a broken law the smallest input that shows it; of
+    # one not tried the reason
     seen: str
 
 
@@ -64,61 +57,37 @@ def not_tried(reason: str) -> Finding:
 
 @dataclass(frozen=True)
 class Line:
-    """A law and what was found of it.
+    """A law and what was found of it."""
 
-    Attributes:
-        law: Its name.
-        says: The law in one sentence.
-        verdict: What was found.
-        seen: See `Finding`.
-        means: What it usually means when it is broken.
-        look: Where to look then.
-        seconds: What the check took.
-    """
-
-    law: str
-    says: str
-    verdict: Verdict
-    seen: str
-    means: str
-    look: str
-    seconds: float
+    law: str  # its name
+    says: str  # the law in one sentence
+    verdict: Verdict  # what was found
+    seen: str  # see `Finding`
+    means: str  # what it usually means when it is broken
+    look: str  # where to look then
+    seconds: float  # what the check took
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found of every law.
+    """What was found of every law."""
 
-    Attributes:
-        lines: In the order of the laws, cheapest first.
-        assumptions: What had to be assumed of the model, and what of its baseline is out of date.
-        tolerance: Difference of logits above which two are called different.
-        stopped: Why nothing could be tried; empty where something was.
-        mistake: Whether it was stopped by what the user named, not by what the model did.
-        strict: Whether a warning fails, too.
-    """
-
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...]  # in the order of the laws, cheapest first
+    # what had to be assumed of the model, and what of its baseline is out of date
     assumptions: tuple[str, ...] = ()
-    tolerance: float = 0.0
-    stopped: str = ""
+    tolerance: float = 0.0  # difference of logits above which two are called different
+    stopped: str = ""  # why nothing could be tried; empty where something was
+    # whether it was stopped by what the user named, not by what the model did
     mistake: bool = False
-    strict: bool = False
+    strict: bool = False  # whether a warning fails, too
 
     def of(self, verdict: Verdict) -> list[Line]:
         """Give the lines with this verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 
     def __getitem__(self, law: str) -> Line:
-        """Give the line of the law of this name.
-
-        Raises:
-            KeyError: there is no such law.
-        """
-        for line in self.lines:
-            if line.law == law:
-                return line
-        raise KeyError(law)
+        """Give the line of the law of this name."""
+        return {line.law: line for line in self.lines}[law]
 
     @property
     def broken(self) -> list[str]:
@@ -147,26 +116,18 @@ class Report:
 
     def accepting(self, reasons: Mapping[str, str]) -> "Report":
         """Give the report with the laws accepted that a baseline names, for its reasons."""
-        bad = {line.law for line in self.lines if line.verdict in (Verdict.BROKEN, Verdict.WARNED)}
         out_of_date = [
             f"the baseline accepts {line.law}, which is {line.verdict}: take it out"
             for line in self.lines
             if line.law in reasons and line.verdict == Verdict.KEPT
         ]
-        lines = tuple(
-            dataclasses.replace(
-                line, verdict=Verdict.ACCEPTED, seen=f"{reasons[line.law]} ({line.seen})"
-            )
-            if line.law in bad & set(reasons)
-            else line
-            for line in self.lines
-        )
+        lines = list(self.lines)
+        for i, line in enumerate(lines):
+            if line.law in reasons and line.verdict in (Verdict.BROKEN, Verdict.WARNED):
+                seen = f"{reasons[line.law]} ({line.seen})"
+                lines[i] = dataclasses.replace(line, verdict=Verdict.ACCEPTED, seen=seen)
         given = (*self.assumptions, *out_of_date)
-        return dataclasses.replace(self, lines=lines, assumptions=given)
-
-    def strictly(self, strict: bool = True) -> "Report":
-        """Give the report as one that a warning fails."""
-        return dataclasses.replace(self, strict=strict)
+        return dataclasses.replace(self, lines=tuple(lines), assumptions=given)
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""
@@ -182,12 +143,9 @@ class Report:
             text.append(
                 f"logits that differ by more than {self.tolerance:.1g} are called different"
             )
-        for verdict in Verdict:
-            lines = self.of(verdict)
-            if not lines:
-                continue
+        for verdict in filter(self.of, Verdict):
             text += ["", str(verdict).upper()]
-            for line in lines:
+            for line in self.of(verdict):
                 text += _written(line)
         return "\n".join(text)
 

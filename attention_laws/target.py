@@ -1,7 +1,4 @@
-"""What a user names, MODULE:NAME or FILE.py:NAME, imported as they would import it themselves.
-
-Not in the paper. Their folder is first on `sys.path` only within; all of ours is imported before.
-"""
+"""What a user names, MODULE:NAME or FILE.py:NAME, is imported as they would (not in the paper)."""
 
 import difflib
 import importlib
@@ -13,12 +10,9 @@ from typing import Any
 
 from torch import nn
 
-from attention_laws.adapter import Adapter
+from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.adapters import from_module
-from attention_laws.errors import UserError, said
-from attention_laws.pipeline import Pipeline
-
-HELP = "see the README of attention_laws, `Adapter`"
+from attention_laws.errors import UserError, told
 
 
 def split(target: str) -> tuple[Path, str, str]:
@@ -67,13 +61,8 @@ def made(module_name: str, name: str) -> Any:
         if callable(factory) and not isinstance(factory, nn.Module | Adapter | Pipeline):
             return factory()
     except BaseException as error:  # whatever their code raises
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        at = "" if place is None else f" ({Path(place.tb_frame.f_code.co_filename).name}"
-        where = at and f"{at}:{place.tb_lineno})" if place is not None else ""
         raise UserError(
-            f"{target} cannot be had: {type(error).__name__}: {said(error)}{where}: give a module "
+            f"{target} cannot be had: {told(error)}: give a module "
             "from the current folder, or its file, code/my_model.py:make, and in it a function "
             "that runs without arguments"
         ) from error
@@ -86,11 +75,7 @@ def made(module_name: str, name: str) -> Any:
 
 
 def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
-    """Make what a factory gave ready for the laws.
-
-    Args:
-        given: A module, an Adapter or a Pipeline.
-        options: How a bare module is called, as `from_module` takes it.
+    """Make what a factory gave ready for the laws, a bare module with `from_module`'s options.
 
     Raises:
         UserError: it is nothing of the kind, or options are given of what is no bare module.
@@ -100,7 +85,7 @@ def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
     if not isinstance(given, Adapter | Pipeline):
         raise UserError(
             f"the factory gives {type(given).__name__}: let it give a torch.nn.Module, an Adapter "
-            f"or a Pipeline ({HELP})"
+            f"or a Pipeline (see the README of attention_laws, `Adapter`)"
         )
     if options:
         flags = ", ".join(f"--{each.replace('_', '-')}" for each in options)

@@ -1,7 +1,4 @@
-"""A model is left as it was: weights, buffers, mode, gradients, optimizer, random numbers.
-
-Not in the paper.
-"""
+"""A model is left as it was: weights, mode, gradients, optimizer, chance (not in the paper)."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,22 +17,18 @@ def untouched(
     optimizer: torch.optim.Optimizer | None = None,
     stateful: Sequence[Stateful] = (),
 ) -> Iterator[None]:
-    """Put everything back that was changed within.
+    """Put everything back that was changed within; the fast path of torch's layers is off there.
 
     Weights are put back into the same tensors, so that an optimizer still finds them.
-
-    Args:
-        module: Its parameters, buffers, gradients and modes are kept.
-        optimizer: Its state and settings are kept, and whatever it would change.
-        stateful: Schedulers and the like, kept too.
-
-    The fast path of torch's own layers is off within.
     """
     keepers = [*([] if optimizer is None else [optimizer]), *stateful]
     states = [copy.deepcopy(each.state_dict()) for each in keepers]
     modules = [] if module is None else list(module.modules())
     modes = [(each, each.training, dict(each._buffers)) for each in modules]
-    kept = [(each, _Values(each)) for each in _tensors(module, optimizer)]
+    kept = []
+    for tensor in _tensors(module, optimizer):
+        grad = None if tensor.grad is None else tensor.grad.clone()
+        kept.append((tensor, tensor.detach().clone(), grad, tensor.requires_grad))
     fast_path = torch.backends.mha.get_fastpath_enabled()
     with torch.random.fork_rng(devices=[]):
         torch.backends.mha.set_fastpath_enabled(False)  # its nested tensors are shorter
@@ -43,8 +36,10 @@ def untouched(
             yield
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
-            for tensor, values in kept:
-                values.put_back(tensor)
+            for tensor, value, grad, requires_grad in kept:
+                tensor.data.copy_(value)
+                tensor.requires_grad_(requires_grad)
+                tensor.grad = grad
             for each, training, buffers in modes:
                 each.training = training
                 each._buffers.update(buffers)  # one may have been assigned anew
@@ -71,22 +66,6 @@ def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) 
         held = [each for group in optimizer.param_groups for each in group["params"]]
         found += [each for each in held if id(each) not in known]
     return found
-
-
-class _Values:
-    """What a tensor held, to be put back into it."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.value = tensor.detach().clone()
-        self.grad = None if tensor.grad is None else tensor.grad.clone()
-        self.requires_grad = tensor.requires_grad
-
-    def put_back(self, tensor: Tensor) -> None:
-        """Give the tensor its value, its gradient and its wish for one."""
-        with torch.no_grad():
-            tensor.data.copy_(self.value)
-        tensor.requires_grad_(self.requires_grad)
-        tensor.grad = self.grad
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""What a model computes, seen as it is computed: maps, softmaxes, products (not in the paper).
-
-Any implementation is seen alike, with modules or without, since torch itself is asked.
-"""
+"""What any model computes, seen by asking torch itself as it is computed (not in the paper)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,11 +31,7 @@ class Called(NamedTuple):
 
 
 class Watch(TorchFunctionMode):
-    """Note what is called within.
-
-    Args:
-        change: `change(number, out)` gives what the call of this number is to give.
-    """
+    """Note what is called within; `change(number, out)` gives what that call is to give."""
 
     def __init__(self, change: Change | None = None) -> None:
         super().__init__()
@@ -94,30 +87,18 @@ def watching(change: Change | None = None) -> Iterator[list[Called]]:
 
 @dataclass
 class Attention:
-    """One attention as it was computed.
+    """One attention as it was computed."""
 
-    Attributes:
-        weights: As they were used, (..., q_len, k_len): after a mask that follows the softmax.
-        scores: What the softmax was given; None where it is within a call of torch.
-        product: Queries times keys, of the same shape.
-        d_k: Width of these.
-        factor: What the queries and keys were multiplied by before.
-    """
-
-    weights: Tensor
+    weights: Tensor  # as they were used, (..., q_len, k_len): after a mask that follows the softmax
+    # what the softmax was given; None where it is within a call of torch
     scores: Tensor | None = None
-    product: Tensor | None = None
-    d_k: int = 0
-    factor: float = 1.0
+    product: Tensor | None = None  # queries times keys, of the same shape
+    d_k: int = 0  # width of these
+    factor: float = 1.0  # what the queries and keys were multiplied by before
 
 
 def attentions(calls: list[Called], lengths: set[int]) -> list[Attention]:
-    """Give the attentions among calls.
-
-    Args:
-        calls: In their order.
-        lengths: Of source and target; what is attended from and to has one of them.
-    """
+    """Give the attentions among calls, from and to places whose number is one of `lengths`."""
     found: list[Attention] = []
     products: list[Called] = []
     softened = False  # whether the next product may be the weights times the values
@@ -185,11 +166,7 @@ def _fused(call: Called) -> Attention:
 
 @torch.no_grad()
 def let_end(subject: Any) -> bool:
-    """Change the output layer so that fresh models end sentences; tell whether it was found.
-
-    Args:
-        subject: A `law.Subject`.
-    """
+    """Let a `Subject`'s fresh model end sentences; tell whether its output layer was found."""
     if subject.adapter.module is None:
         return False
     with watching() as calls:

@@ -20,13 +20,13 @@ class Size(NamedTuple):
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
     "transformer": Size(5_820, 43),
-    "attention_laws": Size(5_900, 42),
+    "attention_laws": Size(5_400, 33),
     "engines": Size(1_780, 15),
     "lessonkit": Size(12_900, 84),
-    "experiments": Size(7_260, 50),
-    "tests": Size(20_950, 177),
+    "experiments": Size(7_250, 50),
+    "tests": Size(20_910, 176),
 }
-TOTAL = 33_600  # of all rooms but the tests
+TOTAL = 33_130  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:

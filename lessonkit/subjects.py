@@ -9,8 +9,7 @@ from typing import Any
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from attention_laws.adapter import Adapter, CachedDecoder, Candidate
-from attention_laws.pipeline import Pair, Pipeline
+from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pair, Pipeline
 from transformer import decoding
 from transformer.config import UNK_ID
 from transformer.data import corpora

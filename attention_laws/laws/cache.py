@@ -1,7 +1,4 @@
-"""A cache changes nothing but the time (not in the paper).
-
-Decoding a token at a time with remembered keys and values gives what `forward` gives at once.
-"""
+"""A cache changes nothing but the time: a token at a time is a pass at once (not in the paper)."""
 
 from typing import Any
 

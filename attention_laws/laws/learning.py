@@ -37,21 +37,13 @@ Pairs = tuple[Rows, Rows]  # sources and targets
 
 @dataclass(frozen=True)
 class Task:
-    """Something to learn.
+    """Something to learn."""
 
-    Attributes:
-        draw: `draw(number)` gives so many sources and targets.
-        examined: What the loss is measured on.
-        enough: Loss at which it is learned, nats per token.
-        blind: Loss of who does not look where the answer is.
-        without: What that is.
-    """
-
-    draw: Callable[[int], Pairs]
-    examined: Pairs
-    enough: float
-    blind: float
-    without: str
+    draw: Callable[[int], Pairs]  # `draw(number)` gives so many sources and targets
+    examined: Pairs  # what the loss is measured on
+    enough: float  # loss at which it is learned, nats per token
+    blind: float  # loss of who does not look where the answer is
+    without: str  # what that is
 
 
 def learned(subject: Subject, task: Task) -> Finding:

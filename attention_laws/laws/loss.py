@@ -80,10 +80,10 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
             "a constant added to all logits of a place changes the loss, and the model gives "
             "logits that are not normalised"
         )
-    scores, true = _Scores(subject), subject.other_id(-1, subject.adapter.tgt_vocab_size)
+    scores, true = _Scores(subject), subject.other_id(-1)
     alike = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
     another_is_sure = alike.clone()
-    another_is_sure[..., subject.other_id(true, alike.shape[-1])] = CONFIDENT
+    another_is_sure[..., subject.other_id(true)] = CONFIDENT
     target = torch.tensor([[true]])
     even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
     if wrong < 4 * even:
@@ -99,13 +99,11 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     says="Padding is out of the loss, and out of what it is divided by.",
     means="ignore_index is missing, or the sum is divided by all places",
     look="at ignore_index, and at what the sum is divided by",
-    needs=("loss",),
+    needs=("loss", "pad_id"),
 )
 def padding_costs_nothing(subject: Subject) -> Finding:
     """Change logits at padding, and add padded places."""
-    pad_id = subject.adapter.pad_id
-    if pad_id is None:
-        return not_tried("the model has no padding (pad_id=None)")
+    pad_id = needed(subject.adapter.pad_id)
     scores = _Scores(subject)
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     before = float(scores.loss(drawn, targets))
@@ -141,12 +139,10 @@ def _targets(subject: Subject) -> Tensor:
     means="a mean is divided again, or means of sentences or batches are averaged, so that "
     "tokens of short sentences weigh more",
     look="at each mean() and each division after the loss",
-    needs=("loss",),
+    needs=("loss", "pad_id"),
 )
 def each_token_counts_once(subject: Subject) -> Finding:
     """Compare the loss of two sentences together with theirs alone."""
-    if subject.adapter.pad_id is None:
-        return not_tried("without padding sentences of unequal lengths cannot stand together")
     scores = _Scores(subject)
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     both = float(scores.loss(drawn, targets))
@@ -217,7 +213,7 @@ def smoothing_sums_to_one(subject: Subject) -> Finding:
     m p - q. Between two sets of logits q falls out, and m is left; then q.
     """
     scores = _Scores(subject)
-    target = torch.tensor([[subject.other_id(-1, subject.adapter.tgt_vocab_size)]])
+    target = torch.tensor([[subject.other_id(-1)]])
     first, second = scores.draw(1, 1), scores.draw(1, 1)
     slopes = [_slopes(scores, each, target)[0, 0].double() for each in (first, second)]
     p = [each[0, 0].double().softmax(dim=-1) for each in (first, second)]

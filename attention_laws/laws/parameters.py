@@ -136,16 +136,13 @@ def all_move(subject: Subject) -> Finding:
     still = [
         name
         for name, move in moves.items()
-        if move == 0 and names[name].dim() > 1 and largest > _last_digit(before[name])
+        if move == 0
+        and (weight := before[name]).dim() > 1
+        and largest > 4 * float(weight.abs().max()) * torch.finfo(weight.dtype).eps
     ]
     if still:
         return broken(f"3 steps do not move {listed(still)}; others by up to {largest:.2g}")
     return kept(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
-
-
-def _last_digit(weight: Tensor) -> float:
-    """Give what a weight must move by to be seen."""
-    return 4 * float(weight.abs().max()) * torch.finfo(weight.dtype).eps
 
 
 def _rates(subject: Subject) -> str:

@@ -4,8 +4,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import wraps
 
+from attention_laws.adapter import Pipeline
 from attention_laws.law import law, needed
-from attention_laws.pipeline import Pipeline
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 SENTENCES = 40

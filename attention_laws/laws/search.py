@@ -41,23 +41,13 @@ def _barred(subject: Subject, logits: Tensor) -> Tensor:
 
 
 def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
-    """Give how far a choice is below the best; 0 if it is the best, all counted or the barred not.
-
-    Args:
-        subject: Says what counts as a difference.
-        logits: (vocab,)
-        chosen: An id.
-    """
+    """Give how far a choice is below the best of (vocab,), all counted or the barred not."""
     short = min(float(each.max() - logits[chosen]) for each in (logits, _barred(subject, logits)))
     return short if short > 2 * subject.tolerance else 0.0
 
 
 def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
-    """Try a check again where no sentence ends: with larger logits, and more for eos.
-
-    Args:
-        check: Of a law about searches.
-    """
+    """Try a check again where no sentence ends: with larger logits, and more for eos."""
 
     @wraps(check)
     def tried(subject: Subject) -> Finding:
@@ -69,11 +59,9 @@ def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding
             return kept(f"{found.seen}; no sentence ends in eos")
         subject.generator.set_state(drawn)
         again = check(subject)
-        return (
-            again
-            if again.verdict == Verdict.KEPT
-            else Finding(again.verdict, f"with eos likelier, so that sentences end: {again.seen}")
-        )
+        if again.verdict == Verdict.KEPT:
+            return again
+        return Finding(again.verdict, f"with eos likelier, so that sentences end: {again.seen}")
 
     return tried
 
@@ -103,7 +91,8 @@ def greedy_is_forward(subject: Subject) -> Finding:
     ended = 0
     found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
     for src, given in zip(sources, found, strict=True):
-        ids = _cut(given, {adapter.eos_id, adapter.pad_id})
+        marks = [i for i, each in enumerate(given) if each in (adapter.eos_id, adapter.pad_id)]
+        ids = given[: min(marks, default=len(given))]  # after a mark it may say what it likes
         ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
         said = [*ids, adapter.eos_id] if ends else ids
         ended += len(said) > len(ids)
@@ -117,11 +106,6 @@ def greedy_is_forward(subject: Subject) -> Finding:
                     f"{int(logits[place].argmax())} by {short:.2g} more"
                 )
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
-
-
-def _cut(ids: list[int], marks: set[int | None]) -> list[int]:
-    """Cut ids before the first mark: after it a search may say what it likes."""
-    return next((ids[:i] for i, each in enumerate(ids) if each in marks), ids)
 
 
 @law(

@@ -1,5 +1,6 @@
 """How a model begins, before it has learned anything (not in the paper)."""
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -20,13 +21,7 @@ SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
 
 
 def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
-    """Try a check where the model is fresh.
-
-    Scales of layer norms begin as one number, and the first step makes them unequal.
-
-    Args:
-        check: Of a law about how a model begins.
-    """
+    """Try a check where the model is fresh: the first step makes scales of norms unequal."""
 
     @wraps(check)
     def tried(subject: Subject) -> Finding:
@@ -129,7 +124,7 @@ def _spread(weights: Tensor) -> float:
 def words_and_positions(subject: Subject) -> Finding:
     """See how far another word moves what the first layer reads, and how far another place."""
     src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
-    hidden = first_read(subject, src)
+    hidden = _first_read(subject, src)
     if hidden is None:
         return not_tried("no nn.Linear, norm or nn.MultiheadAttention reads the embedded source")
     words = 2 * float(hidden.var(dim=0).mean())
@@ -144,13 +139,8 @@ def words_and_positions(subject: Subject) -> Finding:
     return kept(seen) if few <= words / positions <= many else warned(seen)
 
 
-def first_read(subject: Subject, src: Tensor) -> Tensor | None:
-    """Give what the first layer after the embeddings is given, (batch, src_len, width).
-
-    Args:
-        subject: The model.
-        src: Source ids, (batch, src_len).
-    """
+def _first_read(subject: Subject, src: Tensor) -> Tensor | None:
+    """Give what the first layer after the embeddings is given, (batch, src_len, width)."""
     seen: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -194,23 +184,13 @@ def layers_start_apart(subject: Subject) -> Finding:
                     alike[name, weight.shape][index] = weight
         stacks += any(len(each) > 1 for each in alike.values())
         for (name, _), weights in alike.items():
-            pair = _equal_pair(weights)
-            if pair:
-                return broken(f"{prefix}: {name} is number for number the same in {pair}")
+            for (one, first), (other, second) in itertools.combinations(weights.items(), 2):
+                if first is not second and torch.equal(first, second):
+                    layers = f"layers {one} and {other}"
+                    return broken(f"{prefix}: {name} is number for number the same in {layers}")
     if not stacks:
         return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
     return kept(f"in {stacks} stacks no two layers begin with the same matrix")
-
-
-def _equal_pair(weights: dict[str, Tensor]) -> str:
-    """Name two layers whose weights are equal and yet not the same tensor."""
-    places = list(weights)
-    for i, one in enumerate(places):
-        for other in places[i + 1 :]:
-            same = weights[one] is weights[other]
-            if not same and torch.equal(weights[one], weights[other]):
-                return f"layers {one} and {other}"
-    return ""
 
 
 LAWS = (starts_unsure, scores_near_one, words_and_positions, layers_start_apart)

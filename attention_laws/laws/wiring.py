@@ -1,4 +1,4 @@
-"""What is joined to what: maps, residual connections, layers of their own (§3.1, §3.3, §5.4)."""
+"""What is joined to what, and what is one: maps, skips, layers, matrices (§3.1 to §3.4, §5.4)."""
 
 from collections import Counter, defaultdict
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.law import Subject, law
+from attention_laws.laws.parameters import listed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
 from attention_laws.watch import FUSED, WHOLE, Called, watching
@@ -63,9 +64,7 @@ def skip_paths_lead_through(subject: Subject) -> Finding:
         zeroed = _inner(calls, side, subject.adapter.tgt_vocab_size)
         if not zeroed:
             continue
-        size = subject.adapter.src_vocab_size if ids is src else subject.adapter.tgt_vocab_size
-        other = ids.clone()
-        other[0, place] = subject.other_id(int(ids[0, place]), size)
+        other = subject.changed(ids, place)
         changed = (other, tgt_in) if ids is src else (src, other)
         moved = (_zeroed(subject, zeroed, src, tgt_in) - _zeroed(subject, zeroed, *changed)).abs()
         if not float(moved[:, -1].max()) > 1e-6 * subject.scale:
@@ -183,4 +182,56 @@ def dropout_is_small(subject: Subject) -> Finding:
     return kept(f"{len(rates)} modules drop up to {rates[name]:.0%}")
 
 
+@law(
+    says="Matrices that are said to be one are one.",
+    means="one was copied to the other, or tied before it was made anew: they part as soon as "
+    "they are trained",
+    look="at where they are tied, and at what is assigned to them afterwards",
+    needs=("module",),
+    compares=False,
+)
+def tied_as_declared(subject: Subject) -> Finding:
+    """Look whether the names of each group lead to one tensor."""
+    module = subject.module
+    if not subject.adapter.declared_tied:
+        shared = ["=".join(names) for names in shared_names(module)]
+        return not_tried(f"none are declared as one; found as one: {listed(shared) or 'none'}")
+    for group in subject.adapter.declared_tied:
+        weights = [module.get_parameter(name) for name in group]
+        for name, weight in zip(group[1:], weights[1:], strict=True):
+            if weight is not weights[0]:
+                copied = weight.shape == weights[0].shape and torch.equal(weight, weights[0])
+                how = "a copy, equal only now" if copied else "another matrix"
+                return broken(f"{name} is to be {group[0]} and is {how}")
+    return kept("; ".join(" = ".join(group) for group in subject.adapter.declared_tied))
+
+
+def shared_names(module: nn.Module) -> list[list[str]]:
+    """Give the names of each parameter that has more than one."""
+    names: dict[int, list[str]] = defaultdict(list)
+    for name, weight in module.named_parameters(remove_duplicate=False):
+        names[id(weight)].append(name)
+    return [each for each in names.values() if len(each) > 1]
+
+
+@law(
+    says="Queries, keys and values have projections of their own.",
+    means="one nn.Linear was made and is used for several of them",
+    look="at how the attention's projections are made",
+    needs=("module",),
+    compares=False,
+)
+def own_projections(subject: Subject) -> Finding:
+    """Look for a matrix that serves twice within one layer."""
+    module = subject.module
+    tables = {id(t.weight) for t in module.modules() if isinstance(t, nn.Embedding)}
+    for names in shared_names(module):
+        weight = module.get_parameter(names[0])
+        owners = [name.rpartition(".")[0].rpartition(".")[0] for name in names]
+        if id(weight) not in tables and weight.dim() > 1 and len(set(owners)) < len(owners):
+            return warned(f"one matrix is {listed(names)}")
+    return kept("no layer uses one matrix twice")
+
+
 LAWS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once, dropout_is_small)
+TYING_LAWS = (tied_as_declared, own_projections)

@@ -2,7 +2,6 @@
 
 import argparse
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,27 +14,21 @@ from transformer.training.devices import provenance
 RECORD = "laws/mutants.json"
 
 
-def make_record(each: int, seeds: int, on_line: Callable[[str], None] = print) -> dict[str, Any]:
-    """Try mutants of the model, half as many of what trains and searches, and sound variants.
-
-    Args:
-        each: Mutants of the model.
-        seeds: Runs of each of ten sound variants, with the whole adapter and alone.
-        on_line: Called with what became of each.
-    """
+def make_record(each: int, seeds: int) -> dict[str, Any]:
+    """Try mutants of the model, half as many of what trains and searches, and sound variants."""
     warnings.simplefilter("ignore")
     record: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
     for part, number in (("model", each), ("setup", each // 2)):
-        chosen, crashed, equal = sample(number, part == "setup", on_line)
+        chosen, crashed, equal = sample(number, part == "setup")
         rows = []
         for mutant, module in chosen:
             rows.append(tried(mutant, module))
-            on_line(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
+            print(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
         counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
         record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
         record[part]["mutants"] = rows
-        on_line(f"{part}: {counts} of {len(rows)}")
-    found = alarms(seeds, on_line)
+        print(f"{part}: {counts} of {len(rows)}")
+    found = alarms(seeds)
     record["variants"] = {"runs": len(found), "alarms": {k: v for k, v in found.items() if v}}
     return record
 

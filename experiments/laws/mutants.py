@@ -7,7 +7,8 @@ none: it is counted apart.
 
 import ast
 import random
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -72,7 +73,7 @@ def _edits(node: Any) -> Iterator[tuple[str, str]]:
         case ast.Constant(float() as value):
             yield "scale", str(value * 2)
         case ast.Subscript(_, ast.Slice()):
-            yield from _other_slices(node)
+            yield "drop", ast.unparse(node.value)
         case ast.Return(value) if isinstance(value, ast.BinOp | ast.Call):
             yield "detach", f"return ({ast.unparse(value)}).detach()"
         case ast.Assign([ast.Name("hidden")], value):
@@ -117,11 +118,6 @@ def _other_calls(
     if name == "nn.ModuleList":
         layer = ast.unparse(args[0]).partition(" for ")[0].strip("( ")
         yield "share", f"nn.ModuleList([{layer}] * LAYERS)"
-
-
-def _other_slices(node: ast.Subscript) -> Iterator[tuple[str, str]]:
-    assert isinstance(node.slice, ast.Slice)
-    yield "drop", ast.unparse(node.value)
 
 
 def shared(text: str) -> Iterator[Mutant]:
@@ -171,9 +167,7 @@ def _rounded(tensor: torch.Tensor) -> list[float]:
     return [round(each, 4) for each in tensor.detach().flatten().tolist()]
 
 
-def sample(
-    number: int, of_setup: bool, on_line: Callable[[str], None]
-) -> tuple[list[Any], int, int]:
+def sample(number: int, of_setup: bool) -> tuple[list[Any], int, int]:
     """Draw mutants that run and differ, as many of each operator as there are.
 
     Returns:
@@ -184,17 +178,18 @@ def sample(
     every = [each for each in (*mutants(text), *shared(text)) if each.new]
     every = [each for each in every if (each.line > border) == of_setup]
     random.Random(SEED).shuffle(every)
-    by_operator: dict[str, list[Mutant]] = {}
+    by_operator = defaultdict(list)
     for each in every:
-        by_operator.setdefault(each.operator, []).append(each)
+        by_operator[each.operator].append(each)
     sound = fingerprint(run(text))
     chosen: list[Any] = []
     crashed = equal = 0
     while len(chosen) < number and any(by_operator.values()):
-        for operator in sorted(by_operator):
-            if not by_operator[operator] or len(chosen) == number:
-                continue
-            mutant = by_operator[operator].pop()
+        for mutant in [
+            by_operator[each].pop() for each in sorted(by_operator) if by_operator[each]
+        ]:
+            if len(chosen) == number:
+                break
             try:
                 module = run(mutant.text)
                 differs = fingerprint(module) != sound
@@ -205,7 +200,7 @@ def sample(
                 chosen.append((mutant, module))
             else:
                 equal += 1
-                on_line(f"equal: {mutant}")
+                print(f"equal: {mutant}")
     return chosen, crashed, equal
 
 

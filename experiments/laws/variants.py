@@ -128,13 +128,13 @@ def two_vocabularies(code: ModuleType) -> None:
 
 def shared_vocabulary(code: ModuleType) -> None:
     """Let both sides and the output layer have one matrix."""
+    tied(code)
     code.SRC_TYPES = code.TGT_TYPES
 
     class Model(code.Model):
         def __init__(self):
             super().__init__()
             self.src.words = self.tgt.words
-            self.output.weight = self.tgt.words.weight
 
     code.Model = Model
 
@@ -177,7 +177,7 @@ def _without_waves(code: ModuleType) -> None:
     code.Embedding = Embedding
 
 
-def alarms(seeds: int, on_line: Callable[[str], None]) -> dict[str, list[str]]:
+def alarms(seeds: int) -> dict[str, list[str]]:
     """Try the laws on every variant, with the whole adapter and alone, from so many seeds each.
 
     Returns:
@@ -193,5 +193,5 @@ def alarms(seeds: int, on_line: Callable[[str], None]) -> dict[str, list[str]]:
                 report = diagnose(given)
                 bad = report.broken or (["not judged"] if report.exit_status else [])
                 found[f"{change.__name__} {seed} {kind}"] = bad
-                on_line(f"{change.__name__} {seed} {kind}: {', '.join(bad) or 'no law broken'}")
+                print(f"{change.__name__} {seed} {kind}: {', '.join(bad) or 'no law broken'}")
     return found

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from sacrebleu.metrics import BLEU
 
-from attention_laws.leaks import Leak, measure_leak
+from attention_laws.laws.text import Leak, measure_leak
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import Pair, ParallelText, key

@@ -7,7 +7,7 @@ from functools import cache
 
 from sacrebleu.metrics import BLEU
 
-from attention_laws.pipeline import Pipeline
+from attention_laws.adapter import Pipeline
 from transformer.config import FIRST_ID, UNK_ID
 from transformer.data import corpora
 from transformer.data.tokenizers import Tokenizer

@@ -10,8 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from attention_laws.adapter import Adapter
-from attention_laws.pipeline import Pipeline
+from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.report import Report
 from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum.edits import Edit, load_edited, module_name

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_laws.adapter import Adapter, CachedDecoder, Candidate
-from attention_laws.ids import BOS_ID, EOS_ID, PAD_ID
+from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter, CachedDecoder, Candidate
 
 
 def from_hugging_face(model: Any) -> Adapter:

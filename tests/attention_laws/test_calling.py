@@ -1,6 +1,5 @@
 """A bare module is taken as it is: how it is called is found out, and said."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,19 +12,19 @@ from attention_laws.adapters import from_module
 from attention_laws.errors import UserError
 from experiments.laws.plain import Model
 
-CORE = ("shape", "no_future", "source_padding", "company", "source_reaches", "target_reaches")
-
 
 class Masked(Model):
     """The sound model, with masks from outside: each as `may`, of four axes, for scores."""
 
-    def run(self, src: Tensor, tgt: Tensor, src_may: Tensor, tgt_may: Tensor) -> Tensor:
+    def run(
+        self, src: Tensor, tgt: Tensor, src_may: Tensor, tgt_may: Tensor, cross: Any = None
+    ) -> Tensor:
         memory = self.src(src)
         for layer in self.encoder:
             memory = layer(memory, src_may)
         hidden = self.tgt(tgt)
         for layer in self.decoder:
-            hidden = layer(hidden, memory, tgt_may, src_may)
+            hidden = layer(hidden, memory, tgt_may, src_may if cross is None else cross)
         return self.output(hidden)
 
 
@@ -89,13 +88,8 @@ class AsTorch(Masked):
         assert src_mask.shape == (src.shape[1],) * 2
         may = ~src_padding_mask[:, None, None] & ~src_mask
         mine = ~tgt_padding_mask[:, None, None] & ~tgt_mask
-        memory = self.src(src)
-        for layer in self.encoder:
-            memory = layer(memory, may)
-        hidden = self.tgt(tgt)
-        for layer in self.decoder:
-            hidden = layer(hidden, memory, mine, ~memory_key_padding_mask[:, None, None])
-        return self.output(hidden).transpose(0, 1)
+        cross = ~memory_key_padding_mask[:, None, None]
+        return self.run(src, tgt, may, mine, cross).transpose(0, 1)
 
 
 class Tuple(Model):
@@ -184,8 +178,7 @@ def test_a_module_is_taken_as_it_is(make: Callable[[], nn.Module], said: str) ->
     adapter = from_module(make())
     assert any(said in each for each in adapter.assumptions), adapter.assumptions
     report = diagnose(adapter)
-    assert not report.broken, str(report)
-    assert report.exit_status == 0
+    assert report.exit_status == 0, str(report)
 
 
 def test_a_fault_stays_one_however_it_is_called() -> None:
@@ -210,4 +203,3 @@ def test_what_cannot_be_called_says_what_was_tried() -> None:
     report = diagnose(Loss())
     assert report.exit_status == 2
     assert "Tried: batch first: it gives tensors of the shapes [()]" in report.stopped
-    assert math.isfinite(report.tolerance)

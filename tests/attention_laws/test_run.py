@@ -95,11 +95,8 @@ def test_each_law_finds_the_model_in_evaluation_and_leaves_it_as_it_was() -> Non
     assert torch.equal(chance, torch.get_rng_state())
 
 
-def test_a_line_tells_what_was_found_and_laws_can_be_followed_as_they_are_tried() -> None:
-    names: list[str] = []
-    report = diagnose(small(), laws=[law(), law(name="another")], on_law=names.append)
-    assert names == ["a_law", "another"]
-    found = report["a_law"]
+def test_a_line_tells_what_was_found() -> None:
+    found = diagnose(small(), laws=[law()])["a_law"]
     told = ("It holds.", Verdict.KEPT, "looked at", "a slip", "there", found.seconds)
     assert found == Line("a_law", *told)
 
@@ -132,7 +129,7 @@ def test_special_ids_may_be_any_and_a_seed_draws_the_same_sentences() -> None:
         pad_id, bos_id, eos_id = special
         subject = Subject(small().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
         assert not set(subject.ids(23, 20).tolist()) & set(special)
-        assert subject.other_id(3, 23) not in (3, *special)
+        assert subject.other_id(3) not in (3, *special)
     one, same, other = (Subject(small(), seed).src(3, 9) for seed in (1, 1, 2))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
@@ -192,7 +189,7 @@ def test_the_exit_status_is_of_broken_laws_and_lines_are_had_by_name_and_by_verd
         assert ("could not be judged" in str(report)) == bool(status)
     without_padding = dataclasses.replace(line(not_tried, "source_padding"), seen=NO_PADDING)
     assert Report((line(kept), without_padding)).exit_status == 0
-    assert Report((line(warned),)).strictly().exit_status == 1
+    assert Report((line(warned),), strict=True).exit_status == 1
     report = Report((line(broken, "one"), line(kept, "two"))).accepting({"one": "why", "two": "no"})
     assert report.exit_status == 0
     assert report["one"].seen == "why (seen one)"

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
 from attention_laws.law import Law
-from attention_laws.laws import cache, half, search
+from attention_laws.laws import cache, output, search
 from lessonkit.museum.sound import sound
 from tests.attention_laws.trying import expect
 from transformer.config import EOS_ID, PAD_ID
@@ -94,7 +94,7 @@ def masked_with(value: float) -> Adapter:
 
 
 def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
-    report = tried(masked_with(-1e9), half.LAWS)
+    report = tried(masked_with(-1e9), output.NUMBER_LAWS)
     assert report["bfloat16"].verdict == Verdict.KEPT
     assert report["float16"].verdict == Verdict.WARNED
     assert "65504" in report["float16"].seen
@@ -114,7 +114,7 @@ def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
 
 
 def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() -> None:
-    report = tried(masked_with(-torch.inf), half.LAWS)
+    report = tried(masked_with(-torch.inf), output.NUMBER_LAWS)
     assert report["empty_source"].verdict == Verdict.WARNED
     assert "[0, 0, 0, 0]" in report["empty_source"].seen
     assert not report.broken
@@ -123,7 +123,7 @@ def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() ->
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
 
-    assert tried(adapter.replace(forward=mixed), half.LAWS).broken == ["empty_source"]
+    assert tried(adapter.replace(forward=mixed), output.NUMBER_LAWS).broken == ["empty_source"]
 
 
 # --- searches

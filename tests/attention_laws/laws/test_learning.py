@@ -18,12 +18,7 @@ from transformer.training.schedule import learning_rate
 
 
 def stepping(adapter: Adapter, **changes: Any) -> Adapter:
-    """The adapter with a step of training that a test may change.
-
-    Args:
-        adapter: Its model and loss.
-        changes: `optimizer`; or `before`, `after`: called without arguments around the step.
-    """
+    """The adapter with another `optimizer`, or `before` and `after` called around its step."""
     model, loss = adapter.module, adapter.loss
     optimizer = changes.get("optimizer") or Adam(model.parameters(), lr=1e-3)
     before = changes.get("before", optimizer.zero_grad)
@@ -121,28 +116,15 @@ def test_a_rate_is_above_zero() -> None:
 
 
 def scheduled(adapter: Adapter, rate: Callable[[int], float], *, steps: int = 1) -> Adapter:
-    """The adapter with a scheduler of torch, stepped after each update.
-
-    Args:
-        adapter: Its model and loss.
-        rate: `rate(count)`, the count from 0, as LambdaLR has it.
-        steps: How often it is stepped for each update.
-    """
-    model: Any = adapter.module
-    loss: Any = adapter.loss
-    optimizer = Adam(model.parameters(), lr=1.0)
+    """The adapter with a LambdaLR, stepped so often after each update; `rate` counts from 0."""
+    optimizer = Adam(adapter.module.parameters(), lr=1.0)
     scheduler = LambdaLR(optimizer, rate)
 
-    def step(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
-        optimizer.zero_grad()
-        found = loss(model(src, tgt_in), tgt_out)
-        found.backward()
-        optimizer.step()
+    def after() -> None:
         for _ in range(steps):
             scheduler.step()
-        return float(found.detach())
 
-    return adapter.replace(optimizer=optimizer, train_step=step, stateful=(scheduler,))
+    return stepping(adapter, optimizer=optimizer, after=after).replace(stateful=(scheduler,))
 
 
 def papers(step: int) -> float:
@@ -225,16 +207,5 @@ def test_weights_that_hardly_move_and_few_steps_tell_nothing(
 @pytest.mark.slow
 def test_at_a_rate_of_its_own_a_model_is_warned_of_at_most() -> None:
     adapter = small(d_model=32)
-    model: Any = adapter.module
-    loss: Any = adapter.loss
-    fast = SGD(model.parameters(), lr=30.0)
-
-    def step(src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> float:
-        fast.zero_grad()
-        found = loss(model(src, tgt_in), tgt_out)
-        found.backward()
-        fast.step()
-        return float(found.detach())
-
-    own = adapter.replace(train_step=step, optimizer=fast)
+    own = stepping(adapter, optimizer=SGD(adapter.module.parameters(), lr=30.0))
     expect(own, COPY, "warned", "at its own rate", minute=True)

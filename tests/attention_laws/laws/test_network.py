@@ -200,7 +200,9 @@ def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -
 def test_without_what_it_needs_it_is_not_tried() -> None:
     for law in LAWS:
         for need in law.needs:
-            line = tried(small().replace(**{need: None}), law.name, minute=True)
+            line = tried(
+                small().replace(**{"left_padding": True, need: None}), law.name, minute=True
+            )
             assert (line.verdict, line.seen) == ("not tried", f"the adapter has no {need}")
 
 
