@@ -36,10 +36,8 @@ def _of(*names: str) -> tuple[Law, ...]:
 GROUPS: dict[str, tuple[Law, ...]] = {
     "Before anything runs: text and score": (*text.LAWS, *scores.LAWS),
     "A batch and its loss": _of("batches", "loss"),
-    "A pass forward, trained or not": _of(
-        "output", "modes", "future", "padding", "reach", "weights", "half"
-    ),
-    "A model just made": _of("start", "tying", "positions", "wiring"),
+    "A pass forward, trained or not": _of("output", "future", "reach", "weights"),
+    "A model just made": _of("start", "positions", "wiring"),
     "A few steps of training": _of("schedule", "parameters"),
     "Decoding": _of("cache", "search"),
     "A minute of training": _of("learning"),

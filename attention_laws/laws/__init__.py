@@ -9,6 +9,7 @@ from attention_laws.laws import (
     loss,
     output,
     parameters,
+    positions,
     reach,
     schedule,
     scores,
@@ -21,8 +22,15 @@ from attention_laws.laws import (
 
 # `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
-    *(*output.LAWS, *batches.LAWS, *loss.LAWS, *future.LAWS, *reach.LAWS, *weights.LAWS),
-    *(*wiring.LAWS, *start.LAWS, *wiring.TYING_LAWS, *output.NUMBER_LAWS, *schedule.LAWS),
+    *(*output.LAWS, *batches.LAWS, *loss.LAWS, *future.LAWS, *reach.LAWS, *positions.LAWS),
+    *(
+        *weights.LAWS,
+        *wiring.LAWS,
+        *start.LAWS,
+        *wiring.TYING_LAWS,
+        *output.NUMBER_LAWS,
+        *schedule.LAWS,
+    ),
     *(*parameters.LAWS, *cache.LAWS, *search.LAWS, *learning.LAWS),
 )
 PIPELINE_LAWS: tuple[Law, ...] = (*scores.LAWS, *text.LAWS)
