@@ -16,12 +16,13 @@ import pytest
 from lessonkit.exercises import own
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.own.part import Part
+from tests.helpers import ROOT
 from tests.helpers.exercise_walk import LESSONS, cells
-from tests.test_notebooks import LESSONS as PATHS
 
 SETTLES = re.compile(r"^(\w+) = (ex|own)\.(\w+)\.settle\((\w+)\)", re.MULTILINE)
 WHOSE = re.compile(r"^From here on: (YOUR|THE COURSE'S) (\w+)", re.MULTILINE)
 WAYS = ("YOUR", "THE COURSE'S")
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def text_of(exercise: Exercise, right: bool) -> str:
