@@ -31,14 +31,9 @@ test_accepted = attention_laws.cases(leaks, only=["no_future"], baseline="accept
 
 
 def ran(folder: Path, *arguments: str) -> list[str]:
-    """The lines that pytest prints, without those of the plugins."""
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p"]
-    done = subprocess.run(
-        [*command, "attention_laws.pytest_plugin", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
+    """The lines that pytest prints; it finds the plugin by its entry point."""
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     return [line.split("  ")[0] for line in done.stdout.splitlines()]
 
 
