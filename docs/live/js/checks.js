@@ -1,10 +1,8 @@
 // Whether a model's files are what was shipped: a flipped bit translates, wrongly, without a word.
 
 import { UserError } from "./errors.js";
-import { MODELS } from "./models.js";
+import { CODES, MODELS } from "./models.js";
 import { FILES } from "./translator.js";
-
-const CODES = { English: "en", French: "fr", German: "de" };
 
 /**
  * Hold a model's files to their sums. Where the browser has no sums (a page that is neither at

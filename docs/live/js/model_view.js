@@ -1,9 +1,7 @@
 // The choice of a model, what it is, and sentences to try with it.
 
 import { by_id, make, say } from "./dom.js";
-import { MODELS } from "./models.js";
-
-const CODES = { English: "en", French: "fr", German: "de" };
+import { CODES, MODELS } from "./models.js";
 
 /** Fill the list of models. */
 export function fill_models() {

@@ -7,6 +7,8 @@ const CAPTIONS =
   "It has learned 29,000 captions of photos, Multi30k. Their terms, and so those of these weights, " +
   "are Flickr30K's: non-commercial research and education.";
 
+export const CODES = { English: "en", French: "fr", German: "de" }; // of languages, in a recipe
+
 export const MODELS = {
   "demo-en-fr": {
     languages: ["English", "French"],
