@@ -370,3 +370,13 @@ def tables(options: argparse.Namespace) -> None:
     for (page, mark), table in page_tables(root).items():
         put_table(root / page, mark, table)
         print(f"{page}: {mark}")
+
+
+@command()
+def claims(options: argparse.Namespace) -> int:
+    """Compute every claim of docs/claims.toml from its record; 1 where one has turned."""
+    from experiments import claims
+
+    lines, turned = claims.check(require_checkout())
+    print(*lines, *turned, f"{len(lines)} claims, {len(turned)} turned", sep="\n")
+    return 1 if turned else 0
