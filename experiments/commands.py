@@ -243,6 +243,10 @@ COMMANDS = {
             option("name", "NAME", "of the shipped model, as de-en"),
         ),
     ),
+    "claims": Command(
+        "claims.report",
+        "compute every claim of docs/claims.toml from its record; 1 where one has turned",
+    ),
     "tables": Command(
         "tables.write_tables", "put the tables of records and lessons into README.md and docs"
     ),
