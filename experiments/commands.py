@@ -14,13 +14,12 @@ from experiments import training_parts
 from experiments.bench.tables import FOLDER, SECTIONS, put_table
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS, find
-from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
-from transformer.cli.commands import parse_settings, train_as_typed
+from transformer.commands import TRAIN_OPTIONS, add_beam, add_model, parse_settings, train_as_typed
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
 Run = Callable[[argparse.Namespace], int | None]
-AddOption = Callable[[Parser], object]
+AddOption = Callable[[argparse.ArgumentParser], object]
 
 
 class Command(NamedTuple):
