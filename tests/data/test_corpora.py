@@ -131,6 +131,7 @@ def fetch(address: str) -> Path:
     with Patch.context() as patch:
         patch.setitem(CORPORA, "multi30k", small)
         (path,) = corpora.fetch("multi30k")
+        assert corpora.verify("multi30k") == {path: True}
     assert path.read_bytes() == CONTENT
     return path
 
@@ -180,6 +181,7 @@ def test_a_corrupted_cached_file_is_downloaded_anew_and_never_used(
     place = tmp_path / "cache" / "multi30k" / NAME
     place.parent.mkdir(parents=True)
     place.write_bytes(b"half a file")
+    assert not corpora.verify("multi30k")[place]
     with pytest.raises(UserError, match="404 Client Error"):
         fetch(f"{server}missing/")
     assert fetch(f"{server}good/") == place

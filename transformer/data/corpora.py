@@ -123,7 +123,7 @@ def _obtain(corpus: Corpus, file: str) -> Path:
     """
     path, right_sum = files_folder() / corpus.name / file, corpus.files[file]
     remedy = f"put the right file there yourself (its sha256 is {right_sum})"
-    if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == right_sum:
+    if _is_right(path, right_sum):
         return path
     if path.exists() and os.environ.get("TRANSFORMER_DATA"):
         raise UserError(f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
@@ -138,6 +138,16 @@ def _obtain(corpus: Corpus, file: str) -> Path:
         ) from error
     write_atomically(path, content)
     return path
+
+
+def _is_right(path: Path, right_sum: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == right_sum
+
+
+def verify(name: str) -> dict[Path, bool]:
+    """Tell of each downloaded file of a corpus whether it is here, with the right sum."""
+    folder, files = files_folder() / name, find_corpus(name).files
+    return {folder / file: _is_right(folder / file, files[file]) for file in files}
 
 
 def _download(address: str) -> bytes:
