@@ -7,17 +7,15 @@ import argparse
 import inspect
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS
-from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
+from transformer.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
-
-AddOption = Callable[[Parser], object]
 
 
 class Command(NamedTuple):
@@ -58,16 +56,11 @@ class Command(NamedTuple):
         return 0
 
 
-def option(name: str, metavar: str | None, about: str, **settings: Any) -> list[AddOption]:
-    """Describe an option, as `argparse.ArgumentParser.add_argument`."""
-    return [lambda parser: parser.add_argument(name, metavar=metavar, help=about, **settings)]
-
-
 MANY: dict[str, Any] = {"type": int, "nargs": "+"}
-OPTIONS: Mapping[str, Sequence[AddOption]] = {
-    "model": [add_model],
-    "beam": [add_beam],
-    "training": TRAIN_OPTIONS,
+OPTIONS: Mapping[str, AddOption] = {
+    "model": add_model,
+    "beam": add_beam,
+    "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTIONS],
     "name": option("name", "NAME", "of the record, NAME.json"),
     "record": option("--record", "FILE", "JSON to write", dest="file", type=Path, required=True),
     "other-record": option("--record", "FILE", "its own otherwise", dest="file", type=Path),
@@ -87,15 +80,9 @@ OPTIONS: Mapping[str, Sequence[AddOption]] = {
         "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]
     ),
     "processes": option("--processes", "N", "that share each step (1)", type=int, default=1),
-    "page-alone": [
-        lambda parser: parser.add_argument(
-            "--page-alone", action="store_true", help="write the page of what is recorded alone"
-        )
-    ],
-    "check": [
-        *option("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
-        *option("arguments", None, "passed on to its script", nargs=argparse.REMAINDER),
-    ],
+    "page-alone": option("--page-alone", None, "write the page of what is recorded alone"),
+    "check": option("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
+    "arguments": option("arguments", "...", "for its script", nargs=argparse.REMAINDER),
     "folder": option("folder", "RUN", "a model folder", type=Path),
     "shipped": option("name", "NAME", "of the shipped model, as de-en"),
 }

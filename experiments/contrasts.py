@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data.treatment import tidy
+from transformer.data.parallel import tidy
 from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
@@ -108,9 +108,8 @@ def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> 
 
     Returns:
         phenomena: for each its pairs, and under "says" in how many of them the first sentence,
-        the second and both came out right, with the share of "both" and its interval (see
-        `share_interval`); a model deaf to the difference has 0 of "both".
-        sentences: for each sentence phenomenon, source, said and kept (by `keeps`).
+        the second and both came out right, with the share of "both" and its interval; a model
+        deaf to the difference has 0 of "both". sentences: each with what was said, and kept.
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
