@@ -228,18 +228,3 @@ def test_a_model_is_measured_in_every_engine(
     assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
     assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
     assert "onnx" not in made["with_beams"]  # the ONNX graphs' script is greedy
-
-
-def test_the_page_tells_what_is_recorded_of_exported_models() -> None:
-    page = (ROOT / sections.PAGE).read_text(encoding="utf-8")
-    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
-    for row, figures, kind in (
-        ("CTranslate2, greedy", "figures", "ctranslate2"),
-        ("CTranslate2, 4 beams", "with_beams", "ctranslate2"),
-        ("ONNX Runtime, greedy", "figures", "onnx"),
-    ):
-        found = [record[figures][kind] for record in records]
-        together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
-        alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
-        assert f"| {row}, in batches | {' | '.join(together)} |" in page
-        assert f"| {row}, one by one | {' | '.join(alone)} |" in page
