@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from transformer.config import BEAM_SIZE
-from transformer.recipes.named import RECIPES
+from transformer.recipes import RECIPES
 from transformer.support.errors import ENDING, MISTAKE, exit_status
 from transformer.support.files import model_names
 

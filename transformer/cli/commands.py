@@ -22,7 +22,7 @@ from transformer.cli import (
     option,
 )
 from transformer.config import LENGTH_PENALTY, Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 
 BLOCK = 512  # lines translated together
