@@ -32,7 +32,6 @@ from transformer.support.files import (
     check_folder,
     models_folder,
     read_json,
-    require_checkout,
     write_atomically,
     write_json,
 )
@@ -44,7 +43,7 @@ SLICE = 100  # sentences of the test set, its first, that a test translates agai
 PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
 
 
-def ship(run: Path, name: str) -> Path:
+def ship(folder: Path, name: str) -> Path:
     """Make data/models/NAME of the model folder that training left, and measure it.
 
     Returns:
@@ -52,17 +51,16 @@ def ship(run: Path, name: str) -> Path:
         card.json (figures, a slice's BLEU, the data's terms) and README.md. After a UserError
         nothing is made.
     """
-    require_checkout()
     if not name or Path(name).name != name:
         raise UserError(f"{name!r} is no name of a model: give one without a folder, as de-en")
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")
     check_folder(out)
-    description = read_description(run)
-    training = read_json(run / RUN)
-    read_log(run / LOG)  # only to refuse a run without one
-    tensors, about = load_tensors(run / WEIGHTS)
+    description = read_description(folder)
+    training = read_json(folder / RUN)
+    read_log(folder / LOG)  # only to refuse a run without one
+    tensors, about = load_tensors(folder / WEIGHTS)
     halves = {key: tensor.half() for key, tensor in tensors.items()}
     if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
         raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
@@ -71,7 +69,7 @@ def ship(run: Path, name: str) -> Path:
         made = Path(temporary) / "model"
         write_description(made, description)
         save_tensors(made / WEIGHTS, halves, **about)
-        for path in (run / RUN, run / LOG):
+        for path in (folder / RUN, folder / LOG):
             shutil.copy(path, made / path.name)
         write_manifest(made)
         card = _card(made)
