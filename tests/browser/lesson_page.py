@@ -50,10 +50,9 @@ MOVE = """(control, back) => {
   if (control.type === 'radio') { if (control.checked) return false; control.click(); return true; }
   if (control.type === 'checkbox') { control.click(); return true; }
   if (control.tagName === 'SELECT') {
-    const places = control.options.length;
-    if (places < 2) return false;
-    control.selectedIndex = (control.selectedIndex + (back ? places - 1 : 1)) % places;
-    tell(); return true; }
+    const place = back ? 0 : control.options.length - 1;
+    if (control.selectedIndex === place) return false;
+    control.selectedIndex = place; tell(); return true; }
   if (control.type !== 'range') return false;
   const goal = back ? control.min : control.max;
   if (control.value === goal) return false;
