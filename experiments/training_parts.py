@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 

@@ -19,7 +19,7 @@ from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
 from transformer.training.loop import BETA1, new_state, update
 from transformer.training.schedule import rate_of

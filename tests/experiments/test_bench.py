@@ -21,7 +21,7 @@ from tests.helpers import ROOT
 from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.files import read_json, results_folder
 from transformer.training.devices import Precision
 
