@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
-from lessonkit.charts.style import CROSS, OURS, SOURCE, TARGET, check_count, frame
+from lessonkit.charts.style import CROSS, INK, OURS, SOURCE, TARGET, check_count, frame
 from transformer.support.errors import UserError
 
 LENGTH = 100  # positions drawn
@@ -108,7 +108,7 @@ def position_explorer() -> alt.VConcatChart:
         choice("base", 10_000, BASES),
     ]
     marks = [
-        one_row(pos=place).mark_rule(color="black", strokeDash=dash, aria=False).encode(x=_x("pos"))
+        one_row(pos=place).mark_rule(color=INK, strokeDash=dash, aria=False).encode(x=_x("pos"))
         for place, dash in MARKS
     ]
     curve = _similarities().mark_line(color=OURS, strokeWidth=2.5, aria=False)
