@@ -32,7 +32,7 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
     """Draw some columns of the table, (length, d_model), as curves over the positions (§3.5)."""
     for rank, dimension in enumerate(dimensions):
         _check("dimension", dimension, table.shape[1])
-        colour = colormaps["viridis"](0.85 * rank / max(1, len(dimensions) - 1))
+        colour = colormaps["viridis"](0.3 + 0.5 * rank / max(1, len(dimensions) - 1))
         values = table[:, dimension].detach().cpu().numpy()
         ax.plot(values, color=colour, label=f"dimension {dimension}")
     frame(ax, title, "position (tokens)", "value (no unit)", size=12)

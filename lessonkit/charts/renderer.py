@@ -122,8 +122,12 @@ def describe(figure: Figure) -> str:
 
 
 def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
-    """Write a PNG anew with a palette, much smaller; give its width and height (pixels) too."""
+    """Write a PNG anew with a palette, much smaller, and without empty margins.
+
+    Gives its width and height (pixels) too.
+    """
     image = Image.open(BytesIO(picture)).convert("RGBA")
+    image = image.crop(image.getbbox())  # of what is not transparent
     if image.getextrema()[3] == (255, 255):  # a better palette, which knows no transparency
         image = image.convert("RGB")
     image = image.quantize(COLORS)

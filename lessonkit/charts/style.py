@@ -24,7 +24,7 @@ CHARTS = {  # Vega-Lite's configuration
     "title": {"color": INK, "subtitleColor": INK},
     "style": TEXTS,
     "axis": {"domainColor": INK, "gridColor": GRID, "tickColor": INK},
-    "view": {"stroke": GRID},
+    "view": {"stroke": None},
     "text": {"color": INK},
 }
 GROUNDS = ("figure.facecolor", "axes.facecolor", "legend.facecolor")
