@@ -142,11 +142,14 @@ def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
 
 
 def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
-    """Give a figure's picture, and the metadata in which nbconvert looks for alt text."""
+    """Give a figure's picture, and the metadata in which nbconvert looks for alt text.
+
+    The figure keeps its colour: of one that has none JupyterLab says it needs a white ground.
+    """
     if not figure.axes:
         return None
     drawn = BytesIO()
-    figure.savefig(drawn, format="png", bbox_inches="tight")
+    figure.savefig(drawn, format="png", bbox_inches="tight", facecolor="none")
     return shrink(drawn.getvalue())[0], {"alt": describe(figure)}
 
 

@@ -27,7 +27,7 @@ CHARTS = {  # Vega-Lite's configuration
     "view": {"stroke": None},
     "text": {"color": INK},
 }
-GROUNDS = ("figure.facecolor", "axes.facecolor", "legend.facecolor")
+GROUNDS = ("axes.facecolor", "legend.facecolor")
 LETTERS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 FIGURES = dict.fromkeys(GROUNDS, "none") | dict.fromkeys(LETTERS, INK)  # matplotlib's
 
