@@ -40,6 +40,8 @@ def test_here_it_is_the_checkout_of_these_tests_and_in_a_wheel_the_package(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     assert files.checkout() == files.require_checkout() == ROOT
+    assert files.cache_folder() == ROOT / "data" / "cache"
+    assert "data/cache/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     for name, folder in INSIDE.items():
         assert folder() == ROOT / "data" / name
     package = tmp_path / "site-packages" / "transformer"  # as a wheel leaves it
