@@ -133,7 +133,7 @@ def verify(name: str) -> dict[Path, bool]:
 
 
 def _download(address: str) -> bytes:
-    """Read what an address holds, within bounds; the length that a server tells is not believed."""
+    """Read what an address holds, within bounds of size and time."""
     import requests
 
     print(f"downloading {address}", file=sys.stderr)

@@ -150,8 +150,8 @@ def check_folder(folder: Path) -> None:
 
 def check_file(path: Path) -> None:
     """Refuse, before the work, a file that could not be written."""
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: give the name of a file")
+    if path.exists() and not path.is_file():  # a device would be replaced
+        raise UserError(f"{path} is a folder or a device: give the name of a file")
     check_folder(path.parent)
 
 
