@@ -8,15 +8,16 @@ import ast
 import copy
 import dis
 import inspect
+import itertools
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
-from lessonkit.exercises.keep import keep
+from lessonkit.exercises.keep import keep, note
 from lessonkit.exercises.mistakes import Tried, composed, edited, find_mistakes
 from lessonkit.exercises.outcome import (
     Answer,
@@ -31,6 +32,8 @@ from lessonkit.exercises.outcome import (
 from lessonkit.exercises.sealed import sealed
 
 PREFIX = "my_"  # of the function that a learner fills in
+REPEATED = 3  # cases, once all have passed
+CHANGES = "a case that passed is wrong when it is asked again: what is kept between calls"
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
 NOTHING_DONE = {"RESUME", "NOP", "RETURN_VALUE"}  # steps of a function of dots alone
 
@@ -151,10 +154,13 @@ class Exercise:
         What it prints in that case is shown with the verdict.
         """
         with sealed():
-            return self._judge(answer)
+            said = self._judge(answer)
+        if said.status == "passed" and getattr(answer, "__module__", None) == "__main__":
+            note("right", self.name)
+        return said
 
     def _judge(self, answer: Any) -> Text:
-        if is_blank(answer):
+        if self.is_open(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
         if not callable(answer):
@@ -164,9 +170,21 @@ class Exercise:
         fault = self._first_fault(answer)
         if fault:
             return self._refuse(answer, fault)
-        smallest = run(answer, self.judged_cases[0][0], self.rules)
+        again = list(itertools.islice(self._tries(answer), REPEATED))
+        smallest = again[0].outcome
+        if fault := next((tried for tried in again if tried.complaint), None):
+            return self._refuse(answer, fault._replace(complaint=f"{CHANGES}: {fault.complaint}"))
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
+
+    def is_open(self, answer: Any) -> bool:
+        """Say whether nothing was filled in."""
+        return is_blank(answer)
+
+    def runner(self, answer: Any) -> Answer:
+        """Give what takes a case's arguments and calls the answer: the answer itself."""
+        checked: Answer = answer
+        return checked
 
     def settle(self, answer: Any) -> Any:
         """Judge an answer, and give what the lesson goes on with; say whose it is.
@@ -211,11 +229,17 @@ class Exercise:
         ]
         return Text("\n".join([*imports, *["", ""] * bool(imports), self._header, body]))
 
-    def _tries(self, answer: Answer) -> Iterator[Tried]:
-        """Try every case, from the smallest on."""
-        for args, right in self.judged_cases:
-            outcome = run(answer, args, self.rules)
+    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
+        """Run an answer on every case, from the smallest on."""
+        return (run(answer, args, self.rules) for args, _ in self.judged_cases)
+
+    def judged(self, outcomes: Iterable[Outcome]) -> Iterator[Tried]:
+        """Judge what an answer did with every case."""
+        for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
             yield Tried(args, right, outcome, self._complaint(outcome, args, right))
+
+    def _tries(self, answer: Answer) -> Iterator[Tried]:
+        return self.judged(self.outcomes(answer))
 
     def _first_fault(self, answer: Answer) -> Tried | None:
         return next((tried for tried in self._tries(answer) if tried.complaint), None)

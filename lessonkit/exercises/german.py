@@ -13,7 +13,8 @@ from torch.optim.swa_utils import get_swa_avg_fn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Toy, drawing
+from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.toys import drawing
 
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]

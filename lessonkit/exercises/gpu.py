@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import Toy
 
 words = read_words("15")
 globals().update(asked(words))  # recall and the predictions
@@ -153,7 +154,7 @@ scaler = Exercise(
 )
 
 
-class Ring:
+class Ring(Toy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.outcome import Toy
 
 words = read_words("10")
 globals().update(asked(words))  # recall and the predictions

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Layer, drawing
+from lessonkit.exercises.toys import Layer, chance_of, drawing
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
@@ -31,7 +31,7 @@ def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
 
 def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
     """Positions of several widths and sizes."""
-    generator, cases = torch.Generator().manual_seed(3), []
+    generator, cases = chance_of(3), []
     for length, width in ((1, 2), (2, 3), (3, 5), (5, 7)):
         hidden = 4 * torch.rand(length, width, generator=generator) + 1
         gain = torch.rand(width, generator=generator) + 0.5

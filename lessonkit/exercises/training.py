@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.mistakes import Tried
-from lessonkit.exercises.outcome import Answer
+from lessonkit.exercises.outcome import Answer, Outcome
 from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
@@ -139,13 +138,15 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def _tries(self, answer: Answer) -> Iterator[Tried]:
+    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
+        """Run two steps on every case."""
+
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
             losses = [answer(model, optimizer, *rest) for _ in range(2)]
             return _seen(losses, model)
 
         twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
-        return super()._tries(twice)
+        return super().outcomes(twice)
 
 
 def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:

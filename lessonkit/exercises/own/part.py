@@ -35,7 +35,6 @@ class Part(Exercise):
     Args:
         reference: A right class, called My and its name.
         handle: How a notebook calls this part: "own.attention".
-        lesson: Where it is written, "02".
         cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
             of them small, so that the smallest one fails.
         wrong: Classes that make those mistakes that no edit of the reference makes.
@@ -47,15 +46,15 @@ class Part(Exercise):
         reference: type[nn.Module],
         *,
         handle: str,
-        lesson: str,
         cases: Sequence[Case],
         wrong: Mapping[str, type[nn.Module]] | None = None,
         construct: Callable[..., nn.Module] | None = None,
     ) -> None:
-        self.written, self.lesson = reference, lesson
+        self.written = reference
+        self.lesson = WORDS["exercises"][reference.__name__]["lesson"]
         self._weights: dict[tuple[int, ...], tuple[Weights, dict[str, str]]] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
-        run = self._runner(reference)
+        run = self.runner(reference)
         super().__init__(
             run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle, kept=True
         )
@@ -67,7 +66,7 @@ class Part(Exercise):
 
     def check(self, answer: Any) -> Text:
         """Judge a class: passed, not attempted, or what is wrong, on the smallest case."""
-        if answer is None or answer is ... or _has_gap(answer):
+        if self.is_open(answer):
             text = f"{self.name}: not attempted. Put your lines in place of the dots."
             return Text(text, "not attempted")
         if not isinstance(answer, type):
@@ -80,7 +79,12 @@ class Part(Exercise):
             return Text(
                 f"{self.name}: wrong. This is the course's own class: write yours.", "wrong"
             )
-        return self.judge(self._runner(answer))
+        return self.judge(self.runner(answer))
+
+    def is_open(self, answer: Any) -> bool:
+        """Say whether there is no class, or one that still has a method of dots alone."""
+        methods = vars(answer).values() if inspect.isclass(answer) else ()
+        return answer in (None, ...) or any(map(is_blank, filter(inspect.isfunction, methods)))
 
     def judge(self, runner: Answer) -> Text:
         """Judge what runs a class, or a mistake."""
@@ -105,9 +109,9 @@ class Part(Exercise):
 
     def make(self, wrong: Any) -> Answer:
         """Make a wrong answer of a class, or of an edit of the reference."""
-        return self._runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
+        return self.runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
 
-    def _runner(self, build: Any) -> Answer:
+    def runner(self, build: Any) -> Answer:
         """Make a function of cases: build the class, give it our weights, call it, and learn."""
 
         def run(code: str, sizes: tuple[int, ...], inputs: dict[str, Any]) -> Any:
@@ -122,7 +126,7 @@ class Part(Exercise):
                 _compare_learning(code, module.train(), right.train(), inputs)
             return value
 
-        run.__name__ = self.written.__name__
+        run.__name__, run.__module__ = self.written.__name__, build.__module__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
 
@@ -155,13 +159,6 @@ class Part(Exercise):
             return [*lines, f"print({call})"]
         lines.append(f"({call}).square().sum().backward()")
         return [*lines, f"print({fault.outcome.broken.split()[-1]})"]
-
-
-def _has_gap(answer: Any) -> bool:
-    """Whether a class still has a method of dots alone."""
-    if not inspect.isclass(answer):
-        return False
-    return any(is_blank(each) for each in vars(answer).values() if inspect.isfunction(each))
 
 
 def _called(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:

@@ -1,0 +1,224 @@
+"""Grading: each answer of a learner in a process of its own, on cases of another seed.
+
+Not in the paper. Of a notebook only the answers are taken, with the imports, functions and
+assignments that they use: nothing else of it is run, and no stored output is read. What an answer
+gives is judged outside its process, so that nothing it does there makes it right.
+"""
+
+import ast
+import contextlib
+import io
+import itertools
+import json
+import multiprocessing
+import pkgutil
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import lessonkit.exercises
+from lessonkit.exercises import own
+from lessonkit.exercises.check import PREFIX, REPEATED, Exercise
+from lessonkit.exercises.outcome import Outcome
+from lessonkit.exercises.sealed import sealed
+from transformer.support.errors import UserError
+
+RIGHT, WRONG, OPEN, LATE = "right", "wrong", "not attempted", "no answer in time"
+LESSON = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
+LIBRARIES = {"bisect", "collections", "copy", "dataclasses", "functools", "heapq", "itertools"}
+LIBRARIES |= {"math", "numpy", "operator", "random", "re", "statistics", "torch", "transformer"}
+GIVEN = {"ex", "own"}  # an answer gets another one by them, and nothing else
+FORBIDDEN = {"compile", "eval", "exec", "gc", "globals", "inspect", "open", "os", "sys", "vars"}
+FORK = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+Statements = Sequence[ast.stmt]
+
+
+def grade(path: Path, seconds: float) -> dict[str, str]:
+    """Judge a notebook, a Python file or a folder of them: each answer's verdict, or why not.
+
+    An answer is stopped after so many seconds. Where there is none to judge, it is a UserError.
+    """
+    files = [path] if path.is_file() else sorted([*path.glob("*.ipynb"), *path.glob("*.py")])
+    texts = [text for file in files for text in _texts(file)]
+    lessons = {name for text in texts for name in LESSON.findall(text)}
+    statements = [each for text in texts for each in _parsed(text)]
+    written = {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    asked = {
+        name: exercise
+        for lesson, exercises in known().items()
+        for name, exercise in exercises.items()
+        if lesson in lessons or name in written
+    }
+    if not asked:
+        raise UserError(f"{path}: no exercise in it; give a notebook of the course, or a folder")
+    return {name: _graded(name, each, statements, seconds) for name, each in asked.items()}
+
+
+@cache
+def known() -> dict[str, dict[str, Exercise]]:
+    """Give every exercise by its lesson's module and by the name that an answer has."""
+    found = {}
+    for info in pkgutil.iter_modules(lessonkit.exercises.__path__):
+        names = vars(import_module(f"{lessonkit.exercises.__name__}.{info.name}"))
+        if lesson := names.get("words", {}).get("lesson"):
+            functions = [each for each in names.values() if isinstance(each, Exercise)]
+            found[info.name] = {f"{PREFIX}{each.name}": each for each in functions}
+            found[info.name] |= {k: each for k, each in own.PARTS.items() if each.lesson == lesson}
+    return found
+
+
+def _texts(file: Path) -> list[str]:
+    """Give the cells of code of a notebook, or the text of a file."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        if file.suffix != ".ipynb":
+            return [text]
+        cells = json.loads(text)["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file} cannot be read as a notebook or Python: {error}") from error
+
+
+def _parsed(text: str) -> Statements:
+    """Give a cell's statements, without IPython's own; none where it is no Python."""
+    lines = ["" if line.startswith(("%", "!")) else line for line in text.splitlines()]
+    with contextlib.suppress(SyntaxError, ValueError):
+        return ast.parse("\n".join(lines)).body
+    return []
+
+
+def _bound(statement: ast.stmt, answer: str) -> set[str]:
+    """Give the names that a statement makes; an answer is made by a function or class alone."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        names = {(each.asname or each.name).partition(".")[0] for each in statement.names}
+    elif isinstance(statement, ast.Assign | ast.AnnAssign):
+        inside = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        names = {node.id for node in inside if isinstance(node.ctx, ast.Store)}
+    else:
+        names = set()
+    return names - GIVEN if answer not in names else set()
+
+
+def _taken(answer: str, statements: Statements) -> Statements:
+    """Give an answer with all that it uses, in order; nothing without an answer."""
+    bound = [_bound(each, answer) for each in statements]
+    wanted, taken = {answer}, set[int]()
+    while more := {place for place, names in enumerate(bound) if names & wanted} - taken:
+        taken |= more
+        nodes = [node for place in more for node in ast.walk(statements[place])]
+        wanted |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    return [statements[place] for place in sorted(taken)]
+
+
+def _misuses(statement: ast.stmt) -> Iterator[str]:
+    """Name what no answer needs: what reaches out of it, or into the course."""
+    refused = FORBIDDEN if isinstance(statement, ast.Assign) else FORBIDDEN | GIVEN
+    for node in ast.walk(statement):
+        names = {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "module", "")}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {each.name for each in node.names}
+            roots = [getattr(node, "module", None) or each.name for each in node.names]
+            yield from {each.partition(".")[0] for each in roots} - LIBRARIES
+        parts = {part for each in names for part in str(each).split(".")}
+        yield from parts & refused
+        yield from (part for part in parts if part.startswith("__") and part != "__init__")
+
+
+def _graded(name: str, exercise: Exercise, statements: Statements, seconds: float) -> str:
+    """Have an answer run in another process, and judge what comes back."""
+    taken = _taken(name, statements)
+    if not taken:
+        return OPEN
+    for misused in (each for one in taken for each in _misuses(one)):
+        return f"uses {misused}"
+    context: Any = multiprocessing.get_context(FORK)
+    here, there = context.Pipe(duplex=False)
+    source = "\n".join(map(ast.unparse, taken))
+    process = context.Process(target=_answer, args=(name, source, there), daemon=True)
+    process.start()
+    there.close()
+    try:
+        if not here.poll(seconds):
+            return LATE
+        sent = torch.load(io.BytesIO(here.recv_bytes()), weights_only=True)
+        if sent == OPEN:
+            return OPEN
+        found, number = [Outcome(*each) for each in sent], len(exercise.judged_cases)
+        tried = [*exercise.judged(found[:number]), *exercise.judged(found[number:])]
+        is_right = len(tried) > number and not any(each.complaint for each in tried)
+        return RIGHT if is_right else WRONG
+    except Exception:  # whatever was sent is the learner's, and may be nothing
+        return WRONG
+    finally:
+        process.kill()
+        process.join()
+
+
+def _answer(name: str, source: str, there: Any) -> None:
+    """Run an answer on all cases, and on the first ones again; send what it did."""
+    exercise = next(each[name] for each in known().values() if name in each)
+    socket.socket = None  # type: ignore[assignment,misc]  # nothing is fetched
+    said, written, sent = io.StringIO(), io.BytesIO(), OPEN
+    with (
+        contextlib.suppress(BaseException),  # a SystemExit, too
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+        sealed(),
+    ):
+        names: dict[str, Any] = {"__name__": "answers"}
+        names |= dict.fromkeys(GIVEN, _Settling(name, names))
+        exec(compile(source, "<answer>", "exec"), names)
+        if not exercise.is_open(names[name]):
+            run = exercise.runner(names[name])
+            again = itertools.islice(exercise.outcomes(run), REPEATED)
+            done = [*exercise.outcomes(run), *again]
+            sent = [(_plain(x.value), x.error, x.line, x.broken, "", x.changed) for x in done]
+        torch.save(sent, written)
+        there.send_bytes(written.getvalue())
+
+
+class _Settling:
+    """What stands for `ex` and `own`: it gives another answer if that is right, else ours."""
+
+    def __init__(self, judged: str, names: dict[str, Any]) -> None:
+        self._judged, self._names = judged, names
+
+    def __getattr__(self, name: str) -> Any:
+        every = [each for exercises in known().values() for each in exercises.values()]
+        exercise = next(each for each in every if each.handle.endswith(f".{name}"))
+        return SimpleNamespace(settle=lambda answer: self._settled(exercise, answer))
+
+    def kept(self, name: str) -> Any:
+        """Give a class that another lesson's notebook has."""
+        return self._settled(own.PARTS[name], self._names.get(name))
+
+    def _settled(self, exercise: Exercise, answer: Any) -> Any:
+        if exercise.name == self._judged.removeprefix(PREFIX):
+            raise ValueError(f"{exercise.name} is what is judged")
+        is_right = not exercise.is_open(answer) and exercise.accepts(exercise.runner(answer))
+        return answer if is_right else exercise.right
+
+
+def _plain(value: Any) -> Any:
+    """Give a value as it can be sent: tensors and plain values, in lists, tuples and dicts."""
+    if isinstance(value, list | tuple):
+        return (tuple if isinstance(value, tuple) else list)(map(_plain, value))
+    if isinstance(value, dict):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if value is None or isinstance(value, SENT) else repr(type(value))
+
+
+SENT = Tensor, bool, int, float, str
