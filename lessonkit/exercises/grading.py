@@ -169,7 +169,8 @@ def _answer(name: str, source: str, there: Any) -> None:
     """Run an answer on all cases, and on the first ones again; send what it did."""
     exercise = next(each[name] for each in known().values() if name in each)
     socket.socket = None  # type: ignore[assignment,misc]  # nothing is fetched
-    said, written, sent = io.StringIO(), io.BytesIO(), OPEN
+    said, written = io.StringIO(), io.BytesIO()
+    sent: Any = OPEN
     with (
         contextlib.suppress(BaseException),  # a SystemExit, too
         contextlib.redirect_stdout(said),
