@@ -5,10 +5,12 @@ that runs for ever without asking anything of the exercise (interrupt the kernel
 """
 
 import ast
+import contextlib
 import copy
 import dis
 import inspect
 import itertools
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +19,14 @@ from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
+from lessonkit.exercises.diagnosis import Tried, measured
 from lessonkit.exercises.keep import keep, note
-from lessonkit.exercises.mistakes import Tried, composed, edited, find_mistakes
 from lessonkit.exercises.outcome import (
     Answer,
     Args,
     Outcome,
     Rule,
+    alike,
     article,
     run,
     shown,
@@ -271,36 +274,33 @@ class Exercise:
         return Text("\n".join([*lines, *map(fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
-        """Say what the mistakes are, where an answer does the same as some that have a name."""
-        names, is_all = find_mistakes(list(self._tries(answer)), self._known, self._both)
-        hints = [self.hints_of[name] for name in names]
-        if not hints:
-            return [f"{self.handle}.hint() gives a hint."]
-        if not is_all:
-            return [f"One thing that is wrong: {hints[0]}"]
-        if len(hints) == 1:
-            return hints
-        return ["These look like two mistakes at once.", *(f"- {hint}" for hint in hints)]
+        """Say which mistake does the same in every case; where none does, what can be measured."""
+        mine = list(self._tries(answer))
+        for name, made in self._known.items():
+            if all(map(alike, (each.outcome for each in mine), (each.outcome for each in made))):
+                return [self.hints_of[name]]
+        found = ""
+        with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
+            found = measured(mine, [*inspect.signature(self.reference).parameters])
+        return [*[found] * bool(found), f"{self.handle}.hint() gives a hint."]
 
     @cached_property
     def _known(self) -> dict[str, list[Tried]]:
         """What every named mistake does in each case."""
         return {name: list(self._tries(answer)) for name, answer in self.mistakes.items()}
 
-    def _both(self, first: str, second: str) -> Iterator[Tried] | None:
-        """Try every case with the second mistake on top of the first; None where it cannot be."""
-        answer = self.with_both(first, second)
-        return None if answer is None else self._tries(answer)
 
-    def with_both(self, first: str, second: str) -> Answer | None:
-        """Make the second mistake on top of the first; None where that cannot be."""
-        one, other = self.wrong[first], self.wrong[second]
-        if isinstance(one, tuple) and isinstance(other, tuple):
-            try:
-                return self.make((*one, *other))
-            except ValueError:  # they change the same place
-                return None
-        return composed(self.mistakes[second], self.mistakes[first], self.reference)
+def edited(thing: Any, *edits: str) -> Any:
+    """Give a function or class with its text changed: old texts, each found once, and new ones."""
+    source = textwrap.dedent(inspect.getsource(thing))
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        if source.count(old) != 1:
+            number = source.count(old)
+            raise ValueError(f"{old!r} stands {number} times in {thing.__name__}, not once")
+        source = source.replace(old, new)
+    names = dict(vars(sys.modules[thing.__module__]))
+    exec(compile(source, "<edited>", "exec"), names)
+    return names[thing.__name__]
 
 
 def is_blank(given: Any) -> bool:

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
-from lessonkit.exercises.check import Exercise, Text, fill, is_blank
+from lessonkit.exercises.check import Exercise, Text, edited, fill, is_blank
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.mistakes import Tried, edited
+from lessonkit.exercises.diagnosis import Tried
 from lessonkit.exercises.outcome import Answer, BrokenRuleError, article, shown, try_difference
 from lessonkit.exercises.sealed import sealed
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
+from lessonkit.exercises.check import edited
 from lessonkit.exercises.keep import find, keep
-from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, cut, shown
 from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.part import Part
