@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(command: Command, options: argparse.Namespace) -> int:
     """Run a command; after Ctrl-C say how to go on, where it can."""
     try:
-        return command.run(options) or 0
+        return command.run(options)
     except KeyboardInterrupt:
         if not command.goes_on:
             raise

@@ -49,8 +49,9 @@ def sizes_at(root: Path, commit: str) -> dict[str, Size]:
     return found
 
 
-def table(now: Mapping[str, Size], before: Mapping[str, Size]) -> str:
-    """Give a line for each room: its lines and files, before and now, and its ceiling."""
+def table(root: Path, at: str) -> str:
+    """Give a line for each room: its lines and files, at a commit and now, and its ceiling."""
+    now, before = sizes(root), sizes_at(root, at)
     rows = [f"{'room':16}{'before':>8}{'files':>7}{'lines':>8}{'files':>7}{'ceiling':>9}"]
     for room, budget in [*BUDGETS.items(), ("all but tests", Size(TOTAL, 0))]:
         cells = [f"{room:16}"]
