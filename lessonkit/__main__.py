@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import io
 import os
 import secrets
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
+from transformer.support.files import write_atomically
 
 
 def main() -> int:
@@ -32,14 +34,12 @@ def main() -> int:
             rows.append(_graded(file, options))
         except UserError as error:
             errors.append(f"error: {error}")
-    try:
-        if options.csv:
-            with options.csv.open("w", newline="", encoding="utf-8") as table:
-                writer = csv.DictWriter(table, dict.fromkeys(name for row in rows for name in row))
-                writer.writeheader()
-                writer.writerows(rows)
-    except OSError as error:
-        errors.append(f"error: {error}")
+    if options.csv:
+        written = io.StringIO(newline="")
+        writer = csv.DictWriter(written, dict.fromkeys(name for row in rows for name in row))
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomically(options.csv, written.getvalue().encode())
     print("\n".join(errors), file=sys.stderr, end="\n" * bool(errors))
     return int(bool(errors))
 

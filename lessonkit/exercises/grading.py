@@ -1,8 +1,8 @@
 """Grading: each answer of a learner in a process of its own, on cases of another seed.
 
-Not in the paper. Of a notebook only the answers are taken, with the imports, functions and
-assignments that they use: nothing else of it is run, and no stored output is read. What an answer
-gives is judged outside its process, so that nothing it does there makes it right.
+Not in the paper. Of a notebook only imports, functions, classes and plain assignments are run,
+and no stored output is read. What an answer gives is judged outside its process, so that nothing
+it does there makes it right.
 """
 
 import ast
@@ -14,11 +14,10 @@ import multiprocessing
 import pkgutil
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,9 @@ RIGHT, WRONG, OPEN, LATE = "right", "wrong", "not attempted", "no answer in time
 LESSON = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
 LIBRARIES = {"bisect", "collections", "copy", "dataclasses", "functools", "heapq", "itertools"}
 LIBRARIES |= {"math", "numpy", "operator", "random", "re", "statistics", "torch", "transformer"}
-GIVEN = {"ex", "own"}  # an answer gets another one by them, and nothing else
 FORBIDDEN = {"compile", "eval", "exec", "gc", "globals", "inspect", "open", "os", "sys", "vars"}
+FORBIDDEN |= {"ex", "own"}  # the lesson's names of all answers
+DEFINED = (ast.FunctionDef, ast.ClassDef)
 FORK = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
 Statements = Sequence[ast.stmt]
 
@@ -51,7 +51,7 @@ def grade(path: Path, seconds: float) -> dict[str, str]:
     texts = [text for file in files for text in _texts(file)]
     lessons = {name for text in texts for name in LESSON.findall(text)}
     statements = [each for text in texts for each in _parsed(text)]
-    written = {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    written = {each.name for each in statements if isinstance(each, DEFINED)}
     asked = {
         name: exercise
         for lesson, exercises in known().items()
@@ -92,58 +92,56 @@ def _parsed(text: str) -> Statements:
     """Give a cell's statements, without IPython's own; none where it is no Python."""
     lines = ["" if line.startswith(("%", "!")) else line for line in text.splitlines()]
     with contextlib.suppress(SyntaxError, ValueError):
-        return ast.parse("\n".join(lines)).body
+        tree: ast.Module = _Settled().visit(ast.parse("\n".join(lines)))
+        return tree.body
     return []
 
 
-def _bound(statement: ast.stmt, answer: str) -> set[str]:
-    """Give the names that a statement makes; an answer is made by a function or class alone."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        names = {(each.asname or each.name).partition(".")[0] for each in statement.names}
-    elif isinstance(statement, ast.Assign | ast.AnnAssign):
-        inside = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-        names = {node.id for node in inside if isinstance(node.ctx, ast.Store)}
-    else:
-        names = set()
-    return names - GIVEN if answer not in names else set()
+class _Settled(ast.NodeTransformer):
+    """Write `ex.NAME.settle(my_NAME)` as `my_NAME`, and `own.kept("MyName")` as `MyName`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Exchange a call for what it gives."""
+        called = getattr(node.func, "attr", "")
+        if called == "settle" and len(node.args) == 1:
+            return node.args[0]
+        if called == "kept" and isinstance(node.args[0], ast.Constant):
+            return ast.Name(str(node.args[0].value), ast.Load())
+        return self.generic_visit(node)
 
 
-def _taken(answer: str, statements: Statements) -> Statements:
-    """Give an answer with all that it uses, in order; nothing without an answer."""
-    bound = [_bound(each, answer) for each in statements]
-    wanted, taken = {answer}, set[int]()
-    while more := {place for place, names in enumerate(bound) if names & wanted} - taken:
-        taken |= more
-        nodes = [node for place in more for node in ast.walk(statements[place])]
-        wanted |= {node.id for node in nodes if isinstance(node, ast.Name)}
-    return [statements[place] for place in sorted(taken)]
-
-
-def _misuses(statement: ast.stmt) -> Iterator[str]:
+def _misused(statement: ast.stmt) -> list[str]:
     """Name what no answer needs: what reaches out of it, or into the course."""
-    refused = FORBIDDEN if isinstance(statement, ast.Assign) else FORBIDDEN | GIVEN
+    found = set()
     for node in ast.walk(statement):
         names = {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "module", "")}
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {each.name for each in node.names}
             roots = [getattr(node, "module", None) or each.name for each in node.names]
-            yield from {each.partition(".")[0] for each in roots} - LIBRARIES
+            found |= {each.partition(".")[0] for each in roots} - LIBRARIES
         parts = {part for each in names for part in str(each).split(".")}
-        yield from parts & refused
-        yield from (part for part in parts if part.startswith("__") and part != "__init__")
+        found |= parts & FORBIDDEN
+        found |= {part for part in parts if part.startswith("__") and part != "__init__"}
+    return sorted(found)
+
+
+def _is_taken(statement: ast.stmt) -> bool:
+    """Whether an answer may need it: what is defined, imported, or named without any work."""
+    if isinstance(statement, ast.Assign):
+        return not any(isinstance(node, ast.Call) for node in ast.walk(statement))
+    return isinstance(statement, (*DEFINED, ast.Import, ast.ImportFrom))
 
 
 def _graded(name: str, exercise: Exercise, statements: Statements, seconds: float) -> str:
     """Have an answer run in another process, and judge what comes back."""
-    taken = _taken(name, statements)
-    if not taken:
+    own_ones = [each for each in statements if isinstance(each, DEFINED) and each.name == name]
+    if not own_ones:
         return OPEN
-    for misused in (each for one in taken for each in _misuses(one)):
-        return f"uses {misused}"
+    if misused := _misused(own_ones[-1]):
+        return f"uses {misused[0]}"
     context: Any = multiprocessing.get_context(FORK)
     here, there = context.Pipe(duplex=False)
+    taken = [each for each in statements if _is_taken(each) and not _misused(each)]
     source = "\n".join(map(ast.unparse, taken))
     process = context.Process(target=_answer, args=(name, source, there), daemon=True)
     process.start()
@@ -177,9 +175,14 @@ def _answer(name: str, source: str, there: Any) -> None:
         contextlib.redirect_stderr(said),
         sealed(),
     ):
-        names: dict[str, Any] = {"__name__": "answers"}
-        names |= dict.fromkeys(GIVEN, _Settling(name, names))
-        exec(compile(source, "<answer>", "exec"), names)
+        others = {key: each for found in known().values() for key, each in found.items()}
+        names = {key: each.right for key, each in others.items() if key != name}
+        for statement in ast.parse(source).body:
+            with contextlib.suppress(Exception):  # it may need what is not there
+                exec(ast.unparse(statement), names)
+            made = getattr(statement, "name", name)
+            if made != name and made in others and not _is_right(others[made], names[made]):
+                names[made] = others[made].right  # as the lesson goes on
         if not exercise.is_open(names[name]):
             run = exercise.runner(names[name])
             again = itertools.islice(exercise.outcomes(run), REPEATED)
@@ -189,26 +192,8 @@ def _answer(name: str, source: str, there: Any) -> None:
         there.send_bytes(written.getvalue())
 
 
-class _Settling:
-    """What stands for `ex` and `own`: it gives another answer if that is right, else ours."""
-
-    def __init__(self, judged: str, names: dict[str, Any]) -> None:
-        self._judged, self._names = judged, names
-
-    def __getattr__(self, name: str) -> Any:
-        every = [each for exercises in known().values() for each in exercises.values()]
-        exercise = next(each for each in every if each.handle.endswith(f".{name}"))
-        return SimpleNamespace(settle=lambda answer: self._settled(exercise, answer))
-
-    def kept(self, name: str) -> Any:
-        """Give a class that another lesson's notebook has."""
-        return self._settled(own.PARTS[name], self._names.get(name))
-
-    def _settled(self, exercise: Exercise, answer: Any) -> Any:
-        if exercise.name == self._judged.removeprefix(PREFIX):
-            raise ValueError(f"{exercise.name} is what is judged")
-        is_right = not exercise.is_open(answer) and exercise.accepts(exercise.runner(answer))
-        return answer if is_right else exercise.right
+def _is_right(exercise: Exercise, answer: Any) -> bool:
+    return not exercise.is_open(answer) and exercise.accepts(exercise.runner(answer))
 
 
 def _plain(value: Any) -> Any:
