@@ -48,12 +48,16 @@ def settle(claim: Mapping[str, Any]) -> Found:
 
 
 def _value(claim: Mapping[str, Any]) -> Found:
-    """Give what stands in records: at a path of keys in `record`, or in another as NAME:PATH."""
+    """Give what stands in records: at a path of keys in `record`, or in another as NAME:PATH.
+
+    "PATH per PATH" is a quotient.
+    """
     figures, records = [], []
     for place in claim["at"]:
-        name, _, path = f"{claim.get('record', '')}:{place}".rpartition(":")
-        records.append(load_result(name.rpartition(":")[2]))
-        figures.append(_at(records[-1], path) / claim.get("unit", 1))
+        name, _, paths = f"{claim.get('record', '')}:{place}".rpartition(":")
+        records.append(record := load_result(name.rpartition(":")[2]))
+        figure, *rest = (_at(record, path) for path in paths.split(" per "))
+        figures.append(figure / (rest[0] if rest else claim.get("unit", 1)))
     return _found(figures, records)
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS
-from transformer.cli import TRAIN_OPTIONS, Parser, add_beam, add_model
+from transformer.commands import TRAIN_OPTIONS, add_beam, add_model
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
-AddOption = Callable[[Parser], object]
+AddOption = Callable[[argparse.ArgumentParser], object]
 
 
 class Command(NamedTuple):
@@ -72,7 +72,7 @@ SETTINGS = option(
 AT = option("--at", "COMMIT", "before (HEAD)", default="HEAD")
 
 
-def page_alone(parser: Parser) -> None:
+def page_alone(parser: argparse.ArgumentParser) -> None:
     """Add a flag."""
     about = "write the page of what is recorded, measure nothing"
     parser.add_argument("--page-alone", action="store_true", help=about)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data.treatment import tidy
+from transformer.data.parallel import tidy
 from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator

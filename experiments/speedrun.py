@@ -17,7 +17,7 @@ import torch
 from experiments.tables import put_table
 from experiments.training_parts import FAST, changed, find
 from lessonkit.records import load_speed_runs, machine_of, standing
-from transformer.cli.commands import parse_settings
+from transformer.commands import parse_settings
 from transformer.data import corpora
 from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator

@@ -234,9 +234,11 @@ def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
     monkeypatch.setattr(export, "ALONE", 2)
     engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
-    figures = export.compare(slow(0.5), engines, ["a", "b", "c"])
+    text = ["a b c d", "b", "c d e f"]
+    figures = export.compare(slow(0.5), engines, text, [each.upper() for each in text])
     assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
     assert figures["half"]["equal"] == 2
+    assert figures["half"]["bleu"] < figures["half"]["our_bleu"] == figures["twice"]["bleu"] == 100
     assert figures["twice"]["together"] == {
         "times_our_speed": 2.0,
         "lowest_and_highest": [2.0, 2.0],
@@ -263,7 +265,7 @@ def test_a_model_is_measured_in_every_engine(
     assert "1 thread" in made["hardware"]
     assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
     assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
-    assert set(made["with_beams"]) == {"ctranslate2"}  # the ONNX graphs' script is greedy
+    assert "onnx" not in made["with_beams"]  # the ONNX graphs' script is greedy
 
 
 def test_the_page_tells_what_is_recorded_of_exported_models() -> None:
