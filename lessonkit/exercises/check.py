@@ -29,10 +29,10 @@ from lessonkit.exercises.outcome import (
     alike,
     article,
     run,
+    sealed,
     shown,
     try_difference,
 )
-from lessonkit.exercises.sealed import sealed
 
 PREFIX = "my_"  # of the function that a learner fills in
 REPEATED = 3  # cases, once all have passed
@@ -60,21 +60,17 @@ class Exercise:
     Args:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
-        words: The lesson's (see `asking.read_words`): under "exercises" and the exercise's name
-            its `minutes`, `difficulty`, `hints` from gentle to plain, and in `wrong` three
-            plausible mistakes or more, by name: a hint (what has gone wrong, and where to look),
-            and the edit of the reference's text that makes the mistake: old, new, several in a
-            row, each old one found just once.
+        words: The lesson's (see `asking.read_words`), with the exercise's `minutes`,
+            `difficulty` and `hints`, and in `wrong` mistakes by name: a hint, and the edit of the
+            reference's text that makes the mistake: old, new, perhaps several in a row.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Gives the right value by another way than `reference`; None where
             several values are right and the properties decide alone.
-        wrong: Functions that make those mistakes that no edit makes; there the words have the
-            hint alone.
+        wrong: Functions that make those mistakes that no edit makes.
         properties: What every right answer has: a sentence without its full stop, and a
             function of the answer's value and the arguments of the case.
-        rules: What the text forbids, where the value alone does not tell: each gives a context
-            that watches an answer and raises `BrokenRuleError`.
+        rules: Each gives a context that watches an answer, and raises `BrokenRuleError`.
         handle: How a notebook calls the exercise; None is "ex." and its name.
         kept: Whether an answer that passes is a part of the learner's own file (see `keep`).
     """

@@ -56,7 +56,6 @@ def _by_scores(model: Reader, src: Tensor, _: Tensor, limit: int) -> list[int]:
 
 
 def _readers() -> list[tuple[Reader, Tensor, Tensor, int]]:
-    """Sentences of every length up to six, and some cut by the limit; no score is close."""
     cases = []
     for seed in range(40):
         model, limit = Reader(seed), (1, 3, 6)[seed % 7 % 3]
@@ -157,7 +156,6 @@ def _by_pytorch(
 
 
 def _cached(heads: int, kept: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
-    """Draw a newest position, and some that are kept."""
     draw = drawing(heads + 7 * kept)
     new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
     return (*new, draw(heads, kept, d_k), draw(heads, kept, d_v))
@@ -300,7 +298,6 @@ def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance
 
 
 def _draws() -> list[tuple[Tensor, float, float, float]]:
-    """Two types and more, cold and hot, few and all, low and high chances."""
     rows = ([2.0, 1.0], [0.0, 1.5, -1.0, 1.0], [0.5, -2.0, 0.25, 2.0, 1.0], [-7.0, -6.0, -5.5])
     cases = [
         (torch.tensor(row), temperature, top_p, chance)

@@ -43,7 +43,7 @@ MADE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def measured(tries: Sequence[Tried]) -> str:
-    """Say in a sentence how an answer's values differ from the right ones; "" if that is unclear."""
+    """Say in a sentence how an answer's values differ from the right ones; "" if unclear."""
     pairs = [(each.outcome.value, each.right) for each in tries if not each.outcome.stopped]
     if any(right is None for _, right in pairs):  # several are right: the properties decide
         return ""
@@ -54,14 +54,12 @@ def measured(tries: Sequence[Tried]) -> str:
 
 def _part(pairs: Pairs) -> tuple[str, Pairs]:
     """Of several values look at the only one that is ever wrong, and say which it is."""
-    rights = [right for _, right in pairs if isinstance(right, tuple) and len(right) > 1]
-    size = len(rights[0]) if rights else 0
-    if not rights or len(rights) < len(pairs):
-        return "", pairs
-    if any(not isinstance(x, tuple | list) or len(x) != size or len(y) != size for x, y in pairs):
+    size = max((len(right) for _, right in pairs if isinstance(right, tuple)), default=0)
+    values = [value for pair in pairs for value in pair]
+    if any(not isinstance(each, tuple | list) or len(each) != size for each in values):
         return "", pairs
     off = [place for place in range(size) if any(not _close(x[place], y[place]) for x, y in pairs)]
-    if len(off) != 1 or size > len(ORDINALS):
+    if len(off) != 1 or not 1 < size <= len(ORDINALS):
         return "", pairs
     which = f"of the {size} values only the {ORDINALS[off[0]]} is ever wrong"
     chosen: Pairs = [(x[off[0]], y[off[0]]) for x, y in pairs]
@@ -92,6 +90,9 @@ def _of_numbers(pairs: list[tuple[Tensor, Tensor]]) -> Iterator[str]:
         return
     flat = [(mine.flatten(), right.flatten()) for mine, right in pairs]
     mine, right = (torch.cat(side) for side in zip(*flat, strict=True))
+    off = ~torch.isclose(mine, right, RELATIVE, ABSOLUTE, equal_nan=True)
+    if not off.any():  # something else is wrong
+        return
     largest = right.abs().nan_to_num(0, 0, 0).argmax()
     factor, more = float(mine[largest] / right[largest]), float((mine - right)[largest])
     if math.isfinite(factor) and factor and _close(mine, factor * right):
@@ -106,7 +107,6 @@ def _of_numbers(pairs: list[tuple[Tensor, Tensor]]) -> Iterator[str]:
     yield from _places(pairs)
     if all(_close(a.sort().values, b.sort().values) for a, b in flat):
         yield "the numbers are right, and stand in the wrong places"
-    off = ~torch.isclose(mine, right, RELATIVE, ABSOLUTE, equal_nan=True)
     if bool(mine[off].isnan().all()):
         yield "whatever is wrong is no number (nan)"
     for word, wrong in (("large", mine > right), ("small", mine < right)):
@@ -135,6 +135,8 @@ def _places(pairs: list[tuple[Tensor, Tensor]]) -> Iterator[str]:
 
 def _of_lists(pairs: Pairs) -> Iterator[str]:
     """The same of lists and texts, whose lengths may differ."""
+    if all(map(same, *zip(*pairs, strict=True))):
+        return
     if all(same(mine, right[::-1]) for mine, right in pairs):
         yield "the order is reversed"
     if all(same(mine[: len(right)], right) for mine, right in pairs):

@@ -44,7 +44,6 @@ class Glimpse(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        """Draw the weights."""
         chance = chance_of(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
         self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
@@ -139,7 +138,6 @@ def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str |
 
 
 def _by_allclose(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
-    """Let torch compare each pair, and take the first that it refuses."""
     differ = (
         name for name in found if not torch.allclose(found[name], wanted[name], rtol=0, atol=1e-4)
     )

@@ -42,7 +42,6 @@ def _running_mean(states: list[State]) -> State:
 
 
 def _states() -> list[tuple[list[State]]]:
-    """One, two and three checkpoints, of one number and more, in one order and another."""
     draw = drawing(0)
     one, two, three = (torch.tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
@@ -73,7 +72,6 @@ def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
 
 
 def _by_counting(sentences: Sentences, phenomenon: str) -> int:
-    """Walk through the list, and give every second sentence to the one before."""
     sides: dict[int, list[bool]] = defaultdict(list)
     found = 0
     for each in sentences:
@@ -84,7 +82,6 @@ def _by_counting(sentences: Sentences, phenomenon: str) -> int:
 
 
 def _lists() -> list[tuple[Sentences, str]]:
-    """All results of up to three pairs, and two phenomena side by side."""
 
     def rows(phenomenon: str, kept: list[bool]) -> Sentences:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
@@ -150,7 +147,6 @@ def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
 
 
 def _runs() -> list[tuple[list[State], Distance]]:
-    """Weights of one number and of two, that pass the best or come near it."""
 
     def run(*weights: float) -> list[State]:
         return [{"w": torch.tensor([each])} for each in weights]

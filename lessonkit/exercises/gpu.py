@@ -76,7 +76,6 @@ def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """Let PyTorch choose where to round."""
     with torch.autocast("cpu", dtype=dtype):
         return nn.functional.linear(inputs, weight).float()
 
@@ -183,7 +182,6 @@ def my_averaged(
 
 
 def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
-    """Take the means, all processes' gradients side by side."""
     return [
         torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others, strict=True)
     ]

@@ -90,7 +90,6 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
 
 
 def _search(weights: Tensor) -> list[tuple[int, int]]:
-    """Look for the highest by comparing each with all others of its row."""
     rows = weights.tolist()
     pairs = itertools.product(range(len(rows)), range(weights.shape[1] - 1))
     return [(src, tgt) for tgt, src in pairs if rows[tgt][src] == max(rows[tgt])]
@@ -140,7 +139,6 @@ def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
 
 
 def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
-    """Texts of one sentence and of two; in the second a sentence may have no link found."""
     every = list(itertools.product(range(2), range(2)))
     sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
     alone = [([mine], [true]) for mine in sets for true in sets]

@@ -8,6 +8,7 @@ import copy
 import inspect
 import io
 import linecache
+import random
 import re
 import sys
 import traceback
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -113,6 +115,27 @@ def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
         said = "" if broken else _one_line(error)
         return Outcome(None, said, _line(answer, error), broken, written.getvalue())
     return Outcome(value, printed=written.getvalue(), changed=not same(given, args))
+
+
+@contextlib.contextmanager
+def sealed() -> Iterator[None]:
+    """Check in a state that is always the same, and leave the learner's as it was."""
+    dtype, chance = torch.get_default_dtype(), random.getstate()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.device("cpu"),
+            torch.autocast("cpu", enabled=False),
+            torch.random.fork_rng(devices=[]),
+        ):
+            torch.manual_seed(0)
+            random.seed(0)
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        random.setstate(chance)
 
 
 def alike(one: Outcome, other: Outcome) -> bool:

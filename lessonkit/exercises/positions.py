@@ -152,7 +152,6 @@ def my_offset(one: Tensor, other: Tensor) -> int:
 
 
 def _as_complex(row: Tensor) -> Tensor:
-    """Make a point of the plane of each pair: its cosine, and its sine."""
     return torch.view_as_complex(row.double().unflatten(-1, (-1, 2)).flip(-1).contiguous())
 
 
@@ -168,7 +167,6 @@ def _by_trying_all(one: Tensor, other: Tensor) -> int:
 
 
 def _encodings() -> list[tuple[Tensor, Tensor]]:
-    """Two noisy rows of the table, near and far, the second one before or behind."""
     generator = chance_of(0)
     table = sinusoidal_positions(2 * FARTHEST, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]

@@ -45,7 +45,6 @@ def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int
 
 
 def _sentences() -> list[tuple[Words, Words, int]]:
-    """All pairs of sentences of up to three words of two, and a few longer ones."""
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
     cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]

@@ -148,7 +148,6 @@ def _deep() -> list[tuple[Table, int]]:
 
 
 def _takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
-    """Follow the best token each time."""
     written = [BOS_ID]
     while len(written) <= limit:
         probs = next_probs(written)

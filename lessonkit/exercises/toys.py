@@ -31,7 +31,7 @@ def drawing(seed: int) -> Callable[..., Tensor]:
     return lambda *size: torch.randn(size, generator=chance)
 
 
-MAX_SEARCHED = 2_000  # the same of a search through all sentences
+MAX_SEARCHED = 2_000  # questions: more than any search through all sentences has
 MAX_PLACES = 32  # of a sentence: more than any right answer writes
 
 

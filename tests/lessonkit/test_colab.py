@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from lessonkit import colab, runs
-from lessonkit.runs import course_profile
+from lessonkit.records import course_profile
 from tests.helpers import ROOT
 from transformer.support.errors import UserError
 
@@ -131,7 +131,7 @@ def test_a_run_has_a_new_folder_each_time_or_the_same_one(
 
 def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> None:
     program = (
-        "from lessonkit.runs import run_folder\n"
+        "from lessonkit.records import run_folder\n"
         "folder = run_folder('lesson')\n"
         "folder.mkdir(parents=True)\n"
         "(folder / 'model.safetensors').write_bytes(b'')\n"

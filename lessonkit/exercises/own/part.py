@@ -15,8 +15,14 @@ from lessonkit.exercises.asking import read_words
 from lessonkit.exercises.check import Exercise, Text, edited, fill, is_blank
 from lessonkit.exercises.compare import show
 from lessonkit.exercises.diagnosis import Tried
-from lessonkit.exercises.outcome import Answer, BrokenRuleError, article, shown, try_difference
-from lessonkit.exercises.sealed import sealed
+from lessonkit.exercises.outcome import (
+    Answer,
+    BrokenRuleError,
+    article,
+    sealed,
+    shown,
+    try_difference,
+)
 
 WORDS = read_words("own")
 OURS = ("lessonkit", "transformer")  # whose classes are no answers
@@ -61,7 +67,6 @@ class Part(Exercise):
         self.right = reference
 
     def __repr__(self) -> str:
-        """Name the class and what is offered."""
         return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
 
     def check(self, answer: Any) -> Text:
@@ -79,16 +84,12 @@ class Part(Exercise):
             return Text(
                 f"{self.name}: wrong. This is the course's own class: write yours.", "wrong"
             )
-        return self.judge(self.runner(answer))
+        return super().check(self.runner(answer))
 
     def is_open(self, answer: Any) -> bool:
         """Say whether there is no class, or one that still has a method of dots alone."""
         methods = vars(answer).values() if inspect.isclass(answer) else ()
         return answer in (None, ...) or any(map(is_blank, filter(inspect.isfunction, methods)))
-
-    def judge(self, runner: Answer) -> Text:
-        """Judge what runs a class, or a mistake."""
-        return super().check(runner)
 
     def built(self, build: Any, *sizes: int) -> nn.Module:
         """Make an instance with the check's weights, which are the same for every right class.
@@ -162,17 +163,11 @@ class Part(Exercise):
 
 
 def _called(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
-    """Work out the code of a case."""
     return eval(code, {"torch": torch, "mine": mine, **inputs})
 
 
 def _compare_learning(code: str, mine: nn.Module, right: nn.Module, inputs: dict[str, Any]) -> None:
-    """Refuse a class that computes the right tensor and cannot learn from it.
-
-    Raises:
-        BrokenRuleError: in training mode the value is another, or the gradient of a weight or an
-            input is missing or another.
-    """
+    """Refuse a class that computes the right tensor and cannot learn from it."""
     found = {}
     for name, module in (("mine", mine), ("right", right)):
         for each in module.modules():
@@ -224,12 +219,7 @@ def _drawn_for(right: nn.Module) -> tuple[Weights, dict[str, str]]:
 
 
 def _give(module: nn.Module, wanted: Weights, first: dict[str, str]) -> None:
-    """Give a module its weights by their names.
-
-    Raises:
-        BrokenRuleError: a name is missing, too many or of another shape, or what the
-            reference shares is not shared.
-    """
+    """Give a module its weights by their names; refuse one that they do not fit."""
     found = module.state_dict()
     for name in [*wanted, *found]:
         if name not in found:

@@ -21,12 +21,10 @@ _draw = drawing(2)
 
 
 def _drawn(*size: int) -> Tensor:
-    """Draw numbers that one can write down."""
     return _draw(*size).round(decimals=1)
 
 
 def _hiding_last(batch: int, length: int) -> Tensor:
-    """A mask that hides the last place from the first row."""
     mask = torch.ones(batch, 1, 1, length, dtype=torch.bool)
     mask[0, ..., -1] = length == 1
     return mask

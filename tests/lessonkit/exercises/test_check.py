@@ -13,7 +13,8 @@ import torch
 
 from lessonkit.exercises.check import Exercise, edited
 from lessonkit.exercises.compare import difference, same
-from lessonkit.exercises.outcome import BrokenRuleError, without
+from lessonkit.exercises.diagnosis import Tried, measured
+from lessonkit.exercises.outcome import BrokenRuleError, Outcome, without
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
 
@@ -198,6 +199,49 @@ def test_a_rule_is_watched_while_an_answer_runs() -> None:
         masks.causal_mask(3)
     assert masks.causal_mask(3).shape == (1, 1, 3, 3)
     assert sys.getprofile() is None
+
+
+PAIRS = [torch.arange(2.0, 14).reshape(3, 4), torch.arange(-5.0, 19, 2).reshape(3, 4)]
+ROWS = [[3, 5, 8], [2, 9]]
+
+
+def test_what_is_measured_is_said_and_nothing_else() -> None:
+    for made, says in (
+        (lambda x: x / 8**0.5, "every number is 0.353553 = 1/sqrt(8) times the right one"),
+        (lambda x: -x, "every number is the negative of the right one"),
+        (lambda x: x + 3, "every number is 3 too large"),
+        (lambda x: x.mT.contiguous(), "it is transposed: rows are columns"),
+        (lambda x: x.roll(1, -1), "shifted by one: the first number of each row stands in the"),
+        (lambda x: torch.cat((x[:1], 3 * x[1:])), "the first row is right, and others are not"),
+        (lambda x: torch.cat((x[:-1], x[-1:] ** 3)), "only the last row is wrong"),
+        (lambda x: x * x[0].sum(), "the same factor, in the first ones 14, -8"),
+        (lambda x: x, ""),
+        (lambda x: x.sin(), ""),
+    ):
+        found = measured([Tried((), x, Outcome(made(x)), "") for x in PAIRS])
+        assert says in found
+        assert bool(says) == bool(found), says
+    both = [Tried((), (x, x), Outcome((x, -x)), "") for x in PAIRS]
+    part = "of the 2 values only the second is ever wrong: every number is the negative"
+    assert part in measured(both)
+    for made_list, says in (
+        (lambda x: x[::-1], "the order is reversed"),
+        (lambda x: x[:-1], "it begins right, and ends too early"),
+        (lambda x: [*x, "3"], "it begins right, and has something too many at the end"),
+        (lambda x: x[1:] + x[:1] if len(x) > 2 else x, "the right ones are there, in another"),
+        (lambda x: x[1:], "what is there is right, and something is missing"),
+        (list, ""),
+    ):
+        found = measured([Tried((), x, Outcome(made_list(x)), "") for x in map(as_words, ROWS)])
+        assert says in found
+        assert bool(says) == bool(found)
+    assert not measured([Tried((), None, Outcome(3), "no")])
+    raised = Outcome(None, "ValueError: no")
+    assert not measured([Tried((), 2.0, raised, "it raises")])
+
+
+def as_words(numbers: list[int]) -> list[str]:
+    return list(map(str, numbers))
 
 
 ONES = torch.ones(3)
