@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
-from lessonkit.exercises.toys import Blocks, drawing
+from lessonkit.exercises.toys import Blocks, chance_of, drawing
 from transformer.config import BOS_ID, PAD_ID, UNK_ID
 
 words = read_words("02")
@@ -44,7 +44,7 @@ def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tupl
 
 def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """One head and several; in each row of a mask one key is open and, mostly, one is shut."""
-    generator, cases = torch.Generator().manual_seed(0), []
+    generator, cases = chance_of(0), []
     for shape, q_len, k_len, d_k, d_v in (
         ((), 1, 2, 2, 1),
         ((), 2, 2, 2, 1),

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Parrot, Toy
+from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.toys import Parrot
 
 FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 RATE = 1e-6  # so small that a step must be looked for closely

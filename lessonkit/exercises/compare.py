@@ -24,7 +24,7 @@ def difference(yours: Any, expected: Any) -> str:
     """
     if isinstance(expected, Tensor):
         return _tensor_difference(yours, expected)
-    yours = _plain(yours)
+    yours = plain(yours)
     if isinstance(expected, list | tuple):
         if not isinstance(yours, list | tuple):
             return _not_a("a tuple" if isinstance(expected, tuple) else "a list", yours)
@@ -56,7 +56,7 @@ def show(value: Any) -> str:
     Floats are rounded. What is neither a plain value nor one of the course's own is named by
     its type alone, for its own text may hold an address or fail.
     """
-    value = _plain(value)
+    value = plain(value)
     if value is None or isinstance(value, bool | int | str):
         return repr(value)
     if isinstance(value, float):
@@ -96,7 +96,7 @@ def same(one: Any, other: Any) -> bool:
     return show(one) == show(other)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Take the number out of a tensor or array without axes."""
     if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
         return value.item()

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from lessonkit.exercises.mistakes import edited
+from lessonkit.exercises.check import edited
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.parallel import group_pairs
 
