@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -82,18 +81,18 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
     out = tmp_path / "a" / "b"
     status, said, err = run("train", "demo", *TINY_SETTINGS, "--steps", 2, "--out", out)
     assert (status, err) == (0, "")
-    expected = (
-        r"demo: embedded en-fr, \d+ sentence pairs .*",
-        r"293 types, [\d,]+ parameters, 2 steps of at most .*",
-        "on .*",
-        *("step 1/2 .*", "step 2/2 .*", "step 2/2 .*"),
-        "done in .*",
-        f'try: echo "..." \\| python -m transformer translate {out}',
-    )
-    for line, pattern in zip(said.splitlines(), expected, strict=True):
-        assert re.fullmatch(pattern, line)
-    files = {path.name for path in out.iterdir()}
-    assert {"recipe.json", "model.safetensors", "run.json", "log.jsonl"} <= files
+    lines = said.splitlines()
+    assert lines[0].startswith("demo: embedded en-fr, ")
+    assert "sentence pairs" in lines[0]
+    assert lines[1].startswith("293 types, ")
+    assert "parameters, 2 steps of at most " in lines[1]
+    assert lines[2].startswith("on ")
+    assert [line.split(" · ")[0] for line in lines[3:6]] == ["step 1/2", "step 2/2", "step 2/2"]
+    assert lines[6].startswith("done in ")
+    assert lines[7] == f'try: echo "..." | python -m transformer translate {out}'
+    assert {"recipe.json", "model.safetensors", "run.json", "log.jsonl"} <= {
+        path.name for path in out.iterdir()
+    }
     status, said, _ = run("train", "demo", *TINY_SETTINGS, "--steps", 3, "--out", out, "--resume")
     assert status == 0
     assert "step 3/3" in said
