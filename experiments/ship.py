@@ -46,10 +46,8 @@ PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled i
 def ship(folder: Path, name: str) -> Path:
     """Make data/models/NAME of the model folder that training left, and measure it.
 
-    Returns:
-        The new folder. Beside a model folder's own files, without the checkpoints, it holds
-        card.json (figures, a slice's BLEU, the data's terms) and README.md. After a UserError
-        nothing is made.
+    Beside a model folder's own files, without the checkpoints, it holds card.json (figures, a
+    slice's BLEU, the data's terms) and README.md. After a UserError nothing is made.
     """
     if not name or Path(name).name != name:
         raise UserError(f"{name!r} is no name of a model: give one without a folder, as de-en")
