@@ -13,14 +13,13 @@ from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import read_recipe
-from transformer.models.log import read_log
+from transformer.models.folder import load_tensors, read_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
 from transformer.training.devices import Precision
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 SMALL = Experiment(
     name="small",
@@ -193,7 +192,7 @@ def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Pat
     write_json(tmp_path / "list.json", [])
     for record, message in (
         (tmp_path / "list.json", r"list\.json is no record of 'small'"),
-        (tmp_path, "is a folder: give the name of a file"),
+        (tmp_path, "is a folder or a device: give"),
     ):
         with pytest.raises(UserError, match=message):
             run_experiment(SMALL, tmp_path / "runs", record)

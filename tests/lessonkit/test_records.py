@@ -9,7 +9,7 @@ import pytest
 
 from lessonkit import records as results
 from tests.helpers.records import HASH, sample
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
