@@ -37,10 +37,7 @@ def read_words(lesson: str) -> dict[str, Any]:
 
 
 def asked(words: dict[str, Any]) -> dict[str, Any]:
-    """Make what a lesson asks, by name: its `recall`, where it has one, and its predictions.
-
-    With them comes `progress`, for the learner to ask.
-    """
+    """Make what a lesson asks, by name: predictions and `recall`; and `progress`, for all."""
     made: dict[str, Any] = {"progress": progress}
     if "recall" in words:
         questions = [(Choose if "options" in each else Say)(**each) for each in words["recall"]]
@@ -197,7 +194,7 @@ class Choose(Question):
 
     def _judge(self, given: Any) -> tuple[str, bool, str]:
         letters = LETTERS[: len(self.options)]
-        letter = as_word(given)
+        letter = as_word(given).strip("(). ")
         if len(letter) != 1 or letter not in letters:
             return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
         return letter, letter == self.right, self.options[letters.index(letter)][1]

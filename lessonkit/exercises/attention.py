@@ -16,7 +16,7 @@ from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
 from lessonkit.exercises.toys import Blocks, chance_of, drawing
-from transformer.config import BOS_ID, PAD_ID, UNK_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 words = read_words("02")
 globals().update(asked(words))  # recall and the predictions
@@ -128,7 +128,8 @@ decoder_mask = Exercise(
             ([real] for real in range(1, length + 1)), ([length, 1], [1, length, length])
         )
     ]
-    + [(torch.tensor([[BOS_ID, UNK_ID]]),), (torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
+    + [(torch.tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
+    + [(torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
     rules=(lambda: without("transformer.masks"),),
     expected=_by_scores,
 )

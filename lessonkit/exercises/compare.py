@@ -45,6 +45,8 @@ def difference(yours: Any, expected: Any) -> str:
             return _not_a("a number", yours)
         close = math.isclose(yours, expected, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
         return "" if close else VALUES_DIFFER
+    if type(expected) is int and isinstance(yours, float) and yours.is_integer():
+        yours = int(yours)
     if type(yours) is not type(expected):
         return _not_a(KINDS.get(type(expected), type(expected).__name__), yours)
     return "" if yours == expected else VALUES_DIFFER
@@ -106,6 +108,8 @@ def plain(value: Any) -> Any:
 def _not_a(kind: str, yours: Any) -> str:
     if yours is None:
         return f"it gives None, not {kind}: is there a `return`?"
+    if isinstance(yours, np.ndarray):
+        return f"it gives a NumPy array: give {kind}"
     return f"it gives a value of type {type(yours).__name__}, not {kind}"
 
 

@@ -127,6 +127,7 @@ beam_step = Exercise(
         _small_step([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
         _small_step([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
         _small_step([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
+        _small_step([-5.0, -9.0], [[-6.0, -7.0], [-3.5, -9.0]], 2),  # the totals count whole
         *map(_large_step, (2, 3)),
     ],
     expected=_by_ranking,

@@ -37,8 +37,6 @@ MADE: dict[str, Callable[[Tensor], Tensor]] = {
     "each row is in reverse order": lambda x: x.flip(-1),
     "the rows are in reverse order": lambda x: x.flip(0),
     "every number is the reciprocal of the right one": torch.reciprocal,
-    "every number is the square of the right one": torch.square,
-    "every number is the square root of the right one": torch.sqrt,
 }
 
 

@@ -57,6 +57,7 @@ best_pair = Exercise(
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
         (({("a", "b", "a", "b"): 2, ("c", "a"): 3},), ("a", "b")),
+        (({("ab", "a"): 1, ("a", "c"): 1},), ("a", "c")),  # by the pieces, not as one text
     ],
     cases=_spelled_words(),
     expected=_by_asking_each_pair,
