@@ -78,6 +78,7 @@ class Adapter:
         beam: `beam(src, beam_size, length)` gives for each row its candidates, the best first.
         rank: `rank(log_prob, length)` is what the search orders candidates by, more is better;
             `length` is their number of tokens, eos included.
+        alpha: Of the paper's length penalty, if `rank` is to be that.
         loss: `loss(logits, tgt_out)` gives a scalar, in nats: a sum over tokens, or a mean.
         optimizer: What trains `module`.
         train_step: `train_step(src, tgt_in, tgt_out)` does one whole step of training, and gives
@@ -109,6 +110,7 @@ class Adapter:
     greedy: Callable[[Tensor, int], list[list[int]]] | None = None
     beam: Callable[[Tensor, int, int], list[list[Candidate]]] | None = None
     rank: Callable[[float, int], float] | None = None
+    alpha: float | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     optimizer: torch.optim.Optimizer | None = None
     train_step: Callable[[Tensor, Tensor, Tensor], float] | None = None

@@ -227,7 +227,8 @@ def smoothing_sums_to_one(subject: Subject) -> Finding:
     others = torch.cat((wanted[: target[0, 0]], wanted[target[0, 0] + 1 :]))
     plain = float(others.abs().max()) <= 1e-5 * abs(mass)
     least, most = float(others.min()), float(others.max())
-    if abs(mass - 1) > 1e-5 and plain:
+    whole = abs(mass * round(1 / mass) - 1) < 1e-5  # a share of steps whose gradients add up
+    if abs(mass - 1) > 1e-5 and plain and (whole or mass > 1):
         return warned(f"one token costs {mass:.4g} times its nats: no sum or mean over tokens")
     if abs(mass - 1) > 1e-5 or least < -1e-5:
         return broken(

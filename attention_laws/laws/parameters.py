@@ -78,10 +78,15 @@ def _loss(subject: Subject) -> Tensor:
     """Give the loss of a batch of random sentences, the adapter's own if it has one."""
     adapter = subject.adapter
     src, tgt_in, tgt_out = batch(subject)
-    logits = adapter.forward(src, tgt_in)
     if adapter.loss is not None:
-        return adapter.loss(logits, tgt_out)
-    return F.cross_entropy(logits.flatten(end_dim=1).float(), tgt_out.flatten())
+        return adapter.loss(adapter.forward(src, tgt_in), tgt_out)
+    return _cross_entropy(subject, src, tgt_in, tgt_out)
+
+
+def _cross_entropy(subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+    logits = subject.adapter.forward(src, tgt_in).flatten(end_dim=1)
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return F.cross_entropy(logits, tgt_out.flatten())
 
 
 def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -294,7 +299,65 @@ def reads_what_came_before(subject: Subject) -> Finding:
     return not_tried("in a step the target's nn.Embedding reads other ids than in a pass")
 
 
+@law(
+    says="The gradient is the loss's slope: a step along a line changes the loss by as much.",
+    means="one of several ways to a parameter is cut off, by detach, .data, no_grad or item, so "
+    "that it is trained by a part of its effect",
+    look="in forward, at each detach() and no_grad()",
+    needs=("module",),
+)
+def gradient_is_the_slope(subject: Subject) -> Finding:
+    """Compare slopes along random lines, measured in 64 bits by two lengths of step."""
+    names = trainable(subject)
+    tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
+    given = batch(subject)
+    with subject.in_float64():
+        if subject.logits(*given[:2]).dtype != torch.float64:
+            return not_tried("it does not compute in 64 bits")
+        gaps = []
+        for _ in range(3):
+            line = {n: torch.randn_like(w) * w.detach().abs().mean() for n, w in names.items()}
+            for table in tables:  # no gradient is kept for padding, on purpose
+                for name in (n for n, w in names.items() if w is table.weight):
+                    line[name][[] if table.padding_idx is None else table.padding_idx] = 0
+            loss = _cross_entropy(subject, *given)
+            parts = [
+                float((grad * line[name]).sum())
+                for name, grad in _gradients(loss, names).items()
+                if grad is not None
+            ]
+            slopes = [_slope(subject, names, line, given, step) for step in (1e-6, 3e-7)]
+            size = max(sum(each**2 for each in parts) ** 0.5, 1e-12)
+            unsure = abs(slopes[0] - slopes[1]) / size  # large where something rounds to 32 bits
+            gap = abs(slopes[1] - sum(parts)) / size
+            if gap <= 1e-4 + 10 * unsure < 1e-2:
+                return kept(f"slope and gradient along a line are {gap:.1g} of them apart")
+            gaps += [gap] if unsure < 1e-3 else []
+    if not gaps:
+        return not_tried("slopes are no sharper by a shorter step: something rounds to 32 bits")
+    return broken(f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient")
+
+
+def _slope(
+    subject: Subject,
+    names: dict[str, Tensor],
+    line: dict[str, Tensor],
+    given: tuple[Tensor, Tensor, Tensor],
+    step: float,
+) -> float:
+    """Go a step along a line, two back and one forth; give the change of the loss per length."""
+    losses = []
+    with torch.no_grad():
+        for way in (step, -2 * step):
+            for name, weight in names.items():
+                weight.add_(line[name], alpha=way)
+            losses.append(float(_cross_entropy(subject, *given)))
+        for name, weight in names.items():
+            weight.add_(line[name], alpha=step)
+    return (losses[0] - losses[1]) / (2 * step)
+
+
 LAWS = (
-    *(gradients_reach, optimizer_holds, all_move, gradient_cleared),
+    *(gradients_reach, gradient_is_the_slope, optimizer_holds, all_move, gradient_cleared),
     *(trains_in_training_mode, reads_what_came_before),
 )

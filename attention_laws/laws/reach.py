@@ -4,9 +4,11 @@ import torch
 from torch import Tensor
 
 from attention_laws.law import Subject, law
-from attention_laws.report import Finding, broken, kept
+from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.watch import WHOLE, watching
 
 LENGTH = 6
+SRC_LEN, TGT_LEN = 7, 5
 SILENT = 1e-4  # share of the typical effect below which a place is said to have none
 
 
@@ -87,4 +89,35 @@ def order_matters(subject: Subject) -> Finding:
         return kept("two tokens exchanged, of the source and of the target: the logits move")
 
 
-LAWS = (source_reaches, target_reaches, order_matters)
+@law(
+    says="What is read of a source token depends on the tokens around it (§3.1).",
+    means="the encoder's layers never run: they are kept in a generator, which is empty after the "
+    "first pass, or skipped; or its self-attention gives each place its own value back",
+    look="at how the encoder's layers are kept, and at the loop over them",
+)
+def source_reads_itself(subject: Subject) -> Finding:
+    """Change a source token; look whether a map reads something else at another of its places."""
+    src, tgt_in, place = subject.src(1, SRC_LEN), subject.tgt_in(1, TGT_LEN), 2
+    read = [_of_the_source(subject, each, tgt_in) for each in (src, subject.changed(src, place))]
+    if not read[0] or [each.shape for each in read[0]] != [each.shape for each in read[1]]:
+        return not_tried("no map of the source's places was seen")
+    others = [each for each in range(SRC_LEN) if each != place]
+    for one, other in zip(*read, strict=True):
+        axis = one.shape.index(SRC_LEN)
+        if not torch.equal(*(each.index_select(axis, torch.tensor(others)) for each in (one, other))):
+            return kept(f"another token at place {place} changes what maps read at others")
+    return broken(
+        f"src {src[0].tolist()}: another token at place {place} changes what {len(read[0])} maps "
+        "read there alone"
+    )
+
+
+def _of_the_source(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor]:
+    """Give what linear maps and attentions of torch read at the source's places."""
+    with watching() as calls:
+        subject.logits(src, tgt_in)
+    given = [arg for call in calls if call.name in ("linear", WHOLE) for arg in call.args[:2]]
+    return [each for each in given if isinstance(each, Tensor) and SRC_LEN in each.shape[:-1]]
+
+
+LAWS = (source_reaches, target_reaches, order_matters, source_reads_itself)

@@ -11,7 +11,7 @@ from attention_laws.report import Finding, Verdict, broken, kept, not_tried, war
 from attention_laws.watch import let_end
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
-BEAM_SIZE = 4
+BEAM_SIZE, WIDEST = 4, 100
 
 
 def _sources(subject: Subject) -> list[Tensor]:
@@ -244,6 +244,66 @@ def candidates_in_order(subject: Subject) -> Finding:
 
 
 @law(
+    says="A beam of one is greedy search, and knows where it ended.",
+    means="what ends with eos is dropped, or is not marked as finished",
+    look="at what becomes of a candidate that ends",
+    needs=("beam", "greedy"),
+)
+@some_end
+@torch.no_grad()
+def beam_of_one_is_greedy(subject: Subject) -> Finding:
+    """Compare the ends; a sound beam may go on after eos, and then find another translation."""
+    sources = _sources(subject)
+    src = _batch(subject, sources)
+    greedy = needed(subject.adapter.greedy)(src, LENGTH)
+    beams = needed(subject.adapter.beam)(src, 1, LENGTH)
+    alike = 0
+    for each, ids, candidates in zip(sources, greedy, beams, strict=True):
+        if any(one.ids == ids and not one.finished for one in candidates) and len(ids) < LENGTH:
+            return broken(
+                f"src {each[0].tolist()}: {ids} ends greedy search, and is not finished in a beam"
+            )
+        alike += bool(candidates) and candidates[0].ids == ids
+    return kept(f"{alike} of {SENTENCES} translations are greedy search's, ends included")
+
+
+@law(
+    says="A beam that is as wide as the vocabulary finds the best of all pairs of words.",
+    means="fewer prefixes go on than the beam is wide, or what ends takes the place of others",
+    look="at how many continuations are taken, and from what",
+    needs=("beam",),
+)
+@torch.no_grad()
+def wide_beam_finds_the_best(subject: Subject) -> Finding:
+    """Score every pair of words with forward; compare the best with the best that is found."""
+    types = subject.adapter.tgt_vocab_size
+    if types > WIDEST:
+        return not_tried(f"a beam of {types} is too wide to try: {WIDEST} at most")
+    marks = {subject.adapter.pad_id, subject.adapter.bos_id, subject.adapter.eos_id}
+    words = torch.tensor([each for each in range(types) if each not in marks])
+    pairs = torch.cartesian_prod(words, words)
+    for src in _sources(subject)[:3]:
+        (found,) = needed(subject.adapter.beam)(src, types, 2)
+        given = [each.ids for each in found if len(each.ids) == 2 and not each.finished]
+        tgt_in = torch.cat((torch.full((len(words), 1), subject.adapter.bos_id), words[:, None]), 1)
+        logits = subject.logits(src.expand(len(words), -1), tgt_in)
+        for scores in (logits, _barred(subject, logits)):
+            steps = scores.log_softmax(dim=-1)
+            sums = (steps[0, 0][words][:, None] + steps[:, 1][:, words]).flatten()
+            best = pairs[int(sums.argmax())].tolist()
+            at = {tuple(pair): float(each) for pair, each in zip(pairs.tolist(), sums, strict=True)}
+            least = float(sums.max()) - 4 * subject.tolerance - 1e-5
+            if not given or any(at.get(tuple(ids), torch.inf) >= least for ids in given):
+                break
+        else:
+            return broken(
+                f"src {src[0].tolist()}: a beam of {types} does not find {best}, the most probable "
+                f"of {len(pairs)} pairs"
+            )
+    return kept(f"a beam of {types} finds the most probable of {len(pairs)} pairs")
+
+
+@law(
     says="Beam search mostly finds what is at least as probable as greedy's translation.",
     means="a beam drops its best prefix; but a sound beam may lose it by pruning now and then",
     look="at how many continuations are kept, and what happens to those that end",
@@ -277,7 +337,12 @@ def beam_not_below_greedy(subject: Subject) -> Finding:
 )
 def length_penalty(subject: Subject) -> Finding:
     """Rank candidates by hand."""
-    rank = needed(subject.adapter.rank)
+    rank, alpha = needed(subject.adapter.rank), subject.adapter.alpha
+    for length in (4, 12):
+        try:
+            float(rank(-2.0, length))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            return broken(f"-2.0 nats over {length} tokens have no rank: {error}")
     for log_prob in (-2.0, -12.0):
         shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
         if longer < shorter - 1e-9:
@@ -288,10 +353,18 @@ def length_penalty(subject: Subject) -> Finding:
     for length in (4, 12):
         if not rank(-2.0, length) > rank(-12.0, length):
             return broken(f"of two candidates of {length} tokens the less probable is ranked first")
+    if alpha is not None:
+        ratio, wanted = rank(-2.0, 12) / rank(-2.0, 4), ((5 + 4) / (5 + 12)) ** alpha
+        if abs(ratio / wanted - 1) > 1e-6:
+            return broken(
+                f"with alpha {alpha} 12 tokens are ranked {ratio:.4g} of what 4 of as many nats "
+                f"are, where §6.1's ((5 + length) / 6)^alpha gives {wanted:.4g}"
+            )
     return kept("of equally probable candidates the longer is not ranked below the shorter")
 
 
 LAWS = (
     *(greedy_is_forward, search_ends, search_in_company, beam_is_forward),
-    *(candidates_in_order, length_penalty, beam_not_below_greedy),
+    *(candidates_in_order, beam_of_one_is_greedy, wide_beam_finds_the_best),
+    *(length_penalty, beam_not_below_greedy),
 )
