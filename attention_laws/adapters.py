@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter
-from attention_laws.calling import BATCH, SRC_LEN, TGT_LEN, Call, faults, reason, ways
+from attention_laws.calling import BATCH, SRC_LEN, TGT_LEN, Call, Joined, faults, reason, ways
 from attention_laws.errors import UserError
 from attention_laws.hints import UNSAID, Seen, paddings, watching
 from attention_laws.masks import Style, style
@@ -43,6 +43,8 @@ def from_module(
         UserError: it cannot be called so, its vocabularies' sizes are not to be seen, or it is not
             on the CPU.
     """
+    if type(module).forward is nn.Module.forward and hasattr(module, "encode"):
+        module = Joined(module)
     device = next((each.device for each in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
         raise UserError(
@@ -150,6 +152,9 @@ def find_call(module: nn.Module, asked: Asked) -> Found:
             called = _first(way, words, seen)
             call, told = _padded(called, asked, seen, words)
             count = faults(call, words, call.src_pad, call.tgt_pad)
+            shifting = replace(call, shifts=True)
+            if count and faults(shifting, words, call.src_pad, call.tgt_pad) < count:
+                call, count = shifting, faults(shifting, words, call.src_pad, call.tgt_pad)
         except Exception as error:  # whatever somebody's model raises
             reasons.setdefault(reason(error), way.words)
             continue

@@ -1,5 +1,6 @@
 """How somebody's module is called: order, masks, and where its logits are (not in the paper)."""
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from attention_laws.errors import said
 from attention_laws.masks import STYLES, Role, Style, made, role
+from attention_laws.untouched import hooked
 
 SRC = re.compile(r"src|source|enc|input|question")
 TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
@@ -46,11 +48,13 @@ def signature(module: nn.Module) -> Signature:
         two = (("", Role("src", False)), ("", Role("tgt", False)))
         return Signature(masks=two)
     named = [each for each in plain if "mask" in each.name.lower() and "head" not in each.name]
+    if len(named) > 1:  # of scores, beside one of padding
+        named = [each for each in named if each.name != "attn_mask" or each.default is each.empty]
     ids, others = [], []
     for each in plain:
         low = each.name.lower()
         required = each.default is each.empty
-        if each in named:
+        if "mask" in low and "head" not in low:
             continue
         if "teacher" in low or (required and ("len" in low or "pos" in low)):
             others.append((each.name, low))
@@ -86,12 +90,14 @@ class Call:
     path: tuple[Any, ...] = ()  # where in what it gives the logits are: keys, one after the other
     form: str = ""  # how these lie: see `_forms`
     cuts: bool = False  # whether it cuts the last token of the target off itself
+    shifts: bool = False  # whether it shifts the target by a place itself
     # name of a part of it that makes logits of what it gives, and is called by others
     head: str = ""
+    inside: str = ""  # name of a part of it that gives logits, where it gives a loss itself
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Give logits (batch, tgt_len, vocab) of ids, batch first."""
-        if self.cuts:
+        if self.cuts or self.shifts:
             tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
         found = self.raw(src, tgt_in)
         for key in self.path:
@@ -101,7 +107,7 @@ class Call:
                 else getattr(found, key)
             )
         batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
-        given = _turned(found, self.form, batch, length)
+        given = _turned(found, self.form, batch, length)[:, int(self.shifts) :]
         return self.module.get_submodule(self.head)(given) if self.head else given
 
     def with_head(self, src: Tensor, tgt_in: Tensor, types: int) -> "Call":
@@ -112,7 +118,7 @@ class Call:
         given = self(src, tgt_in)
         if given.shape[-1] == types:
             return self
-        for name, part in self.module.named_children():
+        for name, part in self.module.named_modules():
             try:
                 if part(given).shape == (*given.shape[:2], types):
                     return replace(self, head=name)
@@ -121,7 +127,16 @@ class Call:
         return self
 
     def raw(self, src: Tensor, tgt_in: Tensor) -> Any:
-        """Call the module, and give what it gives."""
+        """Call the module, and give what it gives, or what a part of it gave last."""
+        if not self.inside:
+            return self._called(src, tgt_in)
+        given: list[Any] = []
+        part = self.module.get_submodule(self.inside)
+        with hooked([part.register_forward_hook(lambda *each: given.append(each[2]))]):
+            self._called(src, tgt_in)
+        return given[-1]
+
+    def _called(self, src: Tensor, tgt_in: Tensor) -> Any:
         ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
         if self.signature.pair:
             return self.module(ids)
@@ -172,8 +187,24 @@ class Call:
                 form = _form(tensor, tgt_in.shape[0], tgt_in.shape[1] - cuts, self.batch_first)
                 if form:
                     return replace(self, path=path, form=form, cuts=cuts)
+        if shapes == [()] and not self.inside:
+            return self._found_inside(src, tgt_in)
         what = f"tensors of the shapes {shapes}" if shapes else f"{type(given).__name__}, no tensor"
         raise UnfitError(f"it gives {what}")
+
+    def _found_inside(self, src: Tensor, tgt_in: Tensor) -> "Call":
+        """Give the call of a module that gives a loss: logits are what its last part gave."""
+        order: list[str] = []
+        named = [(name, part) for name, part in self.module.named_modules() if name]
+        with hooked(
+            part.register_forward_hook(lambda *_, name=name: order.append(name))
+            for name, part in named
+        ):
+            self._called(src, tgt_in)
+        for name in reversed(order):
+            with contextlib.suppress(UnfitError):
+                return replace(self, inside=name).found(src, tgt_in)
+        raise UnfitError("it gives a loss, and no part of it gives logits")
 
     @property
     def words(self) -> str:
@@ -194,6 +225,10 @@ class Call:
             said.append(f"logits lie as {FORMS[self.form]}, and are turned")
         if self.head:
             said.append(f"logits are its {self.head} of what it gives")
+        if self.inside:
+            said.append(f"it gives a loss, and logits are what its {self.inside} gives")
+        if self.shifts:
+            said.append("it shifts the target itself, and is given one token more")
         if self.cuts:
             said.append("it cuts the target's last token off itself, and is given one more")
         return tuple(said)
@@ -250,6 +285,31 @@ def _tensors(given: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
             yield from (((key, *way), each) for way, each in _tensors(value))
 
 
+class Joined(nn.Module):
+    """A module without `forward`, whose `encode` and `decode` are called one after the other."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Any:
+        """Encode and decode; both are given what their parameters' names ask for."""
+        module: Any = self.module
+
+        def given(function: Any, memory: Any = None) -> Iterator[Any]:
+            for name in inspect.signature(function).parameters:
+                low = name.lower()
+                if "mask" in low:
+                    yield tgt_mask if role(low).side == "tgt" else src_mask
+                elif memory is not None and re.search("mem|enc|context", low):
+                    yield memory
+                else:
+                    yield src if memory is None or SRC.match(low) else tgt
+
+        memory = module.encode(*given(module.encode))
+        return module.decode(*given(module.decode, memory))
+
+
 def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> Iterator[Call]:
     """Give every way to call a module that its parameters allow, the likeliest first."""
     taken = signature(module)
@@ -283,7 +343,7 @@ def faults(
         return bool((call(src, tgt) - logits)[:, places].abs().max() > scale)
 
     count = int(not bool(logits.isfinite().all()))
-    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, None)))
+    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, 2)))
     count += not moved(other_src, tgt, slice(None))
     if pad is not None:
         count += moved(torch.nn.functional.pad(src, (0, 2), value=pad), tgt, slice(None))

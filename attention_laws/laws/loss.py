@@ -86,7 +86,7 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     another_is_sure[..., subject.other_id(true)] = CONFIDENT
     target = torch.tensor([[true]])
     even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
-    if wrong < 4 * even:
+    if even <= 0 or wrong < 4 * even:
         return broken(
             f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
             f"distribution {even:.3g}: the softmax is taken twice, or the loss has a ceiling"

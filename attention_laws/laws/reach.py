@@ -104,7 +104,9 @@ def source_reads_itself(subject: Subject) -> Finding:
     others = [each for each in range(SRC_LEN) if each != place]
     for one, other in zip(*read, strict=True):
         axis = one.shape.index(SRC_LEN)
-        if not torch.equal(*(each.index_select(axis, torch.tensor(others)) for each in (one, other))):
+        if not torch.equal(
+            *(each.index_select(axis, torch.tensor(others)) for each in (one, other))
+        ):
             return kept(f"another token at place {place} changes what maps read at others")
     return broken(
         f"src {src[0].tolist()}: another token at place {place} changes what {len(read[0])} maps "

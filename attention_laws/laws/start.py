@@ -18,7 +18,7 @@ from attention_laws.untouched import hooked
 SURE = 2.0  # nats above ln V
 LARGE_SCORES = 2.5
 WORDS_TO_POSITIONS = (0.5, 300.0)  # of squares
-SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
+SRC_LEN, TGT_LEN = 11, 8  # unequal, so that a map's shape says what it is
 
 
 def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:

@@ -125,7 +125,12 @@ def _other_calls(
         if isinstance(arg, ast.Name) and arg.id.islower():
             cut = ast.parse(f"{arg.id}.detach()", mode="eval").body
             yield "detach", ast.unparse(ast.Call(func, [*args[:i], cut, *args[i + 1 :]], keywords))
-    for one, other in (("sin", "cos"), ("cos", "sin"), ("tril", "triu"), ("log_softmax", "softmax")):
+    for one, other in (
+        ("sin", "cos"),
+        ("cos", "sin"),
+        ("tril", "triu"),
+        ("log_softmax", "softmax"),
+    ):
         if name.endswith(f".{one}"):
             called = f"{name.removesuffix(one)}{other}"
             yield "transpose", ast.unparse(node).replace(name, called, 1)
