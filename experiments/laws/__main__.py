@@ -23,7 +23,7 @@ def make_record(each: int, seeds: int) -> dict[str, Any]:
         rows = []
         for mutant, module in chosen:
             rows.append(tried(mutant, module))
-            print(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
+            print(f"{rows[-1]['broken'] or 'missed'}; {rows[-1]['alone'] or 'missed'}: {mutant}")
         counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
         record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
         record[part]["mutants"] = rows

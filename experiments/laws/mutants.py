@@ -14,8 +14,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 
-from attention_laws import Adapter, Report, Verdict, diagnose
+from attention_laws import Adapter, Verdict
+from attention_laws.adapters import from_module
+from attention_laws.run import Trial
 
 FILE = Path(__file__).with_name("plain.py")
 SETUP = "class Setup"  # from here on the file trains and searches
@@ -232,14 +235,23 @@ def sample(number: int, of_setup: bool) -> tuple[list[Any], int, int]:
 
 def tried(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
     """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    whole, alone = diagnose(module.whole()), diagnose(module.bare())
-    return {
-        "mutant": str(mutant),
-        "broken": _stopped(whole),
-        "warned": [line.law for line in whole.of(Verdict.WARNED) if line.law != SOUND_WARNING],
-        "alone": _stopped(alone),
-    }
+    (whole, warned), (alone, _) = first_broken(module.whole()), first_broken(module.bare())
+    return {"mutant": str(mutant), "broken": whole, "warned": warned, "alone": alone}
 
 
-def _stopped(report: Report) -> list[str]:
-    return report.broken or (["could not be judged"] if report.exit_status else [])
+def first_broken(given: Adapter | nn.Module) -> tuple[str, list[str]]:
+    """Try law after law until one is broken.
+
+    Returns:
+        Its name, or that it could not be judged, or nothing; and the laws that warned of it.
+    """
+    try:
+        trial = Trial(given if isinstance(given, Adapter) else from_module(given))
+    except Exception:  # what cannot be run is seen
+        return "it cannot be run", []
+    for law in trial.laws:
+        if trial.line(law).verdict == Verdict.BROKEN:
+            return law.name, []
+    report = trial.report()
+    warned = [line.law for line in report.of(Verdict.WARNED) if line.law != SOUND_WARNING]
+    return "could not be judged" * bool(report.exit_status), warned
