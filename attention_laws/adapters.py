@@ -152,9 +152,9 @@ def find_call(module: nn.Module, asked: Asked) -> Found:
             called = _first(way, words, seen)
             call, told = _padded(called, asked, seen, words)
             count = faults(call, words, call.src_pad, call.tgt_pad)
-            shifting = replace(call, shifts=True)
-            if count and faults(shifting, words, call.src_pad, call.tgt_pad) < count:
-                call, count = shifting, faults(shifting, words, call.src_pad, call.tgt_pad)
+            other = replace(call, shifts=True)
+            if count and (less := faults(other, words, call.src_pad, call.tgt_pad)) < count:
+                call, count = other, less
         except Exception as error:  # whatever somebody's model raises
             reasons.setdefault(reason(error), way.words)
             continue

@@ -195,13 +195,12 @@ class Call:
     def _found_inside(self, src: Tensor, tgt_in: Tensor) -> "Call":
         """Give the call of a module that gives a loss: logits are what its last part gave."""
         order: list[str] = []
-        named = [(name, part) for name, part in self.module.named_modules() if name]
         with hooked(
             part.register_forward_hook(lambda *_, name=name: order.append(name))
-            for name, part in named
+            for name, part in self.module.named_modules()
         ):
             self._called(src, tgt_in)
-        for name in reversed(order):
+        for name in filter(None, reversed(order)):
             with contextlib.suppress(UnfitError):
                 return replace(self, inside=name).found(src, tgt_in)
         raise UnfitError("it gives a loss, and no part of it gives logits")

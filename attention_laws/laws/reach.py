@@ -108,10 +108,8 @@ def source_reads_itself(subject: Subject) -> Finding:
             *(each.index_select(axis, torch.tensor(others)) for each in (one, other))
         ):
             return kept(f"another token at place {place} changes what maps read at others")
-    return broken(
-        f"src {src[0].tolist()}: another token at place {place} changes what {len(read[0])} maps "
-        "read there alone"
-    )
+    where = f"src {src[0].tolist()}: another token at place {place}"
+    return broken(f"{where} changes what {len(read[0])} maps read there alone")
 
 
 def _of_the_source(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor]:

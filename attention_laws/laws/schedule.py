@@ -61,9 +61,8 @@ def schedule_of_paper(subject: Subject) -> Finding:
                 f"the rate of step {step} is {schedule(step):.4g}, where Eq. 3 with d_model "
                 f"{d_model} and {warmup} steps of warm-up gives {wanted:.4g}"
             )
-    for power, how in ((0.5, "d_model^-0.5 is left out"), (-0.5, "it is d_model^-1")):
-        if math.isclose(factor, d_model**power, rel_tol=1e-6):
-            return broken(f"the rates are Eq. 3's times {factor:.4g}: {how}")
+    if any(math.isclose(factor, d_model**power, rel_tol=1e-6) for power in (0.5, -0.5)):
+        return broken(f"the rates are Eq. 3's times {factor:.4g}: the power of d_model is wrong")
     times = "" if math.isclose(factor, 1, rel_tol=1e-6) else f", times {factor:.4g}"
     return kept(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
 

@@ -166,9 +166,7 @@ def _spreads(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> tupl
     """
     hidden = _first_read(subject, src, tgt_in, ids)
     if hidden is None:
-        raise NothingSeenError(
-            "no nn.Linear, norm or nn.MultiheadAttention reads the embedded words"
-        )
+        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
     return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
 
 
