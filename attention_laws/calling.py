@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -284,31 +284,6 @@ def _tensors(given: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
             yield from (((key, *way), each) for way, each in _tensors(value))
 
 
-class Joined(nn.Module):
-    """A module without `forward`, whose `encode` and `decode` are called one after the other."""
-
-    def __init__(self, module: nn.Module) -> None:
-        super().__init__()
-        self.module = module
-
-    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Any:
-        """Encode and decode; both are given what their parameters' names ask for."""
-        module: Any = self.module
-
-        def given(function: Any, memory: Any = None) -> Iterator[Any]:
-            for name in inspect.signature(function).parameters:
-                low = name.lower()
-                if "mask" in low:
-                    yield tgt_mask if role(low).side == "tgt" else src_mask
-                elif memory is not None and re.search("mem|enc|context", low):
-                    yield memory
-                else:
-                    yield src if memory is None or SRC.match(low) else tgt
-
-        memory = module.encode(*given(module.encode))
-        return module.decode(*given(module.decode, memory))
-
-
 def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> Iterator[Call]:
     """Give every way to call a module that its parameters allow, the likeliest first."""
     taken = signature(module)
@@ -319,37 +294,6 @@ def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> It
     for each in styles if taken.masks else [None]:
         for order in orders:
             yield Call(module, taken, order, each)
-
-
-@torch.no_grad()
-def faults(
-    call: Callable[[Tensor, Tensor], Tensor],
-    ids: Sequence[int],
-    pad: int | None,
-    tgt_pad: int | None,
-) -> int:
-    """Count what is wrong with a call: it sees the future or padding, or does not see a token.
-
-    `ids` are four words of both sides.
-    """
-    src, tgt = torch.tensor([[ids[0], ids[1], ids[2], ids[1]]]), torch.tensor([[*ids[:3]]])
-    other_src, other_tgt = src.clone(), tgt.clone()
-    other_src[0, -2], other_tgt[0, 1] = ids[3], ids[3]
-    logits = call(src, tgt)
-    scale = 1e-4 * float(logits.abs().max())
-
-    def moved(src: Tensor, tgt: Tensor, places: slice) -> bool:
-        return bool((call(src, tgt) - logits)[:, places].abs().max() > scale)
-
-    count = int(not bool(logits.isfinite().all()))
-    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, 2)))
-    count += not moved(other_src, tgt, slice(None))
-    if pad is not None:
-        count += moved(torch.nn.functional.pad(src, (0, 2), value=pad), tgt, slice(None))
-    if tgt_pad is not None:
-        padded = call(src, torch.nn.functional.pad(tgt, (0, 2), value=tgt_pad))[:, :3]
-        count += bool((padded - logits).abs().max() > scale)
-    return count
 
 
 def reason(error: Exception) -> str:

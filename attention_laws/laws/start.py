@@ -147,12 +147,10 @@ def places_on_both_sides(subject: Subject) -> Finding:
     """See whether what each side's first layer reads of a word depends on its place."""
     words = subject.ids(min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size), 1, 4)
     src, tgt_in = (words[0, :, None].expand(4, each) for each in (SRC_LEN, TGT_LEN))
-    of_words, of_places = zip(
-        *(_spreads(subject, src, tgt_in, each) for each in (src, tgt_in)), strict=True
-    )
-    if 0 in of_words:
+    moves = [_spreads(subject, src, tgt_in, each) for each in (src, tgt_in)]
+    if not all(of_words for of_words, _ in moves):
         return not_tried("words do not tell in what the first layer reads")
-    told = [place > 1e-9 * word for place, word in zip(of_places, of_words, strict=True)]
+    told = [of_places > 1e-9 * of_words for of_words, of_places in moves]
     if told[0] != told[1]:
         return broken(f"the {'source' if told[0] else 'target'} alone has places in what is read")
     return kept(f"{'both sides' if told[0] else 'neither side'}: places are in what is read")

@@ -214,7 +214,5 @@ def shared_names(module: nn.Module) -> list[list[str]]:
     return [each for each in names.values() if len(each) > 1]
 
 
-LAWS = (
-    *(maps_are_bent_between, skip_paths_lead_through, each_layer_once, dropout_is_small),
-    tied_as_declared,
-)
+LAWS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)
+LAWS += (dropout_is_small, tied_as_declared)
