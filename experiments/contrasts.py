@@ -10,15 +10,13 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+from experiments.texts import record_model
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data.treatment import tidy
+from transformer.data.parallel import tidy
 from transformer.evaluation.compare import LEVEL, Interval
-from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, find_model, read_json, write_json
-from transformer.training.devices import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")
@@ -108,9 +106,8 @@ def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> 
 
     Returns:
         phenomena: for each its pairs, and under "says" in how many of them the first sentence,
-        the second and both came out right, with the share of "both" and its interval (see
-        `share_interval`); a model deaf to the difference has 0 of "both".
-        sentences: for each sentence phenomenon, source, said and kept (by `keeps`).
+        the second and both came out right, with the share of "both" and its interval; a model
+        deaf to the difference has 0 of "both". sentences: each with what was said, and kept.
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
@@ -146,24 +143,23 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return figures
 
 
-def record_contrasts(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model on the pairs in its corpus's words, and write that with its origin."""
-    check_file(file)
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    for lang in (data.src_lang, data.tgt_lang):
-        if lang not in LANGUAGES:
-            raise UserError(f"this model has {lang}, and the pairs are in {', '.join(LANGUAGES)}")
-    contrasts = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
-    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    record |= {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
-    record |= measure_contrasts(translator, contrasts)
-    record |= {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
-    return record
+def record_contrasts(model: str, file: Path) -> str:
+    """Measure a model on the pairs in its corpus's words, and write that; give a line for each."""
+
+    def measure(translator: Translator) -> dict[str, Any]:
+        data = translator.recipe.data
+        if others := {data.src_lang, data.tgt_lang} - {*LANGUAGES}:
+            known = ", ".join(LANGUAGES)
+            raise UserError(f"this model has {min(others)}, and the pairs are in {known}")
+        some = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
+        search = {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
+        return search | measure_contrasts(translator, some)
+
+    record = record_model(model, file, measure)
+    return "\n".join(
+        f"{name}: both sides right in {figures['says']['both']} of {figures['pairs']} pairs"
+        for name, figures in record["phenomena"].items()
+    )
 
 
 def share_interval(hits: int, trials: int) -> Interval:

@@ -9,21 +9,37 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.plans import Experiment
+from experiments.plans import Experiment, find
 from lessonkit.museum.faults import build_with
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
-from transformer.models.folder import RUN, Description, Network, RunFolder, holds_run, read_recipe
-from transformer.models.log import read_log
+from transformer.models.folder import (
+    LOG,
+    RUN,
+    Description,
+    Network,
+    holds_run,
+    read_recipe,
+    saved_steps,
+    step_file,
+)
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.training.devices import Precision, pick, pick_device
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
 SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
+
+
+def record_experiment(
+    name: str, out: Path | None, file: Path, seeds: Sequence[int], only: Sequence[str]
+) -> None:
+    """Run a named experiment in the folder `out`, or runs/NAME, as `run_experiment`."""
+    run_experiment(find(name), out or Path("runs") / name, file, seeds=seeds, only=only)
 
 
 def run_experiment(
@@ -34,15 +50,12 @@ def run_experiment(
     seeds: Sequence[int] = (1,),
     only: Sequence[str] = (),
     on_line: Callable[[str], None] = print,
-) -> bool:
+) -> None:
     """Train and measure each variant with each seed, and add each to the record.
 
     Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
     done a UserError tells before any training. `out` is the runs' folder, and the record a JSON
     file of every run that has ended, here or earlier; `only` names some variants.
-
-    Returns:
-        Whether all was done; False after Ctrl-C.
     """
     order = list(experiment.variants)
     if unknown := set(only) - set(order):
@@ -63,19 +76,18 @@ def run_experiment(
         check_run(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
-        if not (folder / RUN).exists() and not _train(experiment, variant, seed, folder, on_line):
-            return False
+        if not (folder / RUN).exists():
+            _train(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES).exists():
             build = build_with(*experiment.switched_on(variant))
             write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, variant, folder))
-    return True
 
 
 def _train(
     experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
-) -> bool:
-    """Begin a run or go on with it; tell whether it came to its end."""
+) -> None:
+    """Begin a run or go on with it; Ctrl-C is passed on once it is saved."""
     faults = experiment.switched_on(variant)
     if not (begun := holds_run(folder)):
         write_json(folder / SWITCHED_ON, faults)
@@ -84,7 +96,8 @@ def _train(
     options = parts.options(recipe, precision) | {"build": build_with(*faults)}
     options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
     result = train_recipe(recipe, folder, resume=begun, precision=precision, **options)
-    return not result.interrupted
+    if result.interrupted:
+        raise KeyboardInterrupt
 
 
 def check_record(record: Path, experiment: Experiment) -> None:
@@ -122,9 +135,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
 def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
     """Measure a run, with what made its network, on its corpus's validation text.
 
-    Returns:
-        What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
-        ("greedy"), and, where checkpoints are averaged, greedily with the last one ("last").
+    With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one.
     """
     final = Translator.load(folder, pick_device(), build=build)
     data = final.recipe.data
@@ -133,8 +144,10 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
         "beam": evaluate_translator(final, text),
         "greedy": evaluate_translator(final, text, beam_size=1),
     }
-    if steps := RunFolder(folder).step_files():
-        last = Translator.load(folder, pick_device(), weights=steps[-1], build=build)
+    if steps := saved_steps(folder):
+        last = Translator.load(
+            folder, pick_device(), weights=step_file(folder, steps[-1]), build=build
+        )
         figures["last"] = evaluate_translator(last, text, beam_size=1)
     return figures
 
@@ -142,7 +155,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
     """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
-    log = [line for line in read_log(RunFolder(folder).log) if line["kind"] == "validation"]
+    log = [line for line in read_log(folder / LOG) if line["kind"] == "validation"]
     return {
         "variant": variant,
         "seed": training["seed"],

@@ -5,6 +5,7 @@ with counts. Their settings are typed among the recipe's own. No torch in here u
 the command line's help lists what is made of them.
 """
 
+import argparse
 import dataclasses
 import tomllib
 from collections.abc import Mapping
@@ -13,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformer.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 
@@ -84,10 +86,9 @@ class Parts:
 def linear_decay_rate(
     step: int, steps: int, d_model: int, warmup_steps: int, factor: float = 1.0
 ) -> float:
-    """Compute the rate of one step of a schedule that ends at 0.
+    """Compute the rate of one step, from 1, of a schedule that is 0 at the last of its steps.
 
-    It rises as the paper's does (§5.3), to the same peak, then falls in a straight line, which
-    reaches 0 at the last of `steps`, above `warmup_steps`. The first step is 1.
+    It rises as the paper's does (§5.3), to the same peak, then falls in a straight line.
     """
     if steps <= warmup_steps:
         raise UserError(f"warmup_steps {warmup_steps} leave no step to decay: give under {steps}")
@@ -118,3 +119,11 @@ FAST = Recipe.from_dict(_TABLE)
 def find(name: str) -> tuple[Recipe, Parts]:
     """Give a recipe by its name, the fast one too, with the parts that it is trained with."""
     return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())
+
+
+def train(options: argparse.Namespace) -> int:
+    """Train a recipe as `python -m transformer train` does, its parts' settings among its own."""
+    recipe, parts = find(options.recipe)
+    settings = parse_settings(options.set, options.steps)
+    recipe, parts = changed(recipe, settings, parts)
+    return train_as_typed(recipe, options, parts.options)

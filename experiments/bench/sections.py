@@ -1,95 +1,90 @@
-"""One section of the benchmarks: measured, recorded and shown; and start-up, the shortest of them.
+"""The benchmarks, a section each: measured, recorded, and shown in docs/benchmarks.md.
 
 Not in the paper.
 """
 
-import os
 import statistics
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
-from experiments import export_speed
-from experiments.bench import compiling, growth, tables, training
+from experiments.bench import export, training
+from experiments.bench.peers import OURS
+from experiments.tables import markdown, put_table
 from lessonkit.analysis.machines import one_thread
 from transformer.data import corpora
-from transformer.support.errors import UserError
-from transformer.support.files import check_file, write_json
+from transformer.support.errors import UserError, unknown_name
+from transformer.support.files import check_file, read_json, results_folder, write_json
 from transformer.training.devices import keep_freed_memory, provenance
 
-STARTS = 7
-COMMANDS = {
-    "python alone": ("-c", "pass"),
-    "--help": ("-m", "transformer", "--help"),
-    "train --help": ("-m", "transformer", "train", "--help"),
-    "corpora list": ("-m", "transformer", "corpora", "list"),
-    "a recipe that is not there": ("-m", "transformer", "train", "nonsense"),
-    "import torch": ("-c", "import torch"),
-}
+SECTIONS = ("training", "export")  # each leaves data/results/bench/NAME.json
+PAGE = "docs/benchmarks.md"
 
 
-def record_section(name: str, folder: Path) -> None:
-    """Measure one of `tables.SECTIONS` on one thread, write its NAME.json and print its table."""
-    file = folder / f"{name}.json"
-    check_file(file)
-    if name == "export":
-        print(_decode(file))
-        return
-    section = {
-        "startup": start,
-        "growth": growth.measure,
-        "training": training.measure,
-        "compile": compiling.measure,
-    }[name]
-    keep_freed_memory()  # as `train` does; the peers have it too
-    with one_thread(), tqdm(desc=name) as bar:
-        origin = provenance(torch.device("cpu"))
+def record_sections(root: Path, sections: Sequence[str]) -> None:
+    """Measure these sections, or all, on one thread, and put the table of training on its page.
 
-        def advance(what: str) -> None:
-            bar.set_postfix_str(what, refresh=False)
-            bar.update()
-
-        figures = section(advance)
-    write_json(file, origin | figures)
-    print(tables.TABLES[name](figures))
+    Decoding's table stands there by hand: it has the records of two machines.
+    """
+    if unknown := set(sections) - set(SECTIONS):
+        raise unknown_name("section", min(unknown), SECTIONS)
+    for name in sections or SECTIONS:
+        file = results_folder() / "bench" / f"{name}.json"
+        check_file(file)
+        if name == "export":
+            record_export(file)
+        else:
+            record_training(file)
+            put_table(root / PAGE, "training", training_table(read_json(file)))
 
 
-def _decode(file: Path) -> str:
+def record_training(file: Path) -> None:
+    """Measure training steps, and write and print the figures."""
+    keep_freed_memory()  # as `train` does; the peer has it too
+    with one_thread(), tqdm(desc="training") as bar:
+        figures = training.measure(partial(_advance, bar))
+    write_json(file, provenance(torch.device("cpu")) | figures)
+    print(training_table(read_json(file)))
+
+
+def _advance(bar: Any, what: str) -> None:
+    bar.set_postfix_str(what, refresh=False)
+    bar.update()
+
+
+def record_export(file: Path) -> None:
     """Measure decoding beside other engines; say so where they are not installed."""
     here = all(corpora.verify("multi30k").values())
     try:
-        export_speed.record_speed("de-en" if here else "demo-en-fr", file)
+        export.record_speed("de-en" if here else "demo-en-fr", file)
     except UserError as error:
-        return f"decoding is not measured: {error}"
-    return f"decoding: {file}"
+        print(f"decoding is not measured: {error}")
+    else:
+        print(f"decoding: {file}")
 
 
-def start(advance: Callable[[str], object]) -> dict[str, Any]:
-    """Start each command by turns; a first round, which fills the disk's cache, is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    for number in range(1 + STARTS):
-        for name, arguments in COMMANDS.items():
-            seconds[name].append(seconds_to_run(arguments))
-        advance(f"start-up, round {number}")
-    commands = {
-        name: {
-            "seconds": round(statistics.median(took[1:]), 3),
-            "lowest_and_highest": [round(min(took[1:]), 3), round(max(took[1:]), 3)],
-        }
-        for name, took in seconds.items()
-    }
-    return {"rounds": STARTS, "commands": commands}
-
-
-def seconds_to_run(arguments: tuple[str, ...]) -> float:
-    """Give the seconds of computing of Python with these arguments, and of its children."""
-    before = os.times()
-    subprocess.run([sys.executable, *arguments], capture_output=True, check=False)
-    after = os.times()
-    used = after.children_user + after.children_system
-    return used - before.children_user - before.children_system
+def training_table(figures: dict[str, Any]) -> str:
+    """Give the contenders' speeds, and each kind of work's share of a step of ours."""
+    speeds, columns, besides = [], {}, []
+    for recipe, one in figures["recipes"].items():
+        for precision, found in one["precisions"].items():
+            for name, each in found["contenders"].items():
+                ends = " to ".join(f"{end:.2f}" for end in each["lowest_and_highest"])
+                row = [recipe, precision, name, f"{each['parameters']:,}"]
+                row += [f"{each['tokens_per_second']:,}", f"{each['ours_is_times']:.2f} ({ends})"]
+                speeds.append([*row, f"{each['share_of_ceiling']:.0%}"])
+            columns[f"{recipe}, {precision}"] = found["profile"]
+            step = statistics.median(found["contenders"][OURS]["seconds"])
+            besides.append(f"{one['pipeline_seconds_a_batch'] / step:.1%}")
+    kinds = next(iter(columns.values()))
+    rows = [[kind, *(f"{shares[kind]:.0%}" for shares in columns.values())] for kind in kinds]
+    rows.append(["making the batch, beside the step", *besides])
+    heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
+    heading += ["of the largest product's rate"]
+    profiles = markdown(["a step's time", *columns], rows, words=1)
+    origin = f"{figures['hardware']}, {figures['date']}:"
+    return f"{origin}\n\n{markdown(heading, speeds, words=3)}\n\n{profiles}"

@@ -18,12 +18,12 @@ from transformer.evaluation.scores import (
     parse_f1,
 )
 from transformer.model import count_parameters
-from transformer.models.folder import RUN, RunFolder, read_recipe
-from transformer.models.log import read_log
+from transformer.models.folder import LOG, RUN, read_recipe
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json
 from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
+from transformer.training.report import read_log
 
 
 def evaluate_translator(
@@ -114,5 +114,5 @@ def origin_of(folder: str | Path) -> dict[str, Any]:
         "recipe": read_recipe(folder).to_dict(),
         "training": read_json(folder / RUN),
         "evaluation": provenance(pick_device()),
-        "log": read_log(RunFolder(folder).log),
+        "log": read_log(folder / LOG),
     }

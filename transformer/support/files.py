@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 from transformer.support.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parents[1]
+MOST_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
 CARD = "card.json"  # of every shipped model; `experiments.ship` makes its folder
 _held: set[tuple[int, Path]] = set()  # threads of this process, and the folders that they hold
 
@@ -24,18 +26,13 @@ def checkout() -> Path | None:
 
 
 def require_checkout() -> Path:
-    """Give the root of the checkout, where records, figures and shipped models are made.
-
-    Raises:
-        UserError: this is an installed package.
-    """
-    root = checkout()
-    if root is None:
-        raise UserError(
-            f"{PACKAGE} is an installed package, and what the course keeps is made in its "
-            "repository: clone the repository, and run this there"
-        )
-    return root
+    """Give the root of the checkout; a UserError where this is an installed package."""
+    if root := checkout():
+        return root
+    raise UserError(
+        f"{PACKAGE} is an installed package, and what the course keeps is made in its "
+        "repository: clone the repository, and run this there"
+    )
 
 
 def data_folder() -> Path:
@@ -61,9 +58,8 @@ def results_folder() -> Path:
 
 def cache_folder() -> Path:
     """Give the folder of downloads: data/cache of a checkout, else the user's cache folder."""
-    import pooch
-
-    return data_folder() / "cache" if checkout() else Path(pooch.os_cache("attention-course"))
+    own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return data_folder() / "cache" if checkout() else Path(own) / "attention-course"
 
 
 def model_names() -> list[str]:
@@ -72,11 +68,7 @@ def model_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """Give the folder of a model: of this path, or else the shipped one of this name.
-
-    Raises:
-        UserError: there is neither.
-    """
+    """Give the folder of a model: of this path, or the shipped one of this name, or a UserError."""
     if Path(model).is_dir():
         return Path(model)
     if str(model) in model_names():
@@ -88,12 +80,8 @@ def find_model(model: str | Path) -> Path:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file by new content: after a crash it holds the old or the new, whole.
-
-    Raises:
-        UserError: no space, no permission ...; the file of before is unharmed.
-    """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # this call's alone
+    """Replace a file by new content: after a crash, or a UserError, it holds one of both, whole."""
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")  # this call's alone
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
@@ -104,8 +92,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         before = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
-            f"cannot save {path} ({error.strerror}; it needs {len(content) / 1e6:.1f} MB): make "
-            f"room, or choose another folder{before}"
+            f"cannot save {path} ({error.strerror}; it needs {len(content):,} bytes): make room, "
+            f"or choose another folder{before}"
         ) from error
     finally:
         with suppress(OSError):  # after a success it has its new name
@@ -119,11 +107,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def to_json(value: Any) -> bytes:
-    """Give JSON that people and every program can read.
-
-    Raises:
-        UserError: a number in it is not finite, which JSON has no way to say.
-    """
+    """Give JSON that every program can read; a UserError where a number in it is not finite."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
@@ -140,11 +124,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        UserError: the file is missing or is not JSON.
-    """
+    """Read JSON; a UserError where the file is missing or is none."""
     if not path.is_file():  # but perhaps a pipe, which waits, or a device, which has no end
         raise UserError(f"no file {path}: is this the folder of a trained model?")
     try:
@@ -154,29 +134,33 @@ def read_json(path: Path) -> Any:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before the work, a folder that could not be made or written to; make nothing."""
+    """Refuse, before the work, a folder that could not be made or written to; leave nothing."""
+    if len(folder.parts) > MOST_LEVELS:
+        raise UserError(f"{folder} has over {MOST_LEVELS} levels: give a shorter path")
     nearest = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
     if not nearest.is_dir():
         raise UserError(f"{nearest} is not a folder: give another name than {folder}")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise UserError(f"no permission to write in {nearest}: give another folder than {folder}")
+    try:
+        with suppress(FileNotFoundError):
+            (folder / "recipe.json").lstat()  # a name may be too long
+        tempfile.TemporaryFile(dir=nearest).close()
+    except OSError as error:
+        raise UserError(f"cannot write in {folder} ({error.strerror}): give another") from error
 
 
 def check_file(path: Path) -> None:
     """Refuse, before the work, a file that could not be written."""
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: give the name of a file")
+    if path.exists() and not path.is_file():  # a device would be replaced
+        raise UserError(f"{path} is a folder or a device: give the name of a file")
     check_folder(path.parent)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, made where there is none, for this thread alone; it may ask again.
+    """Hold a folder, made where there is none, for this thread alone, which may ask again.
 
-    Where there are no locks of folders (Windows, some network drives), nothing is held.
-
-    Raises:
-        UserError: another process or thread holds it, or it cannot be made.
+    A UserError where another process or thread holds it, or it cannot be made. Where there are no
+    locks of folders (Windows, some network drives), nothing is held.
     """
     holder = threading.get_ident(), folder.absolute()
     if sys.platform == "win32" or holder in _held:
