@@ -273,41 +273,7 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
     return kept(f"a beam of {types} finds the most probable of {len(pairs)} pairs of words")
 
 
-@law(
-    says="Of two equally probable candidates the longer is not ranked below the shorter.",
-    means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
-    "of log probabilities are negative",
-    look="at the formula of the score, with -2.0 in it",
-    needs=("rank",),
-    compares=False,
-)
-def length_penalty(subject: Subject) -> Finding:
-    """Rank candidates by hand."""
-    rank, alpha = needed(subject.adapter.rank), subject.adapter.alpha
-    try:
-        float(rank(-2.0, 4) + rank(-2.0, 12))
-    except (TypeError, ValueError, ArithmeticError) as error:
-        return broken(f"-2.0 nats over 4 or 12 tokens have no rank: {error}")
-    for log_prob in (-2.0, -12.0):
-        shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
-        if longer < shorter - 1e-9:
-            return broken(
-                f"{log_prob} nats over 12 tokens is ranked {longer:.3f}, below the same over 4 "
-                f"tokens, {shorter:.3f}"
-            )
-    for length in (4, 12):
-        if not rank(-2.0, length) > rank(-12.0, length):
-            return broken(f"of two candidates of {length} tokens the less probable is ranked first")
-    if alpha is not None:
-        ratio, wanted = rank(-2.0, 12) / rank(-2.0, 4), ((5 + 4) / (5 + 12)) ** alpha
-        if abs(ratio / wanted - 1) > 1e-6:
-            return broken(
-                f"12 tokens have {ratio:.4g} of the rank of 4; §6.1 with {alpha}: {wanted:.4g}"
-            )
-    return kept("of equally probable candidates the longer is not ranked below the shorter")
-
-
 LAWS = (
     *(greedy_is_forward, search_ends, beam_is_forward, candidates_in_order),
-    *(beam_of_one_is_greedy, wide_beam_finds_the_best, length_penalty),
+    *(beam_of_one_is_greedy, wide_beam_finds_the_best),
 )
