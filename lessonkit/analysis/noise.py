@@ -46,7 +46,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     single = float(torch.stack([each.square().sum() for each in gradients]).mean())
     joint = float(mean.square().sum())
     signal = (n * joint - single) / (n - 1)
-    if signal <= 0:
+    if not 0 < signal < torch.inf:  # nor nan
         raise UserError(f"{n} batches tell no signal from the noise: give more, or larger ones")
     tokens = sum(batch.num_tgt_tokens for batch in batches) / n
     scale = tokens * n * (single - joint) / (n - 1) / signal

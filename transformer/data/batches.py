@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_ids, check_number, require, shown
 
 
 class Example(NamedTuple):
@@ -85,8 +85,11 @@ def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
 
 def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
     """Fill rows up to the longest: (len(rows), longest), int64."""
+    require(len(rows) > 0, "no sentences: give one or more, each a list of ids")
     longest = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+    padded = torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+    check_ids("ids", padded)
+    return padded
 
 
 def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
@@ -100,6 +103,9 @@ def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = No
         most_tokens: Of a micro-batch on either side, padding included, or one sentence; None
             gives one micro-batch.
     """
+    check_number("size", size, 1, whole=True)
+    check_number("rank", rank, 0, size - 1, whole=True)
+    check_number("most_tokens", most_tokens or 1, 1, whole=True)
     own = batch if size == 1 else _rows(batch, slice(rank, None, size))
     if len(own.src) == 0:
         one = _rows(batch, slice(0, 1))
@@ -122,6 +128,7 @@ def padding_share(batches: Iterable[Batch]) -> float:
         for side in (batch.src, batch.tgt_out):
             padding += int((side == PAD_ID).sum())
             positions += side.numel()
+    require(positions > 0, "no batches: give one or more")
     return padding / positions
 
 
@@ -154,6 +161,11 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
+        fits = all(isinstance(each, Example) for each in examples) and len(examples) > 0
+        require(fits, f"examples are {shown(examples)}: give `Example`s, one or more")
+        check_number("batch_tokens", batch_tokens, 1, whole=True)
+        check_number("batch_sentences", batch_sentences or 1, 1, whole=True)
+        check_number("pool_batches", pool_batches, 1, whole=True)
         longest = max(map(_length, examples))
         if longest > batch_tokens:
             raise UserError(

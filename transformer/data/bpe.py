@@ -16,6 +16,7 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data.treatment import PLAIN, TREATMENTS
+from transformer.support.errors import check_known, check_texts
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -62,13 +63,14 @@ class BPETokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, in one call of the library."""
+        check_texts("texts", texts)
         treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
         encodings = self._library.encode_batch(treated)
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
-        joined = b"".join(self._bytes[number] for number in ids)
+        joined = b"".join(self._bytes[number] for number in check_known(ids, self.vocab_size))
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
@@ -77,7 +79,7 @@ class BPETokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one piece per id, as `tokens` does; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in ids]
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""

@@ -13,7 +13,7 @@ from typing import Any
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.bpe import BPETokenizer, learn_merges
 from transformer.data.treatment import PLAIN, TREATMENTS, treatment_of
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError, check_known, check_texts, unknown_name
 from transformer.support.files import read_json, write_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -51,15 +51,18 @@ class WordTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Give the ids of a sentence; unknown words as `UNK_ID`."""
+        check_texts("texts", [text])
         return [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence."""
+        check_texts("texts", texts)
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the words of ids, joined by blanks; special ids are skipped."""
-        return " ".join(self.pieces(number for number in ids if number not in range(FIRST_ID)))
+        known = check_known(ids, self.vocab_size)
+        return " ".join(self.pieces(number for number in known if number >= FIRST_ID))
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
@@ -67,7 +70,7 @@ class WordTokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one word per id; special ids too, as "<unk>"."""
-        return [self._shown[number] for number in ids]
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""

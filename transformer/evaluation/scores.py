@@ -12,7 +12,7 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.tokenizers import split_words
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_list, check_texts, require, shown
 
 RESAMPLES = 1000
 Phrases = Counter[tuple[str, int, int]]
@@ -72,18 +72,19 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuse what cannot be scored: no translations, or references that do not fit them."""
+    check_texts("translations", hypotheses)
+    check_list("references", references, "lists of texts")
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} translations and {len(references)} lists of references: give one "
             "list for each translation"
         )
-    if not hypotheses:
-        raise UserError("no translations to score: give at least one")
+    require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, group in enumerate(references, start=1):
-        if isinstance(group, str) or not group:
-            raise UserError(
-                f"translation {number} has {group!r} for references: give a list of one or more"
-            )
+        listed = not isinstance(group, str) and group
+        message = f"translation {number} has {shown(group)} for references: give a list of some"
+        require(listed, message)
+        check_texts(f"references of translation {number}", group)
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
@@ -112,6 +113,7 @@ def phrases(tree: str) -> Phrases:
 
     What a model says need not be a tree: a bracket without its other half is no phrase.
     """
+    check_texts("trees", [tree])
     found: Phrases = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
     words = 0
@@ -132,7 +134,9 @@ def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
     Raises:
         UserError: there are no trees, not as many of each, or no phrase in any of them.
     """
-    if not gold or len(found) != len(gold):
+    check_texts("trees", found)
+    check_texts("gold", gold)
+    if len(gold) == 0 or len(found) != len(gold):
         raise UserError(f"{len(found)} trees for {len(gold)} sentences: give one for each")
     said, right = [phrases(tree) for tree in found], [phrases(tree) for tree in gold]
     common = sum((a & b).total() for a, b in zip(said, right, strict=True))

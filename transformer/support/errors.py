@@ -1,5 +1,11 @@
-"""What a user can get wrong, said in one line with the remedy (no torch in here)."""
+"""What a user can get wrong, said in one line with the remedy (torch is not loaded by it).
 
+The values that come in at a door (`check_number` and those after it) are looked at here and nowhere
+else. No check reads a tensor's numbers: on a GPU that would wait for them.
+"""
+
+import numbers
+import operator
 import os
 import signal
 import sys
@@ -17,6 +23,8 @@ INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ct
 # Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 MOST = 10**9  # of any number that counts something
+TINY = 1e-50  # what is above 0
+LARGEST = 1e50  # of any number: its square and its cube are numbers still
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -137,3 +145,102 @@ def _read(value: Any, kind: type) -> Any:
         except ValueError:
             return value
     return float(value) if kind is float and type(value) is int and abs(value) < MOST else value
+
+
+def check_number(
+    name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, *, whole: bool = False
+) -> None:
+    """Refuse what is no number, or a fraction where it must be `whole`, or not in low ... high."""
+    kind = numbers.Integral if whole else numbers.Real  # numpy's too; a truth is none
+    usual = type(value) is int or (isinstance(value, kind) and not isinstance(value, bool))
+    if not (usual and low <= value <= high):
+        number = "a whole number" if whole else "a number"
+        limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
+        wanted = f"{number} {'above 0' if low == TINY else limits}"
+        wanted = wanted if low > -LARGEST else f"a finite number, {LARGEST:g} at most"
+        raise UserError(f"{name} is {shown(value)}: give {wanted}")
+
+
+def check_list(name: str, values: Any, of: str) -> None:
+    """Refuse what is no list, tuple or array of one axis."""
+    listed = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
+    fits = listed and not isinstance(values, (str, bytes, bytearray))
+    require(fits, f"{name} is {described(values)}: give a list of {of}")
+
+
+def check_numbers(name: str, values: Any, fewest: int = 1) -> None:
+    """Refuse what is no list of `fewest` finite numbers or more."""
+    check_list(name, values, "numbers")
+    require(len(values) >= fewest, f"{name} has {len(values)} numbers: give {fewest} or more")
+    for value in values:
+        check_number(f"one of {name}", value)
+
+
+def check_texts(name: str, texts: Any) -> None:
+    """Refuse what is no list of texts: one text, bytes, a dictionary, None among them."""
+    require(not isinstance(texts, str), f"{shown(texts)} is one text: give a list of {name}")
+    check_list(name, texts, "texts")
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise UserError(f"{name}[{place}] is {described(text)}: give a text")
+
+
+def described(value: Any) -> str:
+    """Say what a value is: of a tensor its type and shape, of another its beginning."""
+    if getattr(value, "shape", ()):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return shown(value)
+
+
+def check_known(ids: Any, vocab_size: int) -> list[int]:
+    """Give single ids as a list, where each is in the vocabulary."""
+    try:
+        known = [operator.index(each) for each in ids]
+    except TypeError as error:
+        raise UserError(f"ids are {described(ids)}: give a list of token ids") from error
+    for number in known:
+        if not 0 <= number < vocab_size:
+            raise UserError(f"id {number} is not in the vocabulary: give 0 to {vocab_size - 1}")
+    return known
+
+
+def check_ids(name: str, ids: Any) -> None:
+    """Refuse what is no tensor of ids; whether the vocabulary has them, the embedding sees."""
+    import torch
+
+    tensor = isinstance(ids, torch.Tensor) and ids.dtype in (torch.int64, torch.int32)
+    if not (tensor and ids.dim() == 2):
+        raise UserError(f"{name} is {described(ids)}: give token ids, int64 of (batch, length)")
+
+
+def check_floats(name: str, tensor: Any, shape: tuple[Any, ...]) -> None:
+    """Refuse what is no float tensor of this shape; None fits any size, ... first any axes."""
+    if hasattr(tensor, "is_floating_point") and tensor.is_floating_point():
+        wanted = shape[1:] if shape[0] is ... else shape
+        sizes = tensor.shape[-len(wanted) :] if shape[0] is ... else tensor.shape
+        if len(sizes) == len(wanted) and all(map(_fits, sizes, wanted)):
+            return
+    axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
+    raise UserError(f"{name} is {described(tensor)}: give a float tensor of shape ({axes})")
+
+
+def _fits(size: int, wanted: int | None) -> bool:
+    return wanted is None or size == wanted
+
+
+def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
+    """Refuse a mask that is not boolean, or does not broadcast to the shape of the scores."""
+    import torch
+
+    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
+    known = zip(reversed(mask.shape), reversed(shape), strict=False)
+    if mask.dim() > len(shape) or not all(size in (1, whole) for size, whole in known):
+        raise UserError(f"mask is {described(mask)}: give one that broadcasts to {tuple(shape)}")
+
+
+def check_batches(first: str, one: Any, second: str, other: Any) -> None:
+    """Refuse two tensors of unlike batches: they would be spread over each other without a word."""
+    if len(one) != len(other):
+        message = f"{first} has {len(one)} sentences and {second} {len(other)}: give as many"
+        raise UserError(message)
