@@ -39,8 +39,8 @@ def scaled_dot_product_attention(
     """
     check_floats("query", query, (..., None, None))
     *batch, q_len, d_k = query.shape
-    check_floats("key", key, (*batch, None, d_k))
-    check_floats("value", value, (*batch, key.shape[-2], None))
+    check_floats("key", key, (*batch, None, d_k), query)
+    check_floats("value", value, (*batch, key.shape[-2], None), query)
     if mask is not None:
         check_mask(mask, (*batch, q_len, key.shape[-2]))
     scores = query @ key.transpose(-2, -1)  # (batch, num_heads, q_len, k_len)
@@ -133,7 +133,7 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None where not asked for.
         """
-        check_floats("query", query, (None, None, self.d_model))
+        check_floats("query", query, (None, None, self.d_model), self.query_projection.weight)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
         check_batches("query", query, "memory", keys)
@@ -155,7 +155,7 @@ class MultiHeadAttention(nn.Module):
         if memory is not None and cache is not None and cache.kept is not None:
             return cache.kept
         if memory is not None:
-            check_floats("memory", memory, (None, None, self.d_model))
+            check_floats("memory", memory, (None, None, self.d_model), query)
         origin = query if memory is None else memory  # (batch, k_len, d_model)
         keys = self._split_heads(self.key_projection(origin))  # (batch, num_heads, k_len, d_k)
         values = self._split_heads(self.value_projection(origin))  # (batch, num_heads, k_len, d_v)

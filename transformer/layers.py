@@ -28,7 +28,7 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
-        check_floats("hidden", hidden, (..., self.d_model))
+        check_floats("hidden", hidden, (..., self.d_model), self.inner.weight)
         inner = self.inner(hidden).relu()  # (batch, length, d_ff)
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 
@@ -52,12 +52,15 @@ class Residual(nn.Module):
 
     def before(self, hidden: Tensor) -> Tensor:
         """Give the sub-layer's input, (batch, length, d_model)."""
-        check_floats("hidden", hidden, (..., self.d_model))
-        return self.norm(hidden) if self.pre_norm else hidden
+        if not self.pre_norm:
+            return hidden
+        check_floats("hidden", hidden, (..., self.d_model), self.norm.weight)
+        return self.norm(hidden)
 
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
-        check_floats("output", output, hidden.shape)
+        check_floats("hidden", hidden, (..., self.d_model), self.norm.weight)
+        check_floats("output", output, hidden.shape, hidden)
         hidden = hidden + self.dropout(output)
         return hidden if self.pre_norm else self.norm(hidden)
 

@@ -15,7 +15,7 @@ from transformer.dropout import Dropout, evaluating
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
-from transformer.support.errors import check_batches
+from transformer.support.errors import check_pair
 
 
 class RecurrentCache:
@@ -57,8 +57,8 @@ class Recurrent(nn.Module):
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix, as `Transformer.forward`."""
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
-        check_batches("src", src, "tgt_in", tgt_in)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from transformer.dropout import evaluating
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
-from transformer.support.errors import UserError, check_batches, check_number
+from transformer.support.errors import MOST_TYPES, UserError, check_number, check_pair
 
 
 class Encoder(nn.Module):
@@ -100,7 +100,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
         for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
-            check_number(name, size, FIRST_ID, whole=True)
+            check_number(name, size, FIRST_ID, MOST_TYPES, whole=True)
         self.config = config
         self.src_embedding = Embedding(config, src_vocab_size)
         if config.tie_source_target:
@@ -130,8 +130,8 @@ class Transformer(nn.Module):
             Logits, before the softmax, (batch, tgt_len, tgt_vocab_size); position t scores
             the token after `tgt_in[:, t]`.
         """
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
-        check_batches("src", src, "tgt_in", tgt_in)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
@@ -182,8 +182,8 @@ class Transformer(nn.Module):
             src: Source ids, (batch, src_len).
             tgt_in: Target ids that begin with bos, (batch, tgt_len).
         """
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
-        check_batches("src", src, "tgt_in", tgt_in)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
         with evaluating(self):
             memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)

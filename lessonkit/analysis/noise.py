@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_list, require, shown
 from transformer.training.loss import batch_loss
 
 
@@ -37,6 +37,8 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     the noise on average, and the noise of one token is t n (s - m) / (n - 1). There is no dropout;
     the two batches or more have no sentence in common.
     """
+    check_list("batches", batches, "batches")
+    require(all(isinstance(each, Batch) for each in batches), f"{shown(batches)}: give batches")
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")

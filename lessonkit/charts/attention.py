@@ -12,7 +12,7 @@ from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
-from transformer.support.errors import UserError, check_floats
+from transformer.support.errors import UserError, check_floats, check_texts
 
 LABEL_POINTS = 8
 ROUNDING = 0.01  # that bfloat16 may put a weight above 1
@@ -41,6 +41,8 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
     Weights are (num_heads, q_len, k_len), tokens as for `draw_attention`.
     """
     check_weights(weights)
+    check_texts("queries", queries)
+    check_texts("keys", keys)
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
             f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
@@ -83,6 +85,8 @@ def label_cells(
     what: str, matrix: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str
 ) -> None:
     """Name the rows and columns of a matrix, (q_len, k_len); a UserError if they do not fit it."""
+    check_texts("queries", queries)
+    check_texts("keys", keys)
     if tuple(matrix.shape) != (len(queries), len(keys)):
         raise UserError(
             f"{what} of shape {tuple(matrix.shape)}, {len(queries)} queries and {len(keys)} keys "

@@ -8,7 +8,7 @@ from matplotlib.colors import ListedColormap
 from torch import Tensor
 
 from lessonkit.charts.attention import label_cells
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, described
 
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
@@ -23,8 +23,8 @@ def draw_mask(
     `figure.legend(*ax.get_legend_handles_labels())` explains the two colours. The mask is boolean,
     (q_len, k_len); tokens are as for `draw_attention`.
     """
-    if mask.dtype != torch.bool:
-        raise UserError(f"a mask of {mask.dtype}: give a boolean one, True = may attend")
+    if getattr(mask, "dtype", None) != torch.bool:
+        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
     label_cells("a mask", mask, queries, keys, ax, title)
     colors = ListedColormap([BLOCKED, ALLOWED])
     ax.imshow(mask.int().cpu().numpy(), cmap=colors, vmin=0, vmax=1)

@@ -16,7 +16,7 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data.treatment import PLAIN, TREATMENTS
-from transformer.support.errors import check_known, check_texts
+from transformer.support.errors import UserError, check_known, check_texts
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -65,7 +65,10 @@ class BPETokenizer:
         """Give what `encode` gives for each sentence, in one call of the library."""
         check_texts("texts", texts)
         treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
-        encodings = self._library.encode_batch(treated)
+        try:
+            encodings = self._library.encode_batch(treated)
+        except TypeError as error:
+            raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:

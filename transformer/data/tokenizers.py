@@ -51,7 +51,6 @@ class WordTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Give the ids of a sentence; unknown words as `UNK_ID`."""
-        check_texts("texts", [text])
         return [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -66,6 +65,7 @@ class WordTokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
+        check_texts("texts", [text])
         return split_words(self.lang, self._treat(text), self.lowercase)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
@@ -96,6 +96,7 @@ def _spacy_rules(lang: str) -> Any:
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and punctuation marks, then lower-case them. Not in the paper."""
+    check_texts("texts", [lang, text])
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)
     words = text.split() if lang == TREE else [token.text for token in _spacy_rules(lang)(text)]

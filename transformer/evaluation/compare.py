@@ -100,7 +100,7 @@ def student_t(degrees: float, level: float = LEVEL) -> float:
 
     Degrees are 1 to infinity, which means the normal distribution; the level is 0 to `MOST_LEVEL`.
     """
-    if degrees != math.inf:
+    if not (isinstance(degrees, float) and degrees == math.inf):
         check_number("degrees", degrees, 1)
     check_number("level", level, 0, MOST_LEVEL)
     return _factor(degrees, level)

@@ -23,6 +23,7 @@ INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ct
 # Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 MOST = 10**9  # of any number that counts something
+MOST_TYPES = 10**7  # of a vocabulary
 TINY = 1e-50  # what is above 0
 LARGEST = 1e50  # of any number: its square and its cube are numbers still
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -32,12 +33,12 @@ class UserError(ValueError):
     """A mistake in what the user gave; its message names the value, the limit and the remedy."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
+def unknown_name(kind: str, name: Any, known: Iterable[str]) -> UserError:
     """Build the error for an unknown name of a kind ("recipe", "split"), with the nearest one."""
     options = sorted(known)
-    near = get_close_matches(name, options, n=1, cutoff=0.5)
+    near = get_close_matches(str(name), options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return UserError(f"unknown {kind} {name!r}: {hint}(known: {', '.join(options)})")
+    return UserError(f"unknown {kind} {shown(name)}: {hint}(known: {', '.join(options)})")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -200,7 +201,7 @@ def check_known(ids: Any, vocab_size: int) -> list[int]:
         raise UserError(f"ids are {described(ids)}: give a list of token ids") from error
     for number in known:
         if not 0 <= number < vocab_size:
-            raise UserError(f"id {number} is not in the vocabulary: give 0 to {vocab_size - 1}")
+            raise UserError(f"id {shown(number)} is not in the vocabulary: give 0 to {vocab_size - 1}")
     return known
 
 
@@ -213,15 +214,24 @@ def check_ids(name: str, ids: Any) -> None:
         raise UserError(f"{name} is {described(ids)}: give token ids, int64 of (batch, length)")
 
 
-def check_floats(name: str, tensor: Any, shape: tuple[Any, ...]) -> None:
-    """Refuse what is no float tensor of this shape; None fits any size, ... first any axes."""
-    if hasattr(tensor, "is_floating_point") and tensor.is_floating_point():
+def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = None) -> None:
+    """Refuse what is no float tensor of this shape; None fits any size, ... first any axes.
+
+    It has the type of `like`, if that is given and nothing, as autocast does, makes them one.
+    """
+    import torch
+
+    if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
         wanted = shape[1:] if shape[0] is ... else shape
         sizes = tensor.shape[-len(wanted) :] if shape[0] is ... else tensor.shape
         if len(sizes) == len(wanted) and all(map(_fits, sizes, wanted)):
-            return
+            if like is None or tensor.dtype == like.dtype:
+                return
+            if torch.is_autocast_enabled(tensor.device.type):
+                return
+    kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
     axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
-    raise UserError(f"{name} is {described(tensor)}: give a float tensor of shape ({axes})")
+    raise UserError(f"{name} is {described(tensor)}: give a {kind} tensor of shape ({axes})")
 
 
 def _fits(size: int, wanted: int | None) -> bool:
@@ -244,3 +254,10 @@ def check_batches(first: str, one: Any, second: str, other: Any) -> None:
     if len(one) != len(other):
         message = f"{first} has {len(one)} sentences and {second} {len(other)}: give as many"
         raise UserError(message)
+
+
+def check_pair(src: Any, tgt_in: Any) -> None:
+    """Refuse what are not ids of as many sources as targets."""
+    check_ids("src", src)
+    check_ids("tgt_in", tgt_in)
+    check_batches("src", src, "tgt_in", tgt_in)

@@ -13,6 +13,7 @@ from transformer.data.batches import Batch
 from transformer.dropout import evaluating
 from transformer.support.errors import (
     MOST,
+    MOST_TYPES,
     UserError,
     check_floats,
     check_ids,
@@ -70,7 +71,7 @@ def smoothed_targets(
 def _shares(smoothing: float, vocab_size: int, over_all: bool) -> tuple[float, float]:
     """Give the probability that each type has which takes some, and that the true one has."""
     check_number("smoothing", smoothing, -1)
-    check_number("vocab_size", vocab_size, 1, whole=True)
+    check_number("vocab_size", vocab_size, 1, MOST_TYPES, whole=True)
     if not 0 <= smoothing < 1:
         raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
     if not over_all and vocab_size < 3:
