@@ -17,12 +17,12 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import TemplateProcessing
 
 from transformer.config import EOS_ID, SPECIAL_TOKENS
+from transformer.data.parallel import PLAIN
 from transformer.data.tokenizers import BPETokenizer, Tokenizer
-from transformer.data.treatment import PLAIN
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-# The treatments of `transformer.data.treatment`; `\s` has the blanks of `str.split` but four.
+# The treatments of `transformer.data.parallel`; `\s` has the blanks of `str.split` but four.
 _TIDY = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
 _GERMAN = [NFC(), *_TIDY, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
 _ENGLISH = [*_GERMAN, Replace(Regex("[\u201c\u201d\u201e]"), '"')]

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from experiments.commands import COMMANDS, Command
-from transformer.cli import Parser
-from transformer.cli import main as run_typed
-from transformer.cli.commands import typed_again
+from transformer.__main__ import Parser
+from transformer.__main__ import main as run_typed
+from transformer.commands import typed_again
 from transformer.support.errors import INTERRUPTED
 
 PROGRAM = "python -m experiments"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; as `transformer.cli.main`, with these commands."""
+    """Run one command; as `transformer.__main__.main`, with these commands."""
     return run_typed(arguments, make_parser())
 
 
@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(command: Command, options: argparse.Namespace) -> int:
     """Run a command; after Ctrl-C say how to go on, where it can."""
     try:
-        return command.run(options) or 0
+        return command.run(options)
     except KeyboardInterrupt:
         if not command.goes_on:
             raise

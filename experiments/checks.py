@@ -2,54 +2,27 @@
 
 import subprocess
 import sys
-from typing import NamedTuple
-
-from transformer.support.files import require_checkout
+from pathlib import Path
 
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out
 
-
-class Check(NamedTuple):
-    """A script, what it tries, and what it needs besides."""
-
-    about: str
-    script: str  # what follows the check's name is passed on to it
-    extra: str = ""  # of pyproject.toml, installed first
-    npm: str = ""  # a package that npm fetches into .venv/node
-
-
+# A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
 CHECKS = {
-    "browser": Check(
-        "every lesson in JupyterLab in headless Chromium, with the network cut",
-        "tests/browser/check_lessons.py",
-        "browser",
-    ),
-    "live": Check(
-        "the page that translates, in headless Chromium, with the network cut",
-        "tests/live/check_page.py",
-        "browser",
-        AXE,
-    ),
-    "site": Check(
-        "every page that `make site` built, in headless Chromium",
-        "tests/browser/check_site.py",
-        "browser",
-        AXE,
-    ),
-    "colab": Check(
-        "every lesson as on Colab, with its versions (--python=python3.13)", "docs/colab/check.py"
-    ),
+    "browser": ("tests/browser/check_lessons.py", "browser", ""),  # every lesson in JupyterLab
+    "live": ("tests/live/check_page.py", "browser", AXE),  # the page that translates
+    "site": ("tests/browser/check_site.py", "browser", AXE),  # every page that `make site` built
+    "colab": ("docs/colab/check.py", "", ""),  # every lesson as on Colab (--python=python3.13)
 }
 
 
-def run(name: str, arguments: list[str]) -> int:
+def run(root: Path, check: str, arguments: list[str]) -> int:
     """Install what one of `CHECKS` needs, run its script, and give its exit status."""
-    root, check = require_checkout(), CHECKS[name]
-    if check.extra:
+    script, extra, package = CHECKS[check]
+    if extra:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        wanted = ["-c", "constraints.txt", "-e", f".[{check.extra}]"]
+        wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]
         subprocess.run([*pip, *wanted], cwd=root, check=True)
-    if check.npm:
+    if package:
         npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", ".venv/node"]
-        subprocess.run([*npm, check.npm], cwd=root, check=True)
-    return subprocess.run([sys.executable, check.script, *arguments], cwd=root).returncode
+        subprocess.run([*npm, package], cwd=root, check=True)
+    return subprocess.run([sys.executable, script, *arguments], cwd=root).returncode

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data.treatment import tidy
+from transformer.data.parallel import tidy
 from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, find_model, read_json, write_json
+from transformer.support.files import find_model, read_json, write_json
 from transformer.training.devices import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
@@ -146,9 +146,8 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return figures
 
 
-def record_contrasts(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model on the pairs in its corpus's words, and write that with its origin."""
-    check_file(file)
+def record_contrasts(model: str, file: Path) -> str:
+    """Measure a model on the pairs in its corpus's words, and write that; give a line for each."""
     folder = find_model(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
     translator = Translator.load(folder, pick_device())
@@ -163,7 +162,10 @@ def record_contrasts(model: str, file: Path) -> dict[str, Any]:
     record |= measure_contrasts(translator, contrasts)
     record |= {"training": training, "evaluation": provenance(translator.device)}
     write_json(file, record)
-    return record
+    return "\n".join(
+        f"{name}: both sides right in {figures['says']['both']} of {figures['pairs']} pairs"
+        for name, figures in record["phenomena"].items()
+    )
 
 
 def share_interval(hits: int, trials: int) -> Interval:

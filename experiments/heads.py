@@ -1,4 +1,4 @@
-"""What heads do and what they are worth: the records of roles and of removals in lesson 11.
+"""What heads do and are worth, and what attention tells: the records of lesson 11.
 
 Not in the paper. Heads are removed as by Michel et al. (2019, https://arxiv.org/abs/1905.10650),
 and named by what they do as by Voita et al. (2019, https://aclanthology.org/P19-1580), who found
@@ -18,22 +18,19 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from lessonkit.analysis import roles
+from lessonkit.analysis.alignment import (
+    METHODS,
+    alignment_error_rate,
+    strongest_links,
+    word_attribution,
+)
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
-from lessonkit.analysis.roles import (
-    BEFORE,
-    ITSELF,
-    NEXT,
-    NOUN,
-    SAID,
-    SAYING,
-    Reading,
-    Tree,
-    WordPair,
-    read,
-)
+from lessonkit.analysis.roles import Reading, Tree, WordPair, read
 from transformer.data import corpora, embedded
 from transformer.data.embedded import Sentence
+from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
@@ -93,9 +90,43 @@ def record_removals(model: str, file: Path) -> None:
     src, tgt = text.src[:SENTENCES], text.tgt[:SENTENCES]
     others = text.src[SENTENCES : SENTENCES + MEANS_OVER]
     scores = removal_scores(translator, src, tgt, others)
-    origin = provenance(translator.device) | {"model": model, "split": "validation"}
-    sizes = {"sentences": len(src), "means_over": len(others)}
-    write_json(file, origin | sizes | {"figures": scores})
+    about = {"split": "validation", "sentences": len(src), "means_over": len(others)}
+    _write(file, translator, model, about, scores)
+
+
+def record_attributions(model: str, file: Path) -> str:
+    """Judge what a model's words take from their source, on the test sentences; write that."""
+    translator = Translator.load(model, pick_device())
+    data = translator.recipe.data
+    text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
+    scores = attribution_scores(translator, text)
+    _write(file, translator, model, {"split": "test", "sentences": len(text)}, scores)
+    return "\n".join(
+        f"{name}: alignment error {figures['error']:.3f}" for name, figures in scores.items()
+    )
+
+
+def _write(
+    file: Path, translator: Translator, model: str, about: dict[str, Any], figures: dict[str, Any]
+) -> None:
+    """Write a record with its origin."""
+    origin = provenance(translator.device) | {"model": model}
+    write_json(file, origin | about | {"figures": figures})
+
+
+def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
+    """Give for each of `METHODS` its "error", the alignment error rate on a text's gold links."""
+    gold = text.alignments
+    if gold is None:
+        raise UserError("a text without gold alignments cannot judge any: give the embedded corpus")
+    scores = {}
+    for name, method in METHODS.items():
+        found = [
+            strongest_links(word_attribution(translator, src, tgt, method).weights[0, 0])
+            for src, tgt in zip(text.src, text.tgt, strict=True)
+        ]
+        scores[name] = {"error": round(alignment_error_rate(found, gold), 4)}
+    return scores
 
 
 class Role(NamedTuple):
@@ -170,9 +201,9 @@ def _cases(seen: Reading, sentence: Sentence, rarest: int) -> Iterator[_Case]:
         yield _Case("decoder", role, 1 / (row + 1), _PLACED, strongest[..., row] == column)
     chosen, places = seen.cross.argmax(-1), seen.cross.shape[-1]
     for role, query, named in seen.said:
-        if role in (SAYING, SAID):
+        if role in (roles.SAYING, roles.SAID):
             yield _case("cross", role, query, named, chosen, places)
-            if role == SAYING and rarest not in named:
+            if role == roles.SAYING and rarest not in named:
                 yield _case("cross", RARE, query, {rarest}, chosen, places)
 
 
@@ -180,9 +211,9 @@ def _encoder_cases(sentence: Sentence, chosen: Tensor, rarest: int) -> Iterator[
     """Give the cases of the encoder's roles; `chosen` is (num_layers, num_heads, src_words)."""
     words = chosen.shape[-1]
     for query in range(words):
-        for role, key in ((ITSELF, query), (BEFORE, query - 1), (NEXT, query + 1)):
-            if 0 <= key < words:
-                played = chosen[..., query] == key
+        for role, away in ((roles.ITSELF, 0), (roles.BEFORE, -1), (roles.NEXT, 1)):
+            if 0 <= query + away < words:
+                played = chosen[..., query] == query + away
                 yield _Case("encoder", role, 1 / (words + 1), _PLACED, played)
         if query != rarest:
             yield _case("encoder", RARE, query, {rarest}, chosen, words + 1)
@@ -212,7 +243,7 @@ def relations(sentence: Sentence) -> Iterator[WordPair]:
         pairs: list[tuple[str, tuple[int, ...]]] = []
         if tag in ("DT", "JJ") and phrase >= 0:
             noun = tuple(at for at in tree.nouns(phrase) if at > word)[:1]
-            pairs.append((NOUN if tag == "DT" else OF_ADJECTIVE, noun))
+            pairs.append((roles.NOUN if tag == "DT" else OF_ADJECTIVE, noun))
         if tag == "VB":
             pairs.append((OF_VERB, about(tree.parts(tree.around(word, "S"), "NP"))))
             pairs.append((OBJECT, about(tree.parts(tree.around(word, "VP"), "NP"))))
@@ -228,11 +259,11 @@ def name_heads(chosen_on: Sequence[Role], scored_on: Sequence[Role]) -> dict[str
     named = {}
     told = {(role.stack, role.role): role for role in scored_on}
     for stack in dict.fromkeys(role.stack for role in chosen_on):
-        roles = [r for r in chosen_on if r.stack == stack and (r.stack, r.role) in told]
-        above = torch.stack([role.scores - role.even for role in roles]).argmax(0)
+        asked = [r for r in chosen_on if r.stack == stack and (r.stack, r.role) in told]
+        above = torch.stack([role.scores - role.even for role in asked]).argmax(0)
         for layer, heads in enumerate(above.tolist()):
             for head, best in enumerate(heads):
-                role = told[stack, roles[best].role]
+                role = told[stack, asked[best].role]
                 score = float(role.scores[layer, head])
                 figures = {"role": role.role, "score": round(score, 3), "even": round(role.even, 3)}
                 figures |= {"cases": role.cases, "named": score >= NAMED}
@@ -249,6 +280,5 @@ def named_roles(translator: Translator) -> dict[str, Any]:
 def record_roles(model: str, file: Path) -> None:
     """Name a model's heads, and write their roles."""
     translator = Translator.load(model, pick_device())
-    roles = named_roles(translator)
-    origin = provenance(translator.device) | {"model": model}
-    write_json(file, origin | {"chosen_on": CHOSEN_ON, "scored_on": SCORED_ON, "figures": roles})
+    about = {"chosen_on": CHOSEN_ON, "scored_on": SCORED_ON}
+    _write(file, translator, model, about, named_roles(translator))

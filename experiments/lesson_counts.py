@@ -6,8 +6,6 @@ counted: what stands before the exercises at the end, the cell for Colab and the
 
 import json
 import re
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,22 +60,15 @@ def count(name: str, text: str) -> Count:
     )
 
 
-def lessons(root: Path, commit: str = "") -> Iterator[Count]:
-    """Count every lesson of a checkout, as it is or as a commit has it."""
-    if not commit:
-        for path in sorted((root / "notebooks").glob("*.ipynb")):
-            yield count(path.stem, path.read_text(encoding="utf-8"))
-        return
-    listed = ["git", "-C", str(root), "ls-tree", "-r", "--name-only", commit, "notebooks/"]
-    for name in _printed(listed).split():
-        if name.endswith(".ipynb"):
-            yield count(
-                Path(name).stem, _printed(["git", "-C", str(root), "show", f"{commit}:{name}"])
-            )
+def lessons(root: Path) -> list[Count]:
+    """Count every lesson of a checkout."""
+    paths = sorted((root / "notebooks").glob("*.ipynb"))
+    return [count(path.stem, path.read_text(encoding="utf-8")) for path in paths]
 
 
-def table(counts: list[Count]) -> str:
+def table(root: Path) -> str:
     """Give a line for each lesson, and their sums."""
+    counts = lessons(root)
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
     sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:8]))
@@ -112,7 +103,3 @@ def _lines_to_read(cell: dict[str, Any]) -> int:
 
 def _has_figure(cell: dict[str, Any]) -> bool:
     return any("image/png" in output.get("data", {}) for output in cell["outputs"])
-
-
-def _printed(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -24,7 +24,7 @@ BUDGETS = {
     "engines": Size(1_780, 15),
     "lessonkit": Size(12_900, 84),
     "experiments": Size(7_250, 50),
-    "tests": Size(20_910, 177),
+    "tests": Size(20_910, 178),
 }
 TOTAL = 33_150  # of all rooms but the tests
 
@@ -49,8 +49,9 @@ def sizes_at(root: Path, commit: str) -> dict[str, Size]:
     return found
 
 
-def table(now: Mapping[str, Size], before: Mapping[str, Size]) -> str:
-    """Give a line for each room: its lines and files, before and now, and its ceiling."""
+def table(root: Path, at: str) -> str:
+    """Give a line for each room: its lines and files, at a commit and now, and its ceiling."""
+    now, before = sizes(root), sizes_at(root, at)
     rows = [f"{'room':16}{'before':>8}{'files':>7}{'lines':>8}{'files':>7}{'ceiling':>9}"]
     for room, budget in [*BUDGETS.items(), ("all but tests", Size(TOTAL, 0))]:
         cells = [f"{room:16}"]

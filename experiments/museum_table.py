@@ -15,7 +15,7 @@ import torch
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
-from experiments.bench.tables import markdown
+from experiments.tables import markdown
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.specimen import RECORD, Specimen

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.plans import Experiment
+from experiments.plans import Experiment, find
 from lessonkit.museum.faults import build_with
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
@@ -26,6 +26,13 @@ FIGURES = "figures.json"
 SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
 
 
+def record_experiment(
+    name: str, out: Path | None, file: Path, seeds: Sequence[int], only: Sequence[str]
+) -> None:
+    """Run a named experiment in the folder `out`, or runs/NAME, as `run_experiment`."""
+    run_experiment(find(name), out or Path("runs") / name, file, seeds=seeds, only=only)
+
+
 def run_experiment(
     experiment: Experiment,
     out: Path,
@@ -34,15 +41,12 @@ def run_experiment(
     seeds: Sequence[int] = (1,),
     only: Sequence[str] = (),
     on_line: Callable[[str], None] = print,
-) -> bool:
+) -> None:
     """Train and measure each variant with each seed, and add each to the record.
 
     Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
     done a UserError tells before any training. `out` is the runs' folder, and the record a JSON
     file of every run that has ended, here or earlier; `only` names some variants.
-
-    Returns:
-        Whether all was done; False after Ctrl-C.
     """
     order = list(experiment.variants)
     if unknown := set(only) - set(order):
@@ -63,19 +67,18 @@ def run_experiment(
         check_run(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
-        if not (folder / RUN).exists() and not _train(experiment, variant, seed, folder, on_line):
-            return False
+        if not (folder / RUN).exists():
+            _train(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES).exists():
             build = build_with(*experiment.switched_on(variant))
             write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, variant, folder))
-    return True
 
 
 def _train(
     experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
-) -> bool:
-    """Begin a run or go on with it; tell whether it came to its end."""
+) -> None:
+    """Begin a run or go on with it; Ctrl-C is passed on once it is saved."""
     faults = experiment.switched_on(variant)
     if not (begun := holds_run(folder)):
         write_json(folder / SWITCHED_ON, faults)
@@ -84,7 +87,8 @@ def _train(
     options = parts.options(recipe, precision) | {"build": build_with(*faults)}
     options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
     result = train_recipe(recipe, folder, resume=begun, precision=precision, **options)
-    return not result.interrupted
+    if result.interrupted:
+        raise KeyboardInterrupt
 
 
 def check_record(record: Path, experiment: Experiment) -> None:

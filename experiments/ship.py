@@ -31,7 +31,6 @@ from transformer.support.files import (
     check_folder,
     models_folder,
     read_json,
-    require_checkout,
     write_atomically,
     write_json,
 )
@@ -42,7 +41,7 @@ SLICE = 100  # sentences of the test set, its first, that a test translates agai
 PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
 
 
-def ship(run: Path, name: str) -> Path:
+def ship(folder: Path, name: str) -> Path:
     """Make data/models/NAME of the model folder that training left, and measure it.
 
     Returns:
@@ -50,17 +49,16 @@ def ship(run: Path, name: str) -> Path:
         card.json (figures, a slice's BLEU, the data's terms) and README.md. After a UserError
         nothing is made.
     """
-    require_checkout()
     if not name or Path(name).name != name:
         raise UserError(f"{name!r} is no name of a model: give one without a folder, as de-en")
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")
     check_folder(out)
-    description = read_description(run)
-    training = read_json(run / RUN)
-    read_log(RunFolder(run).log)  # only to refuse a run without one
-    tensors, about = load_tensors(RunFolder(run).model)
+    description = read_description(folder)
+    training = read_json(folder / RUN)
+    read_log(RunFolder(folder).log)  # only to refuse a run without one
+    tensors, about = load_tensors(RunFolder(folder).model)
     halves = {key: tensor.half() for key, tensor in tensors.items()}
     if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
         raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
@@ -69,7 +67,7 @@ def ship(run: Path, name: str) -> Path:
         made = Path(temporary) / "model"
         write_description(made, description)
         save_tensors(RunFolder(made).model, halves, **about)
-        for path in (run / RUN, RunFolder(run).log):
+        for path in (folder / RUN, RunFolder(folder).log):
             shutil.copy(path, made / path.name)
         write_manifest(made)
         card = _card(made)

@@ -14,8 +14,10 @@ from typing import Any
 
 import torch
 
+from experiments.tables import put_table
 from experiments.training_parts import FAST, changed, find
 from lessonkit.records import load_speed_runs, machine_of, standing
+from transformer.commands import parse_settings
 from transformer.data import corpora
 from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
@@ -37,6 +39,26 @@ HEADINGS = (
     *("", "date", "what is new", "seconds", "seeds", "BLEU"),
     *(f"p, {GOAL}", f"p, {HIGHER}", "on"),
 )
+
+
+def record_and_show(
+    root: Path,
+    change: str | None,
+    settings: Sequence[str],
+    seeds: Sequence[int],
+    processes: int,
+    page_alone: bool,
+) -> Path:
+    """Make a record, unless the page alone is wanted, and write the page with all of them."""
+    if not page_alone:
+        if not change:
+            raise UserError('a record says what is new: give --change "..."')
+        if processes < 1:
+            raise UserError(f"--processes {processes}: give 1 or more")
+        print(record_runs(change, settings, seeds, processes))
+    page = root / "docs" / PAGE
+    put_table(page, MARK, records_table(load_speed_runs()))
+    return page
 
 
 def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
@@ -96,7 +118,7 @@ def record_runs(
         )
     # A wrong setting is told before the first run.
     recipe, parts = find(RECIPE)
-    _, parts = changed(recipe, dict(each.split("=", 1) for each in settings), parts)
+    _, parts = changed(recipe, parse_settings(settings, None), parts)
     folder = results_folder() / FOLDER
     file = folder / f"{len(load_speed_runs()) + 1:02}.json"
     check_file(file)

@@ -24,29 +24,15 @@ from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import (
-    check_file,
-    find_model,
-    read_json,
-    write_atomically,
-    write_json,
-)
+from transformer.support.files import find_model, read_json, write_atomically, write_json
 from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
 
-TEXT, LEAKS = "text/multi30k.json", "leaks/tatoeba.json"  # in data/results
 SEED = 1
 SIZES = (500, 1000, 2000, 4000, 8000)  # types of a vocabulary, the special ones not counted
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
 LOSS_WAYS = ("mean over tokens", "mean over batches")
 BATCH_SENTENCES = 128  # of system 4
-
-
-def write_figures(file: Path, figures: dict[str, Any]) -> None:
-    """Write figures that need no model and no GPU, with where they come from."""
-    write_json(file, provenance(torch.device("cpu")) | {"seed": SEED} | figures)
-
-
 WORD = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
 
 
@@ -58,21 +44,40 @@ def write_words(model: str, file: Path) -> None:
     write_atomically(file, ("\n".join(sorted(words)) + "\n").encode())
 
 
-def multi30k_figures() -> dict[str, Any]:
+def record_unknown_words(file: Path) -> None:
     """Measure what vocabularies of words lack, in the three languages of Multi30k."""
     languages = {}
     for lang in ("de", "en", "fr"):
         other = "en" if lang != "en" else "de"
         sides = (corpora.load("multi30k", split, lang, other) for split in ("train", "validation"))
-        languages[lang] = _language_figures(lang, *(list(side.src) for side in sides))
-    return {"sizes": SIZES, "languages": languages}
+        known, new = (
+            [word for sentence in side.src for word in split_words(lang, sentence)]
+            for side in sides
+        )
+        shares = [round(unknown_share(known, new, size), 4) for size in SIZES]
+        languages[lang] = {"unknown": shares}
+    _write(file, {"figures": {"sizes": SIZES, "languages": languages}})
 
 
-def _language_figures(lang: str, text: Sequence[str], other: Sequence[str]) -> dict[str, Any]:
-    """Measure what vocabularies of a training text lack in sentences of another split."""
-    known = [word for sentence in text for word in split_words(lang, sentence)]
-    new = [word for sentence in other for word in split_words(lang, sentence)]
-    return {"unknown": [round(unknown_share(known, new, size), 4) for size in SIZES]}
+def record_leaks(file: Path) -> None:
+    """Measure the leak of both splits of Tatoeba, and what memory alone scores on their tests.
+
+    The record has for "random" and "grouped": train and test (pairs), leak (as `Leak`, the first
+    side English) and bleu (of what `from_memory` says, French to English, once for each French
+    sentence, which may match any of its translations in the test set).
+    """
+    pairs = corpora.all_tatoeba_pairs()
+    grouped = split_pairs(pairs)
+    figures = {
+        "random": measure_pairs(*random_split(pairs, TEST_PAIRS)),
+        "grouped": measure_pairs(grouped["train"], grouped["test"]),
+    }
+    _write(file, {"pairs": len(pairs), "figures": figures})
+
+
+def _write(file: Path, figures: dict[str, Any]) -> None:
+    """Write figures that need no model and no GPU, with where they come from."""
+    write_json(file, provenance(torch.device("cpu")) | {"seed": SEED} | figures)
 
 
 def random_split(pairs: Sequence[Pair], test_pairs: int) -> tuple[list[Pair], list[Pair]]:
@@ -82,23 +87,8 @@ def random_split(pairs: Sequence[Pair], test_pairs: int) -> tuple[list[Pair], li
     return shuffled[:-test_pairs], shuffled[-test_pairs:]
 
 
-def measure_splits(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Measure the leak of both splits, and what memory alone scores on their test sets.
-
-    Returns:
-        For "random" and "grouped": train and test (pairs), leak (as `Leak`, the first side
-        English) and bleu (of what `from_memory` says, French to English, once for each French
-        sentence, which may match any of its translations in the test set).
-    """
-    grouped = split_pairs(pairs)
-    return {
-        "random": measure_pairs(*random_split(pairs, TEST_PAIRS)),
-        "grouped": measure_pairs(grouped["train"], grouped["test"]),
-    }
-
-
 def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
-    """Measure one split (see `measure_splits` for what comes back)."""
+    """Measure one split (see `record_leaks` for what comes back)."""
     accepted: dict[str, list[str]] = {}
     for english, french in test:
         accepted.setdefault(french, []).append(english)
@@ -112,13 +102,26 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
     }
 
 
-def record_five_ways(model: str, file: Path, beam_size: int) -> dict[str, Any]:
-    """Measure a model on its corpus's test set, and write the figures with their origin."""
+def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
+    """Measure a model on its corpus's first test set; give the points."""
 
     def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
-        return {"beam_size": beam_size} | score_five_ways(translator, text, beam_size)
+        return {"beam_size": beam} | score_five_ways(translator, text, beam)
 
-    return record_measure(model, file, None, measure)
+    points: dict[str, Any] = record_measure(model, file, None, measure)["points"]
+    return points
+
+
+def record_two_ways(model: str, file: Path) -> dict[str, Any]:
+    """Measure a model on its corpus's validation text; give loss and perplexity."""
+
+    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
+        losses = loss_two_ways(translator, text)
+        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
+        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
+
+    record = record_measure(model, file, "validation", measure)
+    return {name: record[name] for name in ("loss", "perplexity")}
 
 
 def loss_two_ways(
@@ -144,17 +147,6 @@ def loss_two_ways(
     return dict(zip(LOSS_WAYS, (total / sum(tokens), sum(losses) / len(losses)), strict=True))
 
 
-def record_two_ways(model: str, file: Path) -> dict[str, Any]:
-    """Measure a model on its corpus's validation text, and write the figures with their origin."""
-
-    def measure(translator: Translator, text: ParallelText) -> dict[str, Any]:
-        losses = loss_two_ways(translator, text)
-        perplexities = {way: math.exp(loss) for way, loss in losses.items()}
-        return {"batch_sentences": BATCH_SENTENCES, "loss": losses, "perplexity": perplexities}
-
-    return record_measure(model, file, "validation", measure)
-
-
 def record_measure(
     model: str,
     file: Path,
@@ -165,7 +157,6 @@ def record_measure(
 
     No split means the corpus's first test set.
     """
-    check_file(file)
     folder = find_model(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
     translator = Translator.load(folder, pick_device())

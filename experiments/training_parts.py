@@ -5,6 +5,7 @@ with counts. Their settings are typed among the recipe's own. No torch in here u
 the command line's help lists what is made of them.
 """
 
+import argparse
 import dataclasses
 import tomllib
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformer.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import UserError, check_fields, require
@@ -118,3 +120,11 @@ FAST = Recipe.from_dict(_TABLE)
 def find(name: str) -> tuple[Recipe, Parts]:
     """Give a recipe by its name, the fast one too, with the parts that it is trained with."""
     return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())
+
+
+def train(options: argparse.Namespace) -> int:
+    """Train a recipe as `python -m transformer train` does, its parts' settings among its own."""
+    recipe, parts = find(options.recipe)
+    settings = parse_settings(options.set, options.steps)
+    recipe, parts = changed(recipe, settings, parts)
+    return train_as_typed(recipe, options, parts.options)

@@ -3,13 +3,17 @@
 Not in the paper.
 """
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
+import attention_laws.__main__ as attention_laws_command
+from attention_laws import diagnose, diagnose_pipeline
 from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pair, Pipeline
+from attention_laws.report import Report
 from transformer import decoding
 from transformer.config import UNK_ID
 from transformer.data import corpora
@@ -124,3 +128,21 @@ def _is_here(corpus: str, split: str) -> bool:
         right or any(other in file.name for other in others)
         for file, right in corpora.verify(corpus).items()
     )
+
+
+def diagnose_target(options: argparse.Namespace) -> int:
+    """Try the laws on a folder or on code, as the command `diagnose` does, and print the report."""
+    if ":" in options.target and not Path(options.target).is_dir():  # as C:\runs\demo
+        flags = ["--minute"] * options.minute + ["--json"] * options.json
+        flags += ["--length-first"] * options.length_first
+        for name in ("pad", "bos", "eos"):
+            if (number := getattr(options, name)) is not None:
+                flags.append(f"--{name}={number}")
+        return attention_laws_command.main([*flags, options.target])
+    adapter, pipeline = from_folder(options.target)
+    reports = diagnose(adapter, minute=options.minute), diagnose_pipeline(pipeline)
+    lines = tuple(line for report in reports for line in report.lines)
+    first = reports[0]
+    report = Report(lines, first.assumptions, first.tolerance, first.stopped)
+    print(report.to_json() if options.json else report)
+    return report.exit_status

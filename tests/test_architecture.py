@@ -23,7 +23,7 @@ ROOMS: dict[str, set[str]] = {
 }
 # The command line opens other rooms' doors, each inside the function of one command.
 DOORS = {
-    "transformer.cli.commands",
+    "transformer.commands",
     "transformer.models.translator",
 }
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")

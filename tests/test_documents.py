@@ -8,8 +8,7 @@ import pytest
 
 from tests.helpers import ROOT
 from tests.helpers.names import missing
-from transformer.cli import make_parser
-from transformer.cli.commands import COMMANDS
+from transformer.__main__ import make_parser
 
 DOCUMENTS = [
     ROOT / "README.md",
@@ -56,7 +55,7 @@ def test_what_is_promised_is_held_by_tests_that_exist() -> None:
 
 def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() -> None:
     assert len((ROOT / "README.md").read_bytes()) <= 8_500
-    parser = make_parser(COMMANDS)
+    parser = make_parser()
     typed = 0
     for path in DOCUMENTS:
         for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S):

@@ -7,8 +7,8 @@ it is joined to the others (`heads_replaced`, `run_of`), what a query may see (`
 cache and without.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
@@ -144,26 +144,11 @@ def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]
         yield model
 
 
-@contextmanager
-def without_heads(model: Transformer, removed: Collection[Head]) -> Iterator[Transformer]:
-    """Run a model without some heads; afterwards it has them again.
-
-    Michel et al. 2019 do this. The output projection adds up what the heads give, each through
-    columns of its own (§3.2.2). With these columns at 0 the head adds nothing.
-    """
-    d_v = model.config.value_size
-    columns = [
-        attention_of(model, head).output_projection.weight.detach()[:, head.part(d_v)]
-        for head in removed
-    ]  # the model's memory, (d_model, d_v) each
-    kept = [each.clone() for each in columns]
-    try:
-        for each in columns:
-            each.zero_()
-        yield model
-    finally:
-        for each, before in zip(columns, kept, strict=True):
-            each.copy_(before)
+def without_heads(
+    model: Transformer, removed: Collection[Head]
+) -> AbstractContextManager[Transformer]:
+    """Run a model without some heads, as Michel et al. 2019 do: zeros in their place (§3.2.2)."""
+    return heads_replaced(model, dict.fromkeys(removed, torch.zeros(model.config.value_size)))
 
 
 @contextmanager
@@ -213,11 +198,6 @@ def _check_edge(stack: str, query: int, key: int, k_len: int) -> None:
         _check_place(query, k_len)
     if stack != "decoder":
         _check_place(key, k_len)
-
-
-def every_head(heads: Iterable[Head], edges: Collection[Edge]) -> dict[Head, Collection[Edge]]:
-    """Cut the same edges in several heads."""
-    return dict.fromkeys(heads, edges)
 
 
 class Hiding:

@@ -17,7 +17,6 @@ from lessonkit.analysis.interventions import (
     Places,
     Run,
     edges_cut,
-    every_head,
     heads_replaced,
     network_of,
     source_of,
@@ -131,7 +130,7 @@ def edges_each(knife: Knife) -> Iterator[NamedCut]:
         for query in range(src_len if stack == "encoder" else tgt_len):
             first_seen = range(query + 1) if query else ()
             for key in first_seen if stack == "decoder" else range(src_len):
-                yield what, f"{query}-{key}", Cut(edges=every_head(heads, [(query, key)]))
+                yield what, f"{query}-{key}", Cut(edges={head: [(query, key)] for head in heads})
 
 
 def heads_each(

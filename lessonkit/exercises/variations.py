@@ -39,7 +39,7 @@ def my_holm(p_values: dict[str, float]) -> list[str]:
     """Give the rows that are shown to differ, from the smallest p-value on."""
     shown: list[str] = []
     for name in sorted(p_values, key=lambda each: p_values[each]):
-        if p_values[name] > 0.05 / (len(p_values) - len(shown)):
+        if p_values[name] * (len(p_values) - len(shown)) > 0.05:
             break
         shown.append(name)
     return shown

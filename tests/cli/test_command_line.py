@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.helpers import TINY
-from transformer.cli import commands
-from transformer.data.treatment import tidy
+from transformer import commands
+from transformer.data.parallel import tidy
 from transformer.models.checkpoint import save_tensors, weights
 from transformer.models.folder import read_description
 from transformer.models.translator import Translator
@@ -31,9 +31,8 @@ TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{ke
 def test_help_names_what_there_is_with_an_example(run: Run) -> None:
     for command, words in (
         ("", "corpora train translate evaluate export diagnose"),
-        ("corpora", "list fetch verify"),
+        ("corpora", "list fetch"),
         ("corpora fetch", "NAME TRANSFORMER_DATA"),
-        ("corpora verify", "NAME TRANSFORMER_DATA"),
         ("train", "--set --steps --out --resume demo multi30k-de-en"),
         ("translate", "--beam --weights --attention"),
         ("evaluate", "--split --beam --alpha --record"),
@@ -72,8 +71,7 @@ def test_corpora_are_listed_with_their_terms_and_need_not_all_be_fetched(run: Ru
     assert status == 0
     for word in ("embedded", "multi30k", "tatoeba", "iwslt", "de-en", "test_2016_flickr", "CC BY"):
         assert word in out
-    assert run("corpora", "fetch", "embedded") == (0, "embedded needs no download\n", "")
-    assert run("corpora", "verify", "embedded")[0] == 0
+    assert run("corpora", "fetch", "embedded") == (0, "embedded has no files to download\n", "")
 
 
 # --- train ---------------------------------------------------------------------------------

@@ -31,19 +31,13 @@ def test_help_is_utf8_whatever_the_system_writes() -> None:
     assert said.stderr == b""
 
 
-def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path) -> None:
-    folder = os.fsencode(tmp_path) + b"/\xff"
-    os.makedirs(folder + b"/iwslt")
-    with open(folder + b"/iwslt/train.tags.de-en.de", "wb"):
-        pass
-    done = subprocess.run(
-        [*PROGRAM, "corpora", "fetch", "iwslt"],
-        env=os.environb | {b"TRANSFORMER_DATA": folder},
-        capture_output=True,
-        timeout=100,
-    )
+def test_a_path_of_other_bytes_is_printed_as_it_is(tmp_path: Path, shared_data: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    shutil.copytree(shared_data / "tatoeba", folder / "tatoeba")
+    env = os.environ | {"TRANSFORMER_DATA": str(folder)}
+    done = subprocess.run([*PROGRAM, "corpora", "fetch", "tatoeba"], env=env, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == folder + b"/iwslt/train.tags.de-en.de\n"
+    assert done.stdout == os.fsencode(folder) + b"/tatoeba/data.zip\n"
 
 
 def fault(name: str) -> None:
@@ -53,13 +47,13 @@ def fault(name: str) -> None:
 def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpora, "verify", fault)
-    assert main(["corpora", "verify", "multi30k"]) == 70
+    monkeypatch.setattr(corpora, "fetch", fault)
+    assert main(["corpora", "fetch", "multi30k"]) == 70
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: ZeroDivisionError: for the test; this is a mistake of the course")
     assert err.count("\n") == 1
-    assert main(["--traceback", "corpora", "verify", "multi30k"]) == 70
+    assert main(["--traceback", "corpora", "fetch", "multi30k"]) == 70
     assert "in fault\n" in capsys.readouterr().err
 
 

@@ -15,9 +15,8 @@ from transformer.data.batches import (
     length_key,
     padding_share,
 )
-from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import WordTokenizer
+from transformer.data.tokenizers import BPETokenizer, WordTokenizer
 from transformer.support.errors import UserError
 
 STEADY = settings(deadline=None, derandomize=True)

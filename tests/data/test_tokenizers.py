@@ -18,6 +18,7 @@ from transformer.config import (
     DataConfig,
     TokenizerKind,
 )
+from transformer.data.parallel import german
 from transformer.data.tokenizers import (
     BPETokenizer,
     Tokenizer,
@@ -27,7 +28,6 @@ from transformer.data.tokenizers import (
     split_words,
     train,
 )
-from transformer.data.treatment import german
 from transformer.support.errors import UserError
 
 STEADY = settings(deadline=None, derandomize=True)

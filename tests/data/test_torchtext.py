@@ -17,9 +17,8 @@ from torchtext.datasets import TranslationDataset
 from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS, DataConfig, TokenizerKind
 from transformer.data import corpora
 from transformer.data.batches import Example, collate
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import BY_LANGUAGE, TREATMENTS, ParallelText
 from transformer.data.tokenizers import Tokenizer, split_words, train
-from transformer.data.treatment import TREATMENTS, treatment_of
 
 pytestmark = pytest.mark.slow
 SPECIALS = ["<unk>", "<pad>", "<sos>", "<eos>"]  # torchtext's order
@@ -60,7 +59,7 @@ def torchtext_dataset(text: ParallelText, folder: Path) -> Any:
 
 def treated_words(lang: str, text: str) -> list[str]:
     """Give torchtext the text as our tokenizers see it."""
-    return split_words(lang, TREATMENTS[treatment_of(lang)](text))
+    return split_words(lang, TREATMENTS[BY_LANGUAGE[lang]](text))
 
 
 @pytest.fixture(scope="module", params=TYPES)

@@ -9,9 +9,8 @@ from tokenizers import Tokenizer as Library
 
 from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
 from transformer.config import EOS_ID, FIRST_ID
-from transformer.data.bpe import BPETokenizer
-from transformer.data.tokenizers import WordTokenizer, load
-from transformer.data.treatment import PLAIN, TREATMENTS
+from transformer.data.parallel import PLAIN, TREATMENTS
+from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
 from transformer.support.errors import UserError
 from transformer.support.files import models_folder
 

@@ -1,4 +1,4 @@
-"""Contenders do the same work, round by round; what grows; sections, engines, and their tables."""
+"""Contenders do the same work, round by round; sections, engines, and their tables."""
 
 import dataclasses
 import json
@@ -13,11 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from experiments import export_speed
 from experiments.__main__ import main
-from experiments.bench import contenders, growth, sections, tables, training
-from experiments.bench.contenders import Workload
-from experiments.bench.tables import MARIAN, OURS, TORCH
+from experiments.bench import export, peers, sections, training
+from experiments.bench.peers import MARIAN, OURS, TORCH, Workload
 from lessonkit.analysis.costs import counted, step_flops
 from lessonkit.analysis.machines import one_thread
 from tests.helpers import ROOT
@@ -27,6 +25,7 @@ from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes.named import find_recipe
 from transformer.support.files import read_json, results_folder
+from transformer.training.devices import Precision
 
 Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53
@@ -70,7 +69,7 @@ def test_contenders_do_the_same_work() -> None:
         batch = workload(config).batches[0]
         assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
         told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8)
-        found = contenders.make_contenders(workload(config), False)
+        found = peers.make_contenders(workload(config), Precision.FLOAT32)
         for name, contender in found.items():
             flops, _ = counted(partial(forward_and_backward, contender.model, batch))
             assert flops == told, name
@@ -79,12 +78,18 @@ def test_contenders_do_the_same_work() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("peer", "bf16"), [(OURS, False), (OURS, True), (TORCH, False), (MARIAN, False)]
+    ("peer", "precision"),
+    [
+        (OURS, Precision.FLOAT32),
+        (OURS, Precision.BF16),
+        (TORCH, Precision.FLOAT32),
+        (MARIAN, Precision.FLOAT32),
+    ],
 )
-def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
+def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
     if peer == MARIAN:
         pytest.importorskip("transformers", reason="needs the extra [foreign]")
-    contender = contenders.make_contenders(workload(CAPTIONS), bf16)[peer]
+    contender = peers.make_contenders(workload(CAPTIONS), precision)[peer]
     batch, losses = workload(CAPTIONS).batches[0], []
     for start in (3001, 3013):
         logits = contender.model.eval()(batch.src, batch.tgt_in)
@@ -99,7 +104,7 @@ def test_a_contender_learns_a_batch(peer: str, bf16: bool) -> None:
 @pytest.mark.slow
 def test_without_multi30k_the_batches_are_of_the_embedded_corpus(monkeypatch: Patch) -> None:
     monkeypatch.setattr(corpora, "verify", lambda corpus: {Path("train.de.gz"): False})
-    found = contenders.load("multi30k", 2)
+    found = peers.load("multi30k", 2)
     assert found.recipe.data.corpus == found.about()["corpus"] == "embedded"
     assert found.about()["batches"] == len(found.batches) == 2
     logits = found.build()(found.batches[0].src[:2], found.batches[0].tgt_in[:2])
@@ -111,16 +116,16 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
     model = nn.Linear(1, 1)
 
-    def slow(*seconds: float) -> contenders.Contender:
+    def slow(*seconds: float) -> peers.Contender:
         def step(number: int, batch: Batch) -> None:
             clock[0] += seconds[number - 1]
 
-        return contenders.Contender(model, step)
+        return peers.Contender(model, step)
 
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
     monkeypatch.setattr(training, "make_contenders", lambda *_: found)
-    monkeypatch.setattr(training, "where_time_goes", lambda *_: {})
-    figures = training.compare(workload(CAPTIONS, 4), False, 1e-6, str)["contenders"]
+    monkeypatch.setattr(training, "shares", lambda _: {})
+    figures = training.compare(workload(CAPTIONS, 4), Precision.FLOAT32, 1e-6)["contenders"]
     assert figures[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
     assert figures[TORCH]["lowest_and_highest"] == [0.5, 4.0]
     assert figures[TORCH]["seconds"] == [3.0, 2.0, 8.0]
@@ -128,32 +133,6 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     # 2 seconds for the multiplications of the batch, beside a ceiling of 1,000 a second
     told = step_flops(CAPTIONS, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
     assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
-
-
-def test_bytes_that_are_kept_by_hand() -> None:
-    first, second = nn.Linear(7, 5, bias=False), nn.Linear(5, 3, bias=False)
-    model, given = nn.Sequential(first, nn.Sigmoid(), second), torch.randn(11, 7)
-    # the first product keeps what it is given, the sigmoid what it gives, and so does the second
-    # product, of which it is the same tensor; the weights are there anyway
-    assert growth.bytes_kept(model, lambda: model(given)) == 4 * 11 * (7 + 5)
-
-
-def test_growth_along_an_axis_is_told_as_multiples_of_its_first_point() -> None:
-    points = [
-        (value, {"length": value, "batch": 3, "vocabulary": 53, "depth": 1}) for value in (5, 7, 11)
-    ]
-    first, second, third = growth.along(points, str, "length")
-    assert [row["value"] for row in (first, second, third)] == [5, 7, 11]
-    assert first["times_the_first"] == first["multiplications_times_the_first"] == 1
-    assert 7 / 5 < second["multiplications_times_the_first"] < (7 / 5) ** 2
-    for row in (first, second):
-        assert row["straight_line_bytes"] == row["kept_bytes"] > 0
-    step = (second["kept_bytes"] - first["kept_bytes"]) / 2
-    assert third["straight_line_bytes"] == round(first["kept_bytes"] + 6 * step)
-    low, high = third["lowest_and_highest"]
-    assert 0 < low <= third["seconds"] <= high
-    for axis, values in growth.AXES.items():
-        assert growth.MIDDLE[axis] in values
 
 
 Capture = pytest.CaptureFixture[str]
@@ -179,9 +158,9 @@ TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions"
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A checkout with places for the tables, and no record."""
-    marks = [f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in tables.TABLES]
-    (tmp_path / tables.PAGE).parent.mkdir()
-    (tmp_path / tables.PAGE).write_text("\n".join(marks), encoding="utf-8")
+    marks = [f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in sections.TABLES]
+    (tmp_path / sections.PAGE).parent.mkdir()
+    (tmp_path / sections.PAGE).write_text("\n".join(marks), encoding="utf-8")
     (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
@@ -190,7 +169,7 @@ def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
 
 def test_tables_by_hand(checkout: Path) -> None:
     (checkout / "data/results/bench/training.json").write_text(json.dumps(TRAINING))
-    whole = tables.page_tables()["training"]
+    whole = sections.page_tables()["training"]
     peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
     assert peer in whole
     shares = [
@@ -199,16 +178,16 @@ def test_tables_by_hand(checkout: Path) -> None:
         "| making the batch, beside the step | 2.0% |",
     ]
     assert whole.splitlines()[-3:] == shares
-    tables.write_tables(checkout)
-    page = (checkout / tables.PAGE).read_text(encoding="utf-8")
-    assert page.count("Not measured yet.") == 3
-    assert page.count("before") == 4
+    sections.write_tables(checkout)
+    page = (checkout / sections.PAGE).read_text(encoding="utf-8")
+    assert page.count("Not measured yet.") == 1
+    assert page.count("before") == 2
     assert "old" not in page
 
 
 def test_the_pages_give_the_recorded_figures() -> None:
-    text = (ROOT / tables.PAGE).read_text(encoding="utf-8")
-    for mark, table in tables.page_tables().items():
+    text = (ROOT / sections.PAGE).read_text(encoding="utf-8")
+    for mark, table in sections.page_tables().items():
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "python -m experiments bench puts them in"
 
@@ -229,22 +208,19 @@ def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
 
     ended = {"seconds": 0.5, "lowest_and_highest": [0.4, 0.6]}
     monkeypatch.setattr(sections, "start", lambda _: {"rounds": 7, "commands": {"x": ended}})
-    monkeypatch.setattr(growth, "measure", interrupted)
+    monkeypatch.setattr(training, "measure", interrupted)
     assert main(["bench"]) == 130
-    left = "growth training compile export"
-    said = f"stopped; go on with: python -m experiments bench {left}"
-    assert capsys.readouterr().err.splitlines()[-1] == said
     kept = [path.name for path in (checkout / "data/results/bench").iterdir()]
     assert kept == ["startup.json"]
-    assert "| x | 0.50 | 0.40 to 0.60 |" in (checkout / tables.PAGE).read_text(encoding="utf-8")
-    assert main(["bench", "grwoth"]) == 2
-    assert "unknown section 'grwoth': did you mean 'growth'?" in capsys.readouterr().err
+    assert "| x | 0.50 | 0.40 to 0.60 |" in (checkout / sections.PAGE).read_text(encoding="utf-8")
+    assert main(["bench", "trainign"]) == 2
+    assert "unknown section 'trainign': did you mean 'training'?" in capsys.readouterr().err
 
 
 CLOCK = [0.0]
 
 
-def slow(seconds: float, wrong: str = "") -> export_speed.Translate:
+def slow(seconds: float, wrong: str = "") -> export.Translate:
     """Upper-case sentences, each in some seconds of a clock that nothing else moves."""
 
     def translate(sentences: list[str]) -> list[str]:
@@ -256,11 +232,13 @@ def slow(seconds: float, wrong: str = "") -> export_speed.Translate:
 
 def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
-    monkeypatch.setattr(export_speed, "ALONE", 2)
+    monkeypatch.setattr(export, "ALONE", 2)
     engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
-    figures = export_speed.compare(slow(0.5), engines, ["a", "b", "c"])
+    text = ["a b c d", "b", "c d e f"]
+    figures = export.compare(slow(0.5), engines, text, [each.upper() for each in text])
     assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
     assert figures["half"]["equal"] == 2
+    assert figures["half"]["bleu"] < figures["half"]["our_bleu"] == figures["twice"]["bleu"] == 100
     assert figures["twice"]["together"] == {
         "times_our_speed": 2.0,
         "lowest_and_highest": [2.0, 2.0],
@@ -277,21 +255,21 @@ def test_a_model_is_measured_in_every_engine(
 ) -> None:
     for package in ("ctranslate2", "onnx", "onnxruntime"):
         pytest.importorskip(package, reason="needs the extra [export]")
-    monkeypatch.setattr(export_speed, "ROUNDS", 1)
-    monkeypatch.setattr(export_speed, "TOGETHER", 7)
+    monkeypatch.setattr(export, "ROUNDS", 1)
+    monkeypatch.setattr(export, "TOGETHER", 7)
     threads = torch.get_num_threads()
-    export_speed.record_speed("demo-en-fr", tmp_path / "export.json")
+    export.record_speed("demo-en-fr", tmp_path / "export.json")
     assert torch.get_num_threads() == threads
     made = read_json(tmp_path / "export.json")
     assert {"command", "commit", "hardware", "date"} < set(made)
     assert "1 thread" in made["hardware"]
     assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
     assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
-    assert set(made["with_beams"]) == {"ctranslate2"}  # the ONNX graphs' script is greedy
+    assert "onnx" not in made["with_beams"]  # the ONNX graphs' script is greedy
 
 
 def test_the_page_tells_what_is_recorded_of_exported_models() -> None:
-    page = (ROOT / tables.PAGE).read_text(encoding="utf-8")
+    page = (ROOT / sections.PAGE).read_text(encoding="utf-8")
     records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
     for row, figures, kind in (
         ("CTranslate2, greedy", "figures", "ctranslate2"),

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import attributions, checklist, commands, contrasts, heads, run, speedrun, texts
+from experiments import checklist, commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
 from experiments.grammar import build
-from experiments.plans import EXPERIMENTS
+from experiments.plans import Experiment
 from experiments.tables import page_tables
 from tests.helpers import ROOT
 from transformer.data import corpora
+from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
 
@@ -28,10 +29,10 @@ ARGUMENTS = {
     "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
+    "words": ["de-en"],
+    "ship": ["runs/x", "x"],
 }
 MEASURED = ("text", "leaks", "heads", "roles", "attributions")
-IN_THE_CHECKOUT = (*MEASURED, "corpus", "figures", "experiment", "museum", "specimens", "bench")
-IN_THE_CHECKOUT += ("speedrun", "mutants")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -55,9 +56,9 @@ def ends(*arguments: str) -> object:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """An empty folder in the place of data/results."""
-    monkeypatch.setattr(commands, "results_folder", lambda: tmp_path)
-    return tmp_path
+    """The folder data/results of an empty checkout."""
+    monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
+    return tmp_path / "data" / "results"
 
 
 @pytest.fixture
@@ -88,32 +89,25 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     assert stored() == before
 
 
-def test_an_installed_package_keeps_no_records(
-    installed: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
-    for module, work in (
-        (build, "build"),
-        (checklist, "render"),
-        (texts, "multi30k_figures"),
-        (corpora, "all_tatoeba_pairs"),
-        (Translator, "load"),
-        (run, "run_experiment"),
-    ):
-        monkeypatch.setattr(module, work, never)
-    for name in IN_THE_CHECKOUT:
-        assert main([name, *ARGUMENTS.get(name, [])]) == 2
-        assert capsys.readouterr().err.count("clone the repository") == 1
+def test_an_installed_package_keeps_no_records(installed: Path, capsys: Capture) -> None:
+    for name, command in COMMANDS.items():
+        if not command.anywhere and name != "check":  # which its parser would refuse first
+            assert main([name, *ARGUMENTS.get(name, [])]) == 2
+            assert capsys.readouterr().err.count("clone the repository") == 1
     assert not [path for path in installed.rglob("*") if path.is_file()]
 
 
 def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(speedrun, "record_runs", never)
+    monkeypatch.setattr(speedrun, "train_for_time", never)
+    monkeypatch.setattr(Translator, "load", never)
     for arguments, told in (
         (["speedrun"], "give --change"),
         (["speedrun", "--change", "new", "--set", "dropout"], "give KEY=VALUE"),
         (["speedrun", "--change", "new", "--processes", "0"], "give 1 or more"),
         (["experiment", "caption"], "unknown experiment 'caption': did you mean 'captions'?"),
+        (["bleu", "demo-en-fr", "--record", str(kept.parent)], "is a folder"),
     ):
+        kept.mkdir(parents=True, exist_ok=True)
         assert main(arguments) == 2
         assert told in capsys.readouterr().err
     for name in MEASURED:
@@ -127,8 +121,8 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
 
 def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> None:
     written: list[Path] = []
-    monkeypatch.setattr(build, "write", written.append)
-    monkeypatch.setattr(checklist, "write", written.append)
+    for module in (build, checklist):
+        monkeypatch.setattr(module, "write", lambda file: written.append(file))
     assert [main([name]) for name in ("corpus", "figures")] == [0, 0]
     places = ("data/corpus/sentences.tsv.gz", "figures/checklist.png")
     assert written == [ROOT / place for place in places]
@@ -137,22 +131,24 @@ def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> Non
 def test_what_is_measured_is_recorded_with_its_origin(
     tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    split = {"test": 1000, "leak": {"either": 0.605}, "bleu": {"score": 41.5}}
     error = {"attention weights": {"error": 0.25}}
+    pairs = [("Go!", "Va !")]
     for module, work, found in (
-        (texts, "multi30k_figures", {"sizes": [1]}),
-        (corpora, "all_tatoeba_pairs", [("Go!", "Va !")]),
-        (texts, "measure_splits", {"random": split}),
-        (attributions, "attribution_scores", error),
+        (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
+        (corpora, "all_tatoeba_pairs", pairs),
+        (texts, "split_pairs", {"train": pairs, "test": pairs}),
+        (texts, "measure_pairs", {"test": 1}),
+        (texts, "unknown_share", 0.12345),
+        (heads, "attribution_scores", error),
         (heads, "named_roles", {"cross 1.1": {"score": 1.0}}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
-    origin = ["command", "commit", "hardware", "torch", "date"]
+    origin, one = ["command", "commit", "hardware", "torch", "date"], {"test": 1}
     model = [str(tiny_folder), "tiny"]
     for what, given, file, about in (
-        ("text", [], "multi30k", {"seed": 1, "figures": {"sizes": [1]}}),
-        ("leaks", [], "tatoeba", {"pairs": 1, "figures": {"random": split}}),
-        ("attributions", model, "tiny", {"split": "test", "sentences": 1000, "figures": error}),
+        ("text", [], "multi30k", {"seed": 1}),
+        ("leaks", [], "tatoeba", {"pairs": 1, "figures": {"random": one, "grouped": one}}),
+        ("attributions", model, "tiny", {"split": "test", "sentences": 1, "figures": error}),
         ("roles", model, "tiny", {"chosen_on": "validation", "scored_on": "test"}),
     ):
         monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", what, *given])
@@ -163,6 +159,8 @@ def test_what_is_measured_is_recorded_with_its_origin(
         assert about.items() <= made.items()
     out = capsys.readouterr().out
     assert "attention weights: alignment error 0.250" in out
+    languages = read_json(kept / "text" / "multi30k.json")["figures"]["languages"]
+    assert languages["fr"] == {"unknown": [0.1235] * len(texts.SIZES)}
 
 
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
@@ -187,27 +185,16 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
 def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    file = tmp_path / "record.json"
-    loss = {"loss": {"a": 1.5}, "perplexity": {"a": 4.5}}
-    negation = {"phenomena": {"negation": {"pairs": 23, "says": {"both": 17}}}}
-    said = "negation: both sides right in 17 of 23 pairs\n"
-    cases: list[tuple[Any, str, list[str], dict[str, Any], Any]] = [
-        (texts, "record_five_ways", ["bleu", "--beam", "3"], {"points": loss}, loss),
-        (texts, "record_two_ways", ["loss"], loss, loss),
-        (contrasts, "record_contrasts", ["contrasts"], negation, said),
-    ]
-    for module, work, (name, *others), measured, printed in cases:
-        given: list[Any] = []
-
-        def measure(*arguments: Any, given: Any = given, measured: Any = measured) -> Any:
-            given.extend(arguments)
-            return {"recipe": "demo"} | measured
-
-        monkeypatch.setattr(module, work, measure)
-        assert main([name, "a-model", "--record", str(file), *others]) == 0
-        assert given == ["a-model", file, *map(int, others[1:])]
-        out = capsys.readouterr().out
-        assert (out if isinstance(printed, str) else json.loads(out)) == printed
+    file, given = tmp_path / "record.json", []
+    five: Any = lambda model, file, beam: given.append((model, file, beam)) or {"a": 1.5}  # noqa: E731
+    said: Any = lambda model, file: given.append((model, file)) or "negation: 17"  # noqa: E731
+    monkeypatch.setattr(texts, "record_five_ways", five)
+    monkeypatch.setattr(contrasts, "record_contrasts", said)
+    assert main(["bleu", "a-model", "--record", str(file), "--beam", "3"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"a": 1.5}
+    assert main(["contrasts", "a-model", "--record", str(file)]) == 0
+    assert capsys.readouterr().out == "negation: 17\n"
+    assert given == [("a-model", file, 3), ("a-model", file)]
 
 
 def test_the_tables_are_put_where_they_stand(
@@ -226,31 +213,25 @@ def test_the_tables_are_put_where_they_stand(
 
 
 def test_an_experiment_has_its_own_places_or_others(
-    kept: Path, tmp_path: Path, monkeypatch: Patch
+    kept: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(run, "run_experiment", lambda *a, **b: asked.append((*a, b)) or True)
-    captions, file, out = EXPERIMENTS["captions"], tmp_path / "own.json", tmp_path / "runs"
+
+    def stopped(experiment: Experiment, *places: Path, **which: Any) -> None:
+        asked.append((experiment.name, *places, which))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run_experiment", stopped)
+    file, out = tmp_path / "own.json", tmp_path / "runs"
     others = ["--seeds", "1", "2", "--only", "whole words", "--out", str(out)]
     for typed, expected in (
         ([], (Path("runs/captions"), kept / "experiments" / "captions.json", [1], [])),
         ([*others, "--record", str(file)], (out, file, [1, 2], ["whole words"])),
+        (["--only", "whole words"], None),
     ):
-        assert main(["experiment", "captions", *typed]) == 0
-        *places, seeds, only = expected
-        assert asked.pop() == (captions, *places, {"seeds": seeds, "only": only})
-
-
-@pytest.mark.parametrize("second", [False, True])
-def test_ctrl_c_names_the_command_that_goes_on(
-    second: bool, kept: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
-    def stopped(*_: Any, **__: Any) -> bool:
-        if second:
-            raise KeyboardInterrupt
-        return False
-
-    monkeypatch.setattr(run, "run_experiment", stopped)
-    assert main(["experiment", "captions", "--only", "whole words"]) == 130
+        assert main(["experiment", "captions", *typed]) == 130
+        if expected:
+            *places, seeds, only = expected
+            assert asked.pop() == ("captions", *places, {"seeds": seeds, "only": only})
     again = "python -m experiments experiment captions --only 'whole words'"
-    assert capsys.readouterr() == ("", f"stopped; go on with: {again}\n")
+    assert capsys.readouterr().err.splitlines()[-1] == f"stopped; go on with: {again}"

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from experiments import heads
-from experiments.attributions import attribution_scores
-from experiments.heads import Role, name_heads, role_scores
+from experiments.heads import Role, attribution_scores, name_heads, role_scores
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import (
     METHODS,

@@ -71,7 +71,7 @@ def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
 def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     lines: list[str] = []
     record, out = tmp_path / "records" / "small.json", tmp_path / "runs"
-    assert run_experiment(SMALL, out, record, seeds=[2, 1], on_line=lines.append)
+    run_experiment(SMALL, out, record, seeds=[2, 1], on_line=lines.append)
     runs = read_json(record)["runs"]
     assert [(run["variant"], run["seed"]) for run in runs] == [
         (variant, seed) for variant in SMALL.variants for seed in (1, 2)
@@ -92,7 +92,7 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     lines.clear()
     written = (out / "0-1" / "model.safetensors").stat().st_mtime_ns
     record.unlink()
-    assert run_experiment(SMALL, out, record, seeds=[1], only=["as it is"], on_line=lines.append)
+    run_experiment(SMALL, out, record, seeds=[1], only=["as it is"], on_line=lines.append)
     assert (out / "0-1" / "model.safetensors").stat().st_mtime_ns == written
     assert lines == ["run 1 of 1: as it is, seed 1"]
     assert read_json(record)["runs"] == runs[:1]
@@ -106,7 +106,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     faults = {"lost": ("the decoder's self-attention is lost",)}
     small = dataclasses.replace(SMALL, budget=budget, variants=variants, faults=faults)
     record = tmp_path / "record.json"
-    assert run_experiment(small, tmp_path / "runs", record, on_line=lambda _: None)
+    run_experiment(small, tmp_path / "runs", record, on_line=lambda _: None)
     sound, lost = read_json(record)["runs"]
     assert (sound["faults"], lost["faults"]) == ([], list(faults["lost"]))
     assert set(lost["figures"]) == {"beam", "greedy"}  # nothing is averaged
@@ -114,7 +114,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     told = [read_json(tmp_path / "runs" / folder / "faults.json") for folder in ("0-1", "1-1")]
     assert told == [sound["faults"], lost["faults"]]
     lines: list[str] = []
-    assert run_experiment(small, tmp_path / "runs", record, on_line=lines.append)
+    run_experiment(small, tmp_path / "runs", record, on_line=lines.append)
     assert len(lines) == 2  # nothing is trained again
     (tmp_path / "runs" / "1-1" / "faults.json").unlink()
     with pytest.raises(UserError, match="1-1 holds another run than 'lost' with seed 1: choose"):

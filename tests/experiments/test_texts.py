@@ -49,15 +49,13 @@ def test_ways_are_recorded_with_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu", 0))
-    file = tmp_path / "ways.json"
-    for made, split in (
-        (texts.record_five_ways("early-fr-en", file, beam_size=1), "test"),
-        (record_two_ways("early-fr-en", tmp_path / "two.json"), "validation"),
-    ):
+    texts.record_five_ways("early-fr-en", tmp_path / "five.json", beam=1)
+    record_two_ways("early-fr-en", tmp_path / "two.json")
+    two, five = read_json(tmp_path / "two.json"), read_json(tmp_path / "five.json")
+    for made, split in ((five, "test"), (two, "validation")):
         assert made["sentences"] == len(corpora.load("embedded", split, "fr", "en"))
         assert made["split"] == split
         assert {"command", "commit", "hardware", "date"} <= set(made["evaluation"])
-    two, five = read_json(tmp_path / "two.json"), read_json(file)
     for way in LOSS_WAYS:
         assert two["perplexity"][way] == pytest.approx(math.exp(two["loss"][way]))
     assert all(0 <= points <= 100 for points in five["points"].values())
@@ -73,12 +71,10 @@ def test_what_cannot_be_recorded_is_refused(
     with pytest.raises(UserError, match="give shorter sentences"):
         loss_two_ways(shipped, endless)
     monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the model was loaded"))
-    with pytest.raises(UserError, match="is a folder: give the name of a file"):
-        texts.record_five_ways("demo-en-fr", tmp_path, beam_size=1)
     folder = shutil.copytree(find_model("demo-en-fr"), tmp_path / "model")
     (folder / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json"):
-        texts.record_five_ways(str(folder), tmp_path / "ways.json", beam_size=1)
+        texts.record_five_ways(str(folder), tmp_path / "ways.json", beam=1)
     assert not (tmp_path / "ways.json").exists()
 
 

@@ -65,7 +65,7 @@ so.
 
 - **Paper sections:** §1,
   §2
-- **Modules:** `transformer.data` (`bpe`, `tokenizers`), `transformer.masks`"""
+- **Modules:** `transformer.data` (`batches`, `tokenizers`), `transformer.masks`"""
 
 
 def test_a_lesson_says_what_it_is_and_what_it_names(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_lesson_says_what_it_is_and_what_it_names(tmp_path: Path) -> None:
     lesson = notebook(tmp_path, {"source": [HEAD]}, {"source": [code]})
     assert (lesson.number, lesson.name, lesson.opening) == ("03", "A subject", "It opens so.")
     assert lesson.sections == "§1, §2"
-    assert {"transformer.data.bpe", "transformer.masks", "transformer.model"} <= lesson.modules
+    assert {"transformer.data.batches", "transformer.masks", "transformer.model"} <= lesson.modules
     assert "transformer.model.Transformer" in lesson.modules
 
 
@@ -116,7 +116,7 @@ def test_every_name_in_code_leads_to_its_page() -> None:
     config = SimpleNamespace(course_package=Package(ROOT))
     app: Any = SimpleNamespace(builder=builder, config=config)
     page = new_document("page")
-    said = ["transformer.data", "bpe", "transformer.masks.causal_mask", "torch.nn", "bpe"]
+    said = ["transformer.data", "batches", "transformer.masks.causal_mask", "torch.nn", "batches"]
     between = ["", " (", "), ", ", ", ", "]
     text = nodes.paragraph()
     for before, name in zip(between, said, strict=True):
@@ -126,7 +126,7 @@ def test_every_name_in_code_leads_to_its_page() -> None:
     links = [(link.astext(), link["refuri"]) for link in page.findall(nodes.reference)]
     assert links == [
         ("transformer.data", "../package/transformer/data/index.html"),
-        ("bpe", "../package/transformer/data/bpe.html"),
+        ("batches", "../package/transformer/data/batches.html"),
         ("transformer.masks.causal_mask", "../package/transformer/masks.html#causal_mask"),
     ]
 

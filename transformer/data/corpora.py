@@ -1,4 +1,4 @@
-"""The corpora by name: which there are, `load` a split, `fetch` the files, `verify` them.
+"""The corpora by name: which there are, `load` a split, `fetch` the files.
 
 Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch in here.
 """
@@ -8,6 +8,8 @@ import hashlib
 import os
 import random
 import re
+import sys
+import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +18,20 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from transformer.data import embedded
-from transformer.data.parallel import Pair, ParallelText, side_by_side, split_lines, split_pairs
-from transformer.data.treatment import english, french
+from transformer.data.parallel import (
+    Pair,
+    ParallelText,
+    english,
+    french,
+    side_by_side,
+    split_lines,
+    split_pairs,
+)
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import cache_folder
+from transformer.support.files import cache_folder, write_atomically
 
+# Of a download: the largest file has 3 MB; a chunk is small, so that a slow server's time is seen.
+MOST_BYTES, MOST_SECONDS, CHUNK = 10**8, 600, 1 << 8
 SHUFFLE_SEED = 2017  # Tatoeba's file is sorted by length
 IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and tests on
     "train": "train.tags.{pair}.{lang}",
@@ -76,8 +87,8 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         src_lang, tgt_lang: One of its directions, as "de" and "en"; "tree" is a tree of phrases.
 
     Raises:
-        UserError: A name is unknown, a file cannot be had or is corrupted, the sides have
-            different numbers of lines, or no pair is left.
+        UserError: a name is unknown, a file cannot be had or read, the sides have different
+            numbers of lines, or no pair is left.
     """
     found = find_corpus(corpus)
     if split not in found.splits:
@@ -100,13 +111,9 @@ def files_folder() -> Path:
 
 
 def fetch(name: str) -> list[Path]:
-    """Give a corpus's files, none for the embedded one, having downloaded what is missing.
-
-    Raises:
-        UserError: The name is unknown, or a file cannot be had.
-    """
+    """Give the files that a corpus downloads; a UserError where one cannot be had."""
     corpus = find_corpus(name)
-    return _iwslt_files() if name == "iwslt" else [_obtain(corpus, file) for file in corpus.files]
+    return [_obtain(corpus, file) for file in corpus.files]
 
 
 def _obtain(corpus: Corpus, file: str) -> Path:
@@ -114,34 +121,48 @@ def _obtain(corpus: Corpus, file: str) -> Path:
 
     One that is corrupted is downloaded anew in the cache, and left as it is in the user's folder.
     """
-    import pooch
-
-    folder, right_sum = files_folder() / corpus.name, corpus.files[file]
-    store = pooch.create(
-        path=folder,
-        base_url=corpus.address,
-        registry={file: f"sha256:{right_sum}"},
-        retry_if_failed=2,
-        allow_updates=not os.environ.get("TRANSFORMER_DATA"),
-    )
+    path, right_sum = files_folder() / corpus.name / file, corpus.files[file]
+    remedy = f"put the right file there yourself (its sha256 is {right_sum})"
+    if _is_right(path, right_sum):
+        return path
+    if path.exists() and os.environ.get("TRANSFORMER_DATA"):
+        raise UserError(f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
     try:
-        return Path(store.fetch(file, progressbar=True))
-    except (OSError, ValueError) as error:  # no network, no permission; a wrong sum
-        reason = " ".join(str(error).split())
-    raise UserError(
-        f"cannot get {folder / file} from {corpus.address} ({reason}): put the right file there "
-        f"yourself (its sha256 is {right_sum})"
-    )
+        content = _download(corpus.address + file)
+        if hashlib.sha256(content).hexdigest() != right_sum:
+            raise ValueError(f"another file came, of {len(content):,} bytes")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"cannot get {path} from {corpus.address} ({error}): see to the network (https_proxy "
+            f"and REQUESTS_CA_BUNDLE too, where they are set) and try again, or {remedy}"
+        ) from error
+    write_atomically(path, content)
+    return path
+
+
+def _is_right(path: Path, right_sum: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == right_sum
 
 
 def verify(name: str) -> dict[Path, bool]:
     """Tell of each downloaded file of a corpus whether it is here, with the right sum."""
-    files = find_corpus(name).files
-    paths = {files_folder() / name / file: right_sum for file, right_sum in files.items()}
-    return {
-        path: path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == right_sum
-        for path, right_sum in paths.items()
-    }
+    folder, files = files_folder() / name, find_corpus(name).files
+    return {folder / file: _is_right(folder / file, files[file]) for file in files}
+
+
+def _download(address: str) -> bytes:
+    """Read what an address holds, within bounds; the length that a server tells is not believed."""
+    import requests
+
+    print(f"downloading {address}", file=sys.stderr)
+    content, end = bytearray(), time.monotonic() + MOST_SECONDS
+    with requests.get(address, stream=True, timeout=30) as answer:
+        answer.raise_for_status()
+        for chunk in answer.iter_content(CHUNK):
+            content += chunk
+            if len(content) > MOST_BYTES or time.monotonic() > end:
+                raise ValueError(f"over {MOST_BYTES:,} bytes, or {MOST_SECONDS} seconds")
+    return bytes(content)
 
 
 # --- from files to parallel text ----------------------------------------------------------
@@ -149,11 +170,9 @@ def verify(name: str) -> dict[Path, bool]:
 
 def _read_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
-    sides = []
-    for lang in (src_lang, tgt_lang):
-        path = _obtain(CORPORA["multi30k"], f"{stem}.{lang}.gz")
-        sides.append(split_lines(gzip.decompress(path.read_bytes()).decode("utf-8")))
-    return side_by_side(src_lang, tgt_lang, *sides)
+    files = [_obtain(CORPORA["multi30k"], f"{stem}.{lang}.gz") for lang in (src_lang, tgt_lang)]
+    sides = (gzip.decompress(file.read_bytes()).decode("utf-8") for file in files)
+    return side_by_side(src_lang, tgt_lang, *map(split_lines, sides))
 
 
 def all_tatoeba_pairs() -> list[Pair]:
@@ -176,44 +195,35 @@ def _read_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     accepted: dict[str, list[str]] = {}
     for source, translation in pairs:
         accepted.setdefault(source, []).append(translation)
-    references = list(accepted.values())
-    firsts = [translations[0] for translations in references]
-    return ParallelText(src_lang, tgt_lang, list(accepted), firsts, references)
+    firsts = [translations[0] for translations in accepted.values()]
+    return ParallelText(src_lang, tgt_lang, [*accepted], firsts, [*accepted.values()])
 
 
 def _read_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    """Read the user's own files; those of either direction will do."""
-    known = {path.name: path for path in _iwslt_files()}
+    """Read the user's own files, at any depth; those of either direction will do."""
+    folder = files_folder() / "iwslt"
+    known = {path.name: path for path in sorted(folder.rglob("*"))}
     for pair in (f"{src_lang}-{tgt_lang}", f"{tgt_lang}-{src_lang}"):
         names = [IWSLT_FILES[split].format(pair=pair, lang=lang) for lang in (src_lang, tgt_lang)]
         if known.keys() >= set(names):
             return side_by_side(src_lang, tgt_lang, *(_iwslt_lines(known[name]) for name in names))
-    raise _no_iwslt(f"{split}, {src_lang}-{tgt_lang}")
-
-
-def _iwslt_files() -> list[Path]:
-    folder = files_folder() / "iwslt"
-    found = [*folder.rglob("train.tags.*"), *folder.rglob("IWSLT16.TED.*")]
-    if not found:
-        raise _no_iwslt("any split")
-    return sorted(found)
-
-
-def _no_iwslt(text: str) -> UserError:
-    return UserError(
-        f"no files of {text}, which cannot be downloaded: put what your archive of IWSLT 2016 "
-        f"holds (tar xzf de-en.tgz) into {files_folder() / 'iwslt'}, or take another corpus "
+    raise UserError(
+        f"no files of {split}, {src_lang}-{tgt_lang}, which cannot be downloaded: put what your "
+        f"archive of IWSLT 2016 holds (tar xzf de-en.tgz) into {folder}, or take another corpus "
         "(train ... --set corpus=multi30k)"
     )
 
 
 def _iwslt_lines(path: Path) -> list[str]:
     """Read the sentences: lines between lines about a talk, or the `seg` elements of XML."""
-    if path.suffix == ".xml":
-        root = ElementTree.fromstring(path.read_bytes())
-        return ["".join(segment.itertext()) for segment in root.iter("seg")]
-    lines = split_lines(path.read_text(encoding="utf-8-sig"))
-    return [line for line in lines if not TALK_LINE.match(line)]
+    try:
+        if path.suffix == ".xml":
+            segments = ElementTree.fromstring(path.read_bytes()).iter("seg")
+            return ["".join(segment.itertext()) for segment in segments]
+        lines = split_lines(path.read_text(encoding="utf-8-sig"))
+        return [line for line in lines if not TALK_LINE.match(line)]
+    except (ElementTree.ParseError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path} ({error}): unpack your archive again") from error
 
 
 _READERS: dict[str, Callable[[str, str, str], ParallelText]] = {

@@ -35,14 +35,13 @@ class Sentence(NamedTuple):
 
     def text(self, lang: str) -> str:
         """Give its text in one of the languages."""
-        return {"en": self.en, "fr": self.fr, "de": self.de}[lang]
+        return str(getattr(self, lang))
 
     def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
         """Give its links from the tokens of one language to those of another."""
-        columns = f"{src_lang}_{tgt_lang}", f"{tgt_lang}_{src_lang}"
-        straight = columns[0] in self._fields
-        text: str = getattr(self, columns[0] if straight else columns[1])
-        links = [tuple(map(int, link.split("-"))) for link in text.split()]
+        straight = f"{src_lang}_{tgt_lang}" in self._fields
+        column = f"{src_lang}_{tgt_lang}" if straight else f"{tgt_lang}_{src_lang}"
+        links = [map(int, link.split("-")) for link in getattr(self, column).split()]
         return frozenset((a, b) if straight else (b, a) for a, b in links)
 
 
@@ -72,11 +71,9 @@ def sentences(split: str) -> Sequence[Sentence]:
 def pairs(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Give a split in one of the six directions, with its gold alignments; see `sentences`."""
     chosen = sentences(split)
-    src, tgt = (
-        [as_written(each.text(lang), lang) for each in chosen] for lang in (src_lang, tgt_lang)
-    )
-    links = [each.alignment(src_lang, tgt_lang) for each in chosen]
-    return ParallelText(src_lang, tgt_lang, src, tgt, alignments=links)
+    langs = src_lang, tgt_lang
+    src, tgt = ([as_written(each.text(lang), lang) for each in chosen] for lang in langs)
+    return ParallelText(*langs, src, tgt, alignments=[each.alignment(*langs) for each in chosen])
 
 
 def parses(split: str, src_lang: str, tgt_lang: str) -> ParallelText:

@@ -1,23 +1,145 @@
-"""Text to numbers and back: words by spaCy's rules, or byte-pair encoding (§5.1); one interface.
+"""Text to numbers and back: byte-pair encoding (§5.1), or words by spaCy's rules; one interface.
 
 Both kinds share the four special ids of `transformer.config` (0 to 3), give their own types the
 ids from 4 on, and never make a special id other than "unknown" out of text.
 """
 
+import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer as Library
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.trainers import BpeTrainer
+
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
-from transformer.data.bpe import BPETokenizer, learn_merges
-from transformer.data.treatment import PLAIN, TREATMENTS, treatment_of
+from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
 from transformer.support.errors import UserError, check_known, check_texts, unknown_name
 from transformer.support.files import read_json, write_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 LANGUAGES = ("de", "en", "fr", TREE)
+
+# The library warns about its threads whenever a process forks; one is fast enough here.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+# --- byte-pair encoding ---------------------------------------------------------------------
+
+
+class BPETokenizer:
+    """Pieces of words, down to single bytes, so that no text is unknown (§5.1).
+
+    Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
+    that a word has the same pieces at the start as inside, and `decode` takes one blank away.
+    The special ids are ours alone: those of Hugging Face's library, which does the work, start at
+    0 and are moved up by four, so that no text can make it emit one.
+
+    Args:
+        merges: The learned pairs, in order; each byte is written as the letter that
+            GPT-2's alphabet of bytes has for it ("Ġ" is the blank).
+        lowercase: Lower-case the text once it is treated.
+        treatment: How text is written first: a name in `TREATMENTS`.
+    """
+
+    def __init__(
+        self, merges: Sequence[tuple[str, str]], lowercase: bool = False, treatment: str = PLAIN
+    ) -> None:
+        self._treat = TREATMENTS[treatment]
+        self.merges, self.lowercase, self.treatment = list(merges), lowercase, treatment
+        self.vocabulary = dict(_BYTES)  # each piece but the special ones, numbered from 0
+        for left, right in merges:
+            self.vocabulary.setdefault(left + right, len(self.vocabulary))
+        pieces = [bytes(_BYTES[letter] for letter in piece) for piece in self.vocabulary]
+        self._bytes = [b""] * FIRST_ID + pieces
+        self._shown = [*SPECIAL_TOKENS, *map(_show, pieces)]
+        self._library = Library(BPE(self.vocabulary, self.merges))
+        self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, the four special ones included."""
+        return len(self._bytes)
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of a sentence."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give what `encode` gives for each sentence, in one call of the library."""
+        check_texts("texts", texts)
+        treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
+        try:
+            encodings = self._library.encode_batch(treated)
+        except TypeError as error:
+            raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
+        return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
+        joined = b"".join(self._bytes[number] for number in check_known(ids, self.vocab_size))
+        return joined.decode("utf-8", errors="replace").removeprefix(" ")
+
+    def tokens(self, text: str) -> list[str]:
+        """Give the pieces of a sentence: a blank as "▁", part of a letter as "<0xC3>"."""
+        return self.pieces(self.encode(text))
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Give one piece per id, as `tokens` does; special ids too, as "<eos>"."""
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, ready for JSON."""
+        return {
+            "kind": TokenizerKind.BPE.value,
+            "lowercase": self.lowercase,
+            "treatment": self.treatment,
+            "merges": [f"{left} {right}" for left, right in self.merges],
+        }
+
+
+def learn_merges(
+    config: DataConfig, texts: Iterable[str], vocab_size: int
+) -> list[tuple[str, str]]:
+    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
+    learner = Library(BPE())
+    learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    trainer = BpeTrainer(
+        vocab_size=vocab_size - FIRST_ID,
+        min_frequency=config.min_frequency,
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
+    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+
+
+def _prepare(text: str, lowercase: bool) -> str:
+    return " " + (text.lower() if lowercase else text)
+
+
+def _show(piece: bytes) -> str:
+    """Write a piece for a reader: blanks as "▁", bytes that are no whole letter as "<0xC3>"."""
+    text = piece.decode("utf-8", errors="surrogateescape").replace(" ", "▁")
+    return "".join(f"<0x{ord(c) - 0xDC00:02X}>" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+
+def _byte_letters() -> dict[str, int]:
+    """Give GPT-2's letter of each byte: itself if visible, else the next from U+0100 on."""
+    visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    stand_ins = iter(range(256, 512))
+    return {chr(byte if byte in visible else next(stand_ins)): byte for byte in range(256)}
+
+
+_BYTES = _byte_letters()
+
+
+# --- words ----------------------------------------------------------------------------------
 
 
 class WordTokenizer:
@@ -37,10 +159,8 @@ class WordTokenizer:
         self, lang: str, types: Sequence[str], lowercase: bool = False, treatment: str = PLAIN
     ) -> None:
         self._treat = TREATMENTS[treatment]
-        self.lang = lang
-        self.types = list(types)
-        self.lowercase = lowercase
-        self.treatment = treatment
+        self.lang, self.types = lang, list(types)
+        self.lowercase, self.treatment = lowercase, treatment
         self._shown = [*SPECIAL_TOKENS, *types]
         self._ids = {word: number for number, word in enumerate(types, start=FIRST_ID)}
 
@@ -74,16 +194,8 @@ class WordTokenizer:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
-        return {
-            "kind": TokenizerKind.WORDS.value,
-            "lang": self.lang,
-            "lowercase": self.lowercase,
-            "treatment": self.treatment,
-            "types": self.types,
-        }
-
-
-Tokenizer = BPETokenizer | WordTokenizer
+        names = ("lang", "lowercase", "treatment", "types")
+        return {"kind": TokenizerKind.WORDS.value} | {name: getattr(self, name) for name in names}
 
 
 @cache
@@ -103,6 +215,11 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     return [word.lower() for word in words] if lowercase else words
 
 
+# --- either ---------------------------------------------------------------------------------
+
+Tokenizer = BPETokenizer | WordTokenizer
+
+
 def train(
     config: DataConfig, src: Sequence[str], tgt: Sequence[str]
 ) -> tuple[Tokenizer, Tokenizer]:
@@ -115,15 +232,22 @@ def train(
         UserError: no word is seen `min_frequency` times, or a text has a lone surrogate.
     """
     sides = [
-        (lang, [*map(TREATMENTS[treatment_of(lang)], texts)])
+        (lang, [*map(TREATMENTS[BY_LANGUAGE.get(lang, PLAIN)], texts)])
         for lang, texts in ((config.src_lang, src), (config.tgt_lang, tgt))
     ]
     if config.joint_vocabulary:
-        src_types = tgt_types = _learn(config, sides, config.vocab_size)
+        types = [_learn(config, sides, config.vocab_size)] * 2
     else:
-        src_types = _learn(config, sides[:1], config.src_vocab_size or config.vocab_size)
-        tgt_types = _learn(config, sides[1:], config.vocab_size)
-    return _make(config, config.src_lang, src_types), _make(config, config.tgt_lang, tgt_types)
+        sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
+        types = [_learn(config, [side], size) for side, size in zip(sides, sizes, strict=True)]
+    return _make(config, config.src_lang, types[0]), _make(config, config.tgt_lang, types[1])
+
+
+def _make(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
+    treatment = BY_LANGUAGE.get(lang, PLAIN)
+    if config.tokenizer == TokenizerKind.BPE:
+        return BPETokenizer(types, config.lowercase, treatment)
+    return WordTokenizer(lang, types, config.lowercase, treatment)
 
 
 def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int) -> list[Any]:
@@ -141,13 +265,6 @@ def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int
             "give more text or a smaller min_frequency"
         )
     return sorted(kept, key=lambda word: (-counts[word], word))[: size - FIRST_ID]
-
-
-def _make(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
-    treatment = treatment_of(lang)
-    if config.tokenizer == TokenizerKind.BPE:
-        return BPETokenizer(types, config.lowercase, treatment)
-    return WordTokenizer(lang, types, config.lowercase, treatment)
 
 
 def save(tokenizer: Tokenizer, path: Path) -> None:

@@ -201,7 +201,9 @@ def check_known(ids: Any, vocab_size: int) -> list[int]:
         raise UserError(f"ids are {described(ids)}: give a list of token ids") from error
     for number in known:
         if not 0 <= number < vocab_size:
-            raise UserError(f"id {shown(number)} is not in the vocabulary: give 0 to {vocab_size - 1}")
+            raise UserError(
+                f"id {shown(number)} is not in the vocabulary: give 0 to {vocab_size - 1}"
+            )
     return known
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 from transformer.support.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parents[1]
+MOST_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
 CARD = "card.json"  # of every shipped model; `experiments.ship` makes its folder
 _held: set[tuple[int, Path]] = set()  # threads of this process, and the folders that they hold
 
@@ -61,9 +63,8 @@ def results_folder() -> Path:
 
 def cache_folder() -> Path:
     """Give the folder of downloads: data/cache of a checkout, else the user's cache folder."""
-    import pooch
-
-    return data_folder() / "cache" if checkout() else Path(pooch.os_cache("attention-course"))
+    own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return data_folder() / "cache" if checkout() else Path(own) / "attention-course"
 
 
 def model_names() -> list[str]:
@@ -93,7 +94,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         UserError: no space, no permission ...; the file of before is unharmed.
     """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # this call's alone
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")  # this call's alone
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
@@ -104,8 +105,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         before = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
-            f"cannot save {path} ({error.strerror}; it needs {len(content) / 1e6:.1f} MB): make "
-            f"room, or choose another folder{before}"
+            f"cannot save {path} ({error.strerror}; it needs {len(content):,} bytes): make room, "
+            f"or choose another folder{before}"
         ) from error
     finally:
         with suppress(OSError):  # after a success it has its new name
@@ -154,12 +155,18 @@ def read_json(path: Path) -> Any:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before the work, a folder that could not be made or written to; make nothing."""
+    """Refuse, before the work, a folder that could not be made or written to; leave nothing."""
+    if len(folder.parts) > MOST_LEVELS:
+        raise UserError(f"{folder} has over {MOST_LEVELS} levels: give a shorter path")
     nearest = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
     if not nearest.is_dir():
         raise UserError(f"{nearest} is not a folder: give another name than {folder}")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise UserError(f"no permission to write in {nearest}: give another folder than {folder}")
+    try:
+        with suppress(FileNotFoundError):
+            (folder / "recipe.json").lstat()  # a name may be too long
+        tempfile.TemporaryFile(dir=nearest).close()
+    except OSError as error:
+        raise UserError(f"cannot write in {folder} ({error.strerror}): give another") from error
 
 
 def check_file(path: Path) -> None:

@@ -1,4 +1,4 @@
-// Byte-pair encoding over bytes (§5.1). Compare transformer/data/bpe.py, which leaves the merging
+// Byte-pair encoding over bytes (§5.1). Compare transformer/data/tokenizers.py, which leaves the merging
 // to a library; here it stands in `merge`.
 
 import { FIRST_ID, SPECIAL_TOKENS } from "./config.js";

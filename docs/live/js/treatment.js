@@ -1,5 +1,5 @@
 // One way to write a text, in training and for whoever types. Compare
-// transformer/data/treatment.py, which has the reasons.
+// transformer/data/parallel.py, which has the reasons.
 
 import { UserError } from "./errors.js";
 

@@ -66,7 +66,7 @@ class Lesson:
 
     @cached_property
     def modules(self) -> frozenset[str]:
-        """The dotted names in its text and its code, `transformer.data.bpe` among them."""
+        """The dotted names in its text and its code, `transformer.data.tokenizers` among them."""
         text = "\n".join(map(source, self.cells))
         found = set(NAMED.findall(text))
         for package, members in MEMBERS.findall(text):

@@ -36,7 +36,7 @@ class Module:
     """A module with a page.
 
     Attributes:
-        path: Its file, `transformer/data/bpe.py`.
+        path: Its file, `transformer/data/tokenizers.py`.
         source: Its text.
     """
 
@@ -45,12 +45,12 @@ class Module:
 
     @property
     def dotted(self) -> str:
-        """`transformer.data.bpe`."""
+        """`transformer.data.tokenizers`."""
         return ".".join(self.path.with_suffix("").parts)
 
     @property
     def page(self) -> str:
-        """`package/transformer/data/bpe`."""
+        """`package/transformer/data/tokenizers`."""
         return str("package" / self.path.with_suffix(""))
 
     @property
@@ -95,7 +95,7 @@ class Package:
         """Give the place of a name, or of the nearest around it that has a page.
 
         Args:
-            name: `transformer.data.bpe.BPETokenizer`, `transformer/data/`.
+            name: `transformer.data.tokenizers.BPETokenizer`, `transformer/data/`.
         """
         dotted = name.rstrip("/").removesuffix(".py").replace("/", ".")
         while dotted not in self._places:

@@ -18,8 +18,8 @@ from lessonkit.analysis.alignment import (
 from lessonkit.analysis.interventions import Hiding
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
-from transformer.data.bpe import BPETokenizer
 from transformer.data.parallel import aligned_tokens
+from transformer.data.tokenizers import BPETokenizer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.folder import Description

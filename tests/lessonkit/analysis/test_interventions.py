@@ -10,7 +10,6 @@ from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_of
 from lessonkit.analysis.interventions import (
     Hiding,
     edges_cut,
-    every_head,
     heads_replaced,
     mean_outputs,
     memory_replaced,
@@ -57,7 +56,9 @@ def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) 
         assert same == (place == 2)
     # The oracle of the one is the other: all edges to a place cut.
     to_place = [(query, 2) for query in range(6)]
-    cut = every_head(of(model, "encoder"), to_place) | every_head(of(model, "cross"), to_place[:4])
+    cut = dict.fromkeys(of(model, "encoder"), to_place) | dict.fromkeys(
+        of(model, "cross"), to_place[:4]
+    )
     with edges_cut(model, cut):
         torch.testing.assert_close(logits(model), logits(hiding))
 
@@ -164,7 +165,7 @@ def test_a_search_with_a_cache_is_cut_at_the_same_place(model: Transformer, stac
     def named(_: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return args[:4], kwargs | dict(zip(["cache"], args[4:], strict=False))
 
-    whole, cut = found(), every_head(of(model, stack), [(2, 0), (3, 1), (4, 2)])
+    whole, cut = found(), {head: [(2, 0), (3, 1), (4, 2)] for head in of(model, stack)}
     with edges_cut(model, cut):
         slow, cached = found(use_cache=False), found()
     with model.decoder.register_forward_pre_hook(named, with_kwargs=True), edges_cut(model, cut):

@@ -10,7 +10,6 @@ from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import (
     Hiding,
     edges_cut,
-    every_head,
     next_token,
     run_of,
     source_of,
@@ -67,7 +66,7 @@ def test_edges_in_all_heads_of_a_stack(shipped: Translator, knife: Knife) -> Non
             query, key = map(int, which.split("-"))
             stack = next(stack for stack, name in kn.EDGES.items() if name == what)
             heads = [head for head in all_heads(knife.model) if head.stack == stack]
-            with edges_cut(knife.model, every_head(heads, [(query, key)])):
+            with edges_cut(knife.model, {head: [(query, key)] for head in heads}):
                 assert knife.text(outcome) == shipped.translate([SENTENCE], 1)[0]
     assert 0 < changed < len(cuts) / 2
 

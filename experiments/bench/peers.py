@@ -18,15 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
-from experiments.bench.tables import MARIAN, OURS, TORCH
-from transformer.config import (
-    BOS_ID,
-    EOS_ID,
-    PAD_ID,
-    ModelConfig,
-    Recipe,
-    TrainingConfig,
-)
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
 from transformer.embeddings import Embedding
@@ -35,6 +27,9 @@ from transformer.recipes.named import find_recipe
 from transformer.training.devices import Precision
 from transformer.training.loop import BETA1, new_state, update
 from transformer.training.schedule import rate_of
+
+OURS, TORCH = "ours", "torch.nn.Transformer"
+MARIAN = "MarianMTModel"  # of Hugging Face
 
 
 class Workload(NamedTuple):
@@ -204,12 +199,9 @@ class MarianModel(nn.Module):
         return logits
 
 
-def make_contenders(workload: Workload, bf16: bool) -> dict[str, Contender]:
-    """Build ours and the peers that can be had here, in training mode, by name.
-
-    Matrix products are in bfloat16 by autocast, or in float32.
-    """
-    training, precision = workload.recipe.training, Precision.BF16 if bf16 else Precision.FLOAT32
+def make_contenders(workload: Workload, precision: Precision) -> dict[str, Contender]:
+    """Build ours and the peers that can be had here, in training mode, by name."""
+    training = workload.recipe.training
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
     found = {
@@ -236,11 +228,13 @@ def _ours(workload: Workload, training: TrainingConfig, precision: Precision) ->
 def _peer(model: nn.Module, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
-    betas = BETA1, training.beta2
+    settings: dict[str, Any] = {
+        "betas": (BETA1, training.beta2),
+        "eps": training.epsilon,
+        "fused": True,
+    }
     rate = training.learning_rate or 1e-3  # a schedule costs nothing worth measuring
-    optimizer = Adam(
-        model.train().parameters(), lr=rate, betas=betas, eps=training.epsilon, fused=True
-    )
+    optimizer = Adam(model.train().parameters(), lr=rate, **settings)
 
     def step(number: int, batch: Batch) -> None:
         optimizer.zero_grad()

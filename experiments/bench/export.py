@@ -21,6 +21,7 @@ from lessonkit.analysis.machines import one_thread, seconds_of
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.data.corpora import default_split
+from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.files import write_json
 from transformer.training.devices import provenance
@@ -39,7 +40,8 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
     ours = Translator.load(model)
     data = ours.recipe.data
     split = default_split(data.corpus)
-    text = list(corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src[:TOGETHER])
+    pairs = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    text, expected = list(pairs.src[:TOGETHER]), list(pairs.tgt[:TOGETHER])
     about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
     origin = provenance(torch.device("cpu"))
     with tempfile.TemporaryDirectory() as folder:
@@ -47,27 +49,33 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
         engines = {name: _engine(model, name, Path(folder) / name) for name in here}
         greedy = {name: engine[1] for name, engine in engines.items()}
         beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
-        figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text)
-        with_beams = compare(lambda some: ours.translate(some), beams, text)
+        figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text, expected)
+        with_beams = compare(lambda some: ours.translate(some), beams, text, expected)
     record = origin | about | {"figures": figures, "with_beams": with_beams}
     write_json(file, record)
     return record
 
 
-def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> dict[str, Any]:
+def compare(
+    ours: Translate, engines: dict[str, Translate], text: list[str], references: list[str]
+) -> dict[str, Any]:
     """Translate a text in every engine, round by round.
 
     Returns:
-        For each engine, how many translations are equal to ours; for the sentences given together,
-        and for some of them given one by one, how many times our speed it has (the median of the
-        rounds, and the ends), and its seconds of computing and ours in each round.
+        For each engine, how many translations are equal to ours, its BLEU and ours; for the
+        sentences given together, and for some of them given one by one, how many times our speed
+        it has (the median of the rounds, and the ends), and its seconds of computing and ours in
+        each round.
     """
-    expected = ours(text)  # and what is slow the first time is over
-    equal = {
-        name: sum(a == b for a, b in zip(translate(text), expected, strict=True))
-        for name, translate in engines.items()
-    }
     everyone = {"ours": ours} | engines
+    said = {name: translate(text) for name, translate in everyone.items()}  # the first is slow
+    score = {
+        name: bleu(each, [[one] for one in references])["score"] for name, each in said.items()
+    }
+    equal = {
+        name: sum(a == b for a, b in zip(each, said["ours"], strict=True))
+        for name, each in said.items()
+    }
     ways = {"together": [text], "one_by_one": [[sentence] for sentence in text[:ALONE]]}
     seconds: dict[str, dict[str, list[float]]] = {
         way: {name: [] for name in everyone} for way in ways
@@ -77,7 +85,8 @@ def compare(ours: Translate, engines: dict[str, Translate], text: list[str]) -> 
             for name, translate in everyone.items():
                 seconds[way][name].append(_seconds(translate, calls))
     return {
-        name: {"equal": equal[name], "sentences": len(text)}
+        name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}
+        | {"our_bleu": score["ours"]}
         | {way: _speed(took["ours"], took[name]) for way, took in seconds.items()}
         for name in engines
     }

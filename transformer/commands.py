@@ -1,4 +1,4 @@
-"""What each command does, which its docstring says in its help; last, what can be typed after it.
+"""The commands: what each does, which its docstring says in its help, and what can be typed.
 
 Not in the paper. Only what a command needs is imported, when it runs: help answers at once.
 """
@@ -11,25 +11,77 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from transformer.cli import (
-    AUTO,
-    MODELS,
-    PROGRAM,
-    TRAIN_OPTIONS,
-    Command,
-    add_beam,
-    add_model,
-    option,
-)
-from transformer.config import LENGTH_PENALTY, Recipe
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
 from transformer.recipes.named import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
+from transformer.support.files import check_file, model_names, to_json, write_json
 
+PROGRAM = "python -m transformer"
 BLOCK = 512  # lines translated together
 READ, MOST_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
+PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
+ENGINES = "ctranslate2", "onnx", "transformers"
+AUTO = 0  # as `--batch-tokens`
+
+AddOption = Callable[[argparse.ArgumentParser], object]
+Run = Callable[[argparse.Namespace], int | None]  # gives the exit status, or None for 0
+COMMANDS: dict[str, tuple[Run, Sequence[AddOption]]] = {}
 
 
-def list_corpora(options: argparse.Namespace) -> int:
+def option(name: str, metavar: str | None, about: str, **settings: Any) -> AddOption:
+    """Describe an option, as `argparse.ArgumentParser.add_argument`; without metavar, a flag."""
+    settings |= {"metavar": metavar} if metavar else {"action": "store_true"}
+    return lambda parser: parser.add_argument(name, help=about, **settings)
+
+
+def command(name: str, *options: AddOption) -> Callable[[Run], Run]:
+    """Enter a function as a command, with its options; its docstring is the help."""
+
+    def enter(run: Run) -> Run:
+        COMMANDS[name] = run, options
+        return run
+
+    return enter
+
+
+def _batch_tokens(text: str) -> int:
+    """Read a number of tokens, or "auto"."""
+    if text == "auto":
+        return AUTO
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
+    return number
+
+
+MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
+ALPHA = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
+ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
+AT_ONCE = "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's"
+CHANGE = "change a setting of the recipe, for example d_model=256; may be given again"
+PRECISION = f"{', '.join(PRECISIONS)}; instead of the fastest that the hardware has"
+WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
+add_corpus = option("name", "NAME", "as `corpora list` shows it")
+add_model = option("model", "MODEL", MODELS)
+add_beam = option(
+    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
+)
+TRAIN_OPTIONS = (
+    option("recipe", "RECIPE", "one of the recipes below"),
+    option("--set", "KEY=VALUE", CHANGE, action="append", default=[]),
+    option("--steps", "N", "updates, instead of the recipe's", type=int),
+    option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
+    option("--resume", None, "go on with the run in the folder"),
+    option("--precision", "P", PRECISION, choices=PRECISIONS),
+    option("--batch-tokens", "N", AT_ONCE, type=_batch_tokens),
+    option("--compile", None, "run the model through torch.compile: its first steps are slow"),
+)
+
+
+# --- the commands ---------------------------------------------------------------------------
+
+
+@command("corpora list")
+def list_corpora(options: argparse.Namespace) -> None:
     """Print each corpus with its languages, splits and licence.
 
     Example:
@@ -43,13 +95,13 @@ def list_corpora(options: argparse.Namespace) -> int:
         print(f"  splits:     {', '.join(corpus.splits)}")
         print(f"  licence:    {corpus.licence}")
         print(f"  cite:       {corpus.citation}")
-    return 0
 
 
-def fetch_corpus(options: argparse.Namespace) -> int:
-    """Download what is missing of a corpus and check its sums.
+@command("corpora fetch", add_corpus)
+def fetch_corpus(options: argparse.Namespace) -> None:
+    """Check the sums of a corpus's files, and download what is missing.
 
-    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
+    They are in the folder that TRANSFORMER_DATA names, else in the cache.
 
     Example:
       python -m transformer corpora fetch multi30k
@@ -57,34 +109,10 @@ def fetch_corpus(options: argparse.Namespace) -> int:
     from transformer.data.corpora import fetch
 
     paths = [str(path) for path in fetch(options.name)]
-    print("\n".join(paths) or f"{options.name} needs no download")
-    return 0
+    print("\n".join(paths) or f"{options.name} has no files to download")
 
 
-def verify_corpus(options: argparse.Namespace) -> int:
-    """Check the sums of a corpus's files again.
-
-    The files are in the folder that TRANSFORMER_DATA names, else in the cache.
-
-    Example:
-      python -m transformer corpora verify multi30k
-    """
-    from transformer.data.corpora import verify
-
-    found = verify(options.name)
-    for path, right in found.items():
-        print(f"{'right' if right else 'missing or corrupted'}: {path}")
-    if not found:
-        print(f"{options.name} has no downloaded files to check")
-    if not all(found.values()):
-        raise UserError(
-            f"{list(found.values()).count(False)} of {len(found)} files are missing or corrupted: "
-            f"get them with {PROGRAM} corpora fetch {options.name}, or set TRANSFORMER_DATA "
-            "to a folder that holds them"
-        )
-    return 0
-
-
+@command("train", *TRAIN_OPTIONS)
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
@@ -162,7 +190,14 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
     return settings if steps is None else settings | {"steps": str(steps)}
 
 
-def translate_lines(options: argparse.Namespace) -> int:
+@command(
+    "translate",
+    add_model,
+    add_beam,
+    option("--weights", "FILE", WEIGHTS, type=Path),
+    option("--attention", "FILE", ATTENTION, type=Path),
+)
+def translate_lines(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
 
     UTF-8; an empty line stays empty.
@@ -172,7 +207,7 @@ def translate_lines(options: argparse.Namespace) -> int:
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
     """
     from lessonkit.charts.export import check_attention_file, write_attention
-    from transformer.data.treatment import tidy
+    from transformer.data.parallel import tidy
     from transformer.models.translator import Translator
     from transformer.training.devices import pick_device
 
@@ -187,7 +222,6 @@ def translate_lines(options: argparse.Namespace) -> int:
         seen += block if options.attention else []
     if options.attention is not None:
         write_attention(options.attention, translator, seen, options.beam)
-    return 0
 
 
 def _blocks() -> Iterator[list[str]]:
@@ -218,7 +252,15 @@ def _text(line: bytes, number: int) -> str:
         ) from error
 
 
-def evaluate_model(options: argparse.Namespace) -> int:
+@command(
+    "evaluate",
+    add_model,
+    add_beam,
+    option("--split", "NAME", "instead of the corpus's first test set"),
+    option("--alpha", "A", ALPHA, type=float, default=LENGTH_PENALTY),
+    option("--record", "FILE", "write the figures with the run's origin too", type=Path),
+)
+def evaluate_model(options: argparse.Namespace) -> None:
     """Measure a model: BLEU, chrF, perplexity, as JSON.
 
     On a split of a corpus.
@@ -229,19 +271,23 @@ def evaluate_model(options: argparse.Namespace) -> int:
       python -m transformer evaluate runs/demo --record figures.json
     """
     from transformer.evaluation.evaluate import evaluate_folder, origin_of
-    from transformer.support.files import check_file, to_json, write_json
 
-    if options.record is not None:
+    if options.record is not None:  # fails before the work, if at all
         check_file(options.record)
-        origin = origin_of(options.model)  # fails before the work, if at all
+        origin = origin_of(options.model)
     figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
     print(to_json(figures).decode(), end="")
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})
-    return 0
 
 
-def export_folder(options: argparse.Namespace) -> int:
+@command(
+    "export",
+    add_model,
+    option("--to", "ENGINE", " or ".join(ENGINES), required=True, choices=ENGINES),
+    option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
+)
+def export_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2 or ONNX.
 
     The folder is served without the course: its weights, tokenizers that treat the text, a
@@ -258,9 +304,18 @@ def export_folder(options: argparse.Namespace) -> int:
     export_model(options.model, options.to, out)
     print(out)
     print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
-    return 0
 
 
+@command(
+    "diagnose",
+    option("target", "MODULE:FACTORY", f"code; or {MODELS}"),
+    option("--minute", None, "try the laws that train too; they take a minute"),
+    option("--json", None, "print the report for a program"),
+    option("--length-first", None, "ids are (length, batch), not (batch, length)"),
+    option("--pad", "N", "id of padding", type=int),
+    option("--bos", "N", "id of what begins a target", type=int),
+    option("--eos", "N", "id of the end", type=int),
+)
 def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws of an encoder-decoder on anybody's code.
 
@@ -275,58 +330,6 @@ def diagnose_target(options: argparse.Namespace) -> int:
       python -m transformer diagnose code/my_model.py:make --length-first --pad 1
       python -m transformer diagnose demo-en-fr --json > report.json
     """
-    from lessonkit.diagnose import diagnose_target
+    from lessonkit.subjects import diagnose_target
 
     return diagnose_target(options)
-
-
-add_corpus = option("name", "NAME", "as `corpora list` shows it")
-ALPHA = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
-WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
-ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
-ENGINES = ("ctranslate2", "onnx", "transformers")
-COMMANDS: dict[str, Command] = {
-    "corpora list": (list_corpora, []),
-    "corpora fetch": (fetch_corpus, [add_corpus]),
-    "corpora verify": (verify_corpus, [add_corpus]),
-    "train": (train_model, TRAIN_OPTIONS),
-    "translate": (
-        translate_lines,
-        [
-            add_model,
-            add_beam,
-            option("--weights", "FILE", WEIGHTS, type=Path),
-            option("--attention", "FILE", ATTENTION, type=Path),
-        ],
-    ),
-    "evaluate": (
-        evaluate_model,
-        [
-            add_model,
-            add_beam,
-            option("--split", "NAME", "instead of the corpus's first test set"),
-            option("--alpha", "A", ALPHA, type=float, default=LENGTH_PENALTY),
-            option("--record", "FILE", "write the figures with the run's origin too", type=Path),
-        ],
-    ),
-    "export": (
-        export_folder,
-        [
-            add_model,
-            option("--to", "ENGINE", " or ".join(ENGINES), required=True, choices=ENGINES),
-            option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
-        ],
-    ),
-    "diagnose": (
-        diagnose_target,
-        [
-            option("target", "MODULE:FACTORY", f"code; or {MODELS}"),
-            option("--minute", None, "try the laws that train too; they take a minute"),
-            option("--json", None, "print the report for a program"),
-            option("--length-first", None, "ids are (length, batch), not (batch, length)"),
-            option("--pad", "N", "id of padding", type=int),
-            option("--bos", "N", "id of what begins a target", type=int),
-            option("--eos", "N", "id of the end", type=int),
-        ],
-    ),
-}
