@@ -117,14 +117,14 @@ def test_what_was_found_from_outside_is_refused_in_a_line(name: str) -> None:
         call()
 
 
-def test_translators_doors(tiny: t.Translator) -> None:
+def test_translators_doors(shipped: t.Translator) -> None:
     for sentences, message in (
         ([None], r"sentences\[0\] is None: give a text"),
         ({"a": 1}, r"sentences is {'a': 1}: give a list of texts"),
         (b"a dog", "sentences is b'a dog': give a list of texts"),
     ):
         with pytest.raises(UserError, match=message):
-            tiny.translate(sentences)  # type: ignore[arg-type]
+            shipped.translate(sentences)  # type: ignore[arg-type]
     for device in ("cuda:99", "gpu", "meta", None):
         with pytest.raises(UserError, match=rf"device is '?{device}'? \(.*give 'cpu', or one here"):
             t.Translator.load("demo-en-fr", device)  # type: ignore[arg-type]
@@ -145,8 +145,8 @@ CALLS: list[Call] = [
     (t.padding_mask, {"ids": IDS, "pad_id": 0}),
     (t.causal_mask, {"q_len": 2, "k_len": 5}),
     (t.sinusoidal_positions, {"length": 5, "d_model": 6}),
-    (t.scaled_dot_product_attention, dict.fromkeys(("query", "key", "value"), HIDDEN)),
-    (t.scaled_dot_product_attention, {"query": HIDDEN, "key": HIDDEN, "value": HIDDEN, "mask": MASK}),
+    (t.scaled_dot_product_attention,
+     {"query": HIDDEN, "key": HIDDEN, "value": HIDDEN, "mask": MASK}),
     (ATTENTION, {"query": HIDDEN, "memory": HIDDEN, "mask": MASK}),
     (ATTENTION, {"query": HIDDEN, "mask": MASK, "return_weights": True}),
     (t.MultiHeadAttention, {"d_model": 4, "num_heads": 2, "d_k": 3, "d_v": 5, "dropout": 0.1}),
@@ -185,9 +185,11 @@ CALLS: list[Call] = [
     (t.group_pairs, {"pairs": [("a", "b"), ("c", "b")]}),
     (t.aligned_tokens, {"text": "a, b"}),
     (split_words, {"lang": "tree", "text": "a b"}),
-    *((getattr(each, name), {"text": "a cat"}) for each in (WORDS, BPE) for name in ("encode", "tokens")),
+    *((each.encode, {"text": "a cat"}) for each in (WORDS, BPE)),
+    *((each.tokens, {"text": "a cat"}) for each in (WORDS, BPE)),
     *((each.encode_all, {"texts": SAID}) for each in (WORDS, BPE)),
-    *((getattr(each, name), {"ids": [4, 5]}) for each in (WORDS, BPE) for name in ("decode", "pieces")),
+    *((each.decode, {"ids": [4, 5]}) for each in (WORDS, BPE)),
+    *((each.pieces, {"ids": [4, 5]}) for each in (WORDS, BPE)),
     (lambda **given: draw_attention(ax=axes(), **given),
      {"weights": WEIGHTS, "queries": ["a"] * 3, "keys": ["b"] * 3}),
     (lambda **given: draw_mask(ax=axes(), **given),
@@ -214,9 +216,9 @@ NUMBERS = [
     math.inf,
 ]
 TENSORS = [
-    IDS, IDS + 9, IDS - 1, IDS.float(), IDS[0], IDS[:1], IDS[:0], IDS[:, :0], torch.tensor(3), HIDDEN,
-    HIDDEN.double(), HIDDEN[:1], HIDDEN[..., :5], HIDDEN[0], LOGITS, MASK, MASK[:2], MASK.float(),
-    WEIGHTS * 9, WEIGHTS * math.nan, torch.zeros(2, 3, dtype=torch.complex64),
+    IDS, IDS + 9, IDS - 1, IDS.float(), IDS[0], IDS[:1], IDS[:0], IDS[:, :0], torch.tensor(3),
+    HIDDEN, HIDDEN.double(), HIDDEN[:1], HIDDEN[..., :5], HIDDEN[0], LOGITS, MASK, MASK[:2],
+    MASK.float(), WEIGHTS * 9, WEIGHTS * math.nan, torch.zeros(2, 3, dtype=torch.complex64),
 ]  # fmt: skip
 PLAIN = st.sampled_from([*NUMBERS, -math.inf, True, None, "", "a", b"a", object(), "\ud800", "(S"])
 ANY = st.one_of(
@@ -250,9 +252,8 @@ def refuse_or_answer(data: st.DataObject) -> None:
     try:
         found = call(**{**good, name: odd})
     except UserError as error:
-        assert len(str(error)) < 700, error
-    else:
-        assert sane(found), (call, name, odd, found)
+        found = len(str(error)) < 700  # all recipes' names are 500
+    assert sane(found) and found is not False, (call, name, odd, found)
 
 
 @settings(max_examples=1500, derandomize=True, deadline=None, database=None)

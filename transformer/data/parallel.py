@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformer.support.errors import UserError, check_texts
+from transformer.support.errors import UserError, check_list, check_texts, require, shown
 
 Pair = tuple[str, str]  # English, French
 
@@ -127,6 +127,10 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     Union-find: each side starts alone under itself, and each pair links its two sides. The groups
     come in the order of their first pairs, each in the order given.
     """
+    check_list("pairs", pairs, "pairs of texts")
+    for pair in pairs:
+        check_texts("pair", pair)
+        require(len(pair) == 2, f"{shown(pair)} is no pair: give two texts")
     parent: dict[Pair, Pair] = {}
 
     def root(side: Pair) -> Pair:
