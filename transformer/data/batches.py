@@ -97,8 +97,8 @@ def _check_rows(rows: Sequence[Sequence[object]], size: int | None = None) -> No
     check_list("sentences", rows, "lists of ids")
     require(len(rows) > 0, "no sentences: give one or more")
     for row in rows:
-        fits = isinstance(row, list | tuple) and size in (None, len(row))
-        require(fits, f"a sentence is {shown(row)}: give a list of ids, or a pair of them")
+        if not isinstance(row, list | tuple) or size not in (None, len(row)):
+            raise UserError(f"a sentence is {shown(row)}: give a list of ids, or a pair of them")
 
 
 def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
@@ -106,7 +106,7 @@ def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
     longest = max(map(len, rows))
     try:
         padded = torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise UserError(f"{shown(rows)} are no ids: give lists of whole numbers") from error
     check_ids("ids", padded)
     return padded

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformer.support.errors import UserError, check_list, check_texts, require, shown
+from transformer.support.errors import UserError, check_list, check_text, check_texts, shown
 
 Pair = tuple[str, str]  # English, French
 
@@ -88,7 +88,7 @@ class ParallelText:
 
 def aligned_tokens(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count."""
-    check_texts("texts", [text])
+    check_text("the text", text)
     return re.findall(WORD, text)
 
 
@@ -130,7 +130,8 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     check_list("pairs", pairs, "pairs of texts")
     for pair in pairs:
         check_texts("pair", pair)
-        require(len(pair) == 2, f"{shown(pair)} is no pair: give two texts")
+        if len(pair) != 2:
+            raise UserError(f"{shown(pair)} is no pair: give two texts")
     parent: dict[Pair, Pair] = {}
 
     def root(side: Pair) -> Pair:

@@ -19,7 +19,7 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
-from transformer.support.errors import UserError, check_known, check_texts, unknown_name
+from transformer.support.errors import UserError, check_known, check_text, check_texts, unknown_name
 from transformer.support.files import read_json, write_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -185,7 +185,7 @@ class WordTokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
-        check_texts("texts", [text])
+        check_text("the text", text)
         return split_words(self.lang, self._treat(text), self.lowercase)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
@@ -208,7 +208,8 @@ def _spacy_rules(lang: str) -> Any:
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and punctuation marks, then lower-case them. Not in the paper."""
-    check_texts("texts", [lang, text])
+    check_text("lang", lang)
+    check_text("the text", text)
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)
     words = text.split() if lang == TREE else [token.text for token in _spacy_rules(lang)(text)]

@@ -12,7 +12,14 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.tokenizers import split_words
-from transformer.support.errors import UserError, check_list, check_texts, require, shown
+from transformer.support.errors import (
+    UserError,
+    check_list,
+    check_text,
+    check_texts,
+    require,
+    shown,
+)
 
 RESAMPLES = 1000
 Phrases = Counter[tuple[str, int, int]]
@@ -82,8 +89,9 @@ def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str
     require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, group in enumerate(references, start=1):
         listed = not isinstance(group, str) and group
-        message = f"translation {number} has {shown(group)} for references: give a list of some"
-        require(listed, message)
+        if not listed:
+            message = f"translation {number} has {shown(group)} for references: give a list of some"
+            raise UserError(message)
         check_texts(f"references of translation {number}", group)
 
 
@@ -113,7 +121,7 @@ def phrases(tree: str) -> Phrases:
 
     What a model says need not be a tree: a bracket without its other half is no phrase.
     """
-    check_texts("trees", [tree])
+    check_text("a tree", tree)
     found: Phrases = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
     words = 0

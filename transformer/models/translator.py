@@ -12,7 +12,7 @@ from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis, check_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.support.errors import UserError, check_texts, shown
+from transformer.support.errors import UserError, check_text, check_texts, shown
 from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -108,7 +108,7 @@ class Translator:
         Raises:
             UserError: the sentence is empty.
         """
-        check_texts("sentences", [sentence])
+        check_text("the sentence", sentence)
         check_search(beam_size)
         source = self.encode(sentence)
         if not source:

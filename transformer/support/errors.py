@@ -165,8 +165,8 @@ def check_number(
 def check_list(name: str, values: Any, of: str) -> None:
     """Refuse what is no list, tuple or array of one axis."""
     listed = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
-    fits = listed and not isinstance(values, (str, bytes, bytearray))
-    require(fits, f"{name} is {described(values)}: give a list of {of}")
+    if not listed or isinstance(values, (str, bytes, bytearray)):
+        raise UserError(f"{name} is {described(values)}: give a list of {of}")
 
 
 def check_numbers(name: str, values: Any, fewest: int = 1) -> None:
@@ -177,13 +177,19 @@ def check_numbers(name: str, values: Any, fewest: int = 1) -> None:
         check_number(f"one of {name}", value)
 
 
+def check_text(name: str, text: Any) -> None:
+    """Refuse what is no text."""
+    if not isinstance(text, str):
+        raise UserError(f"{name} is {described(text)}: give a text")
+
+
 def check_texts(name: str, texts: Any) -> None:
     """Refuse what is no list of texts: one text, bytes, a dictionary, None among them."""
-    require(not isinstance(texts, str), f"{shown(texts)} is one text: give a list of {name}")
+    if isinstance(texts, str):
+        raise UserError(f"{shown(texts)} is one text: give a list of {name}")
     check_list(name, texts, "texts")
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise UserError(f"{name}[{place}] is {described(text)}: give a text")
+    for text in texts:
+        check_text(f"one of {name}", text)
 
 
 def described(value: Any) -> str:
@@ -201,9 +207,7 @@ def check_known(ids: Any, vocab_size: int) -> list[int]:
         raise UserError(f"ids are {described(ids)}: give a list of token ids") from error
     for number in known:
         if not 0 <= number < vocab_size:
-            raise UserError(
-                f"id {shown(number)} is not in the vocabulary: give 0 to {vocab_size - 1}"
-            )
+            raise UserError(f"no id {shown(number)} in the vocabulary: give 0 to {vocab_size - 1}")
     return known
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require, shown
 
 PACKAGE = Path(__file__).resolve().parents[1]
 MOST_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
@@ -78,6 +78,7 @@ def find_model(model: str | Path) -> Path:
     Raises:
         UserError: there is neither.
     """
+    require(isinstance(model, str | Path), f"model is {shown(model)}: give a folder, or a name")
     if Path(model).is_dir():
         return Path(model)
     if str(model) in model_names():
