@@ -22,25 +22,16 @@ from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_folder, find_model, read_json, write_atomically
-
-CARD = "card.json"  # of a shipped model
+from transformer.support.files import CARD, check_folder, find_model, read_json, write_atomically
 
 
 class Engine(NamedTuple):
-    """What a model can be exported to.
+    """What a model can be exported to."""
 
-    Attributes:
-        title: Its name for people.
-        writer: The package that writes for it.
-        packages: What serving needs, for pip.
-        search: What translate.py does, in a few lines.
-    """
-
-    title: str
-    writer: str
-    packages: str
-    search: str
+    title: str  # for people
+    writer: str  # the package that writes for it
+    packages: str  # what serving needs, for pip
+    search: str  # what translate.py does, in a few lines
 
 
 ENGINES = {
@@ -86,19 +77,11 @@ Made with `python -m transformer export {model} --to {engine}`, and trained on t
 
 
 def export_model(model: str | Path, engine: str, out: Path) -> Path:
-    """Write a trained model for another engine.
-
-    Args:
-        model: A model folder, or the name of a shipped model.
-        engine: A name in `ENGINES`.
-        out: The folder to make.
+    """Write a trained model, a folder or a shipped one, for one of `ENGINES`.
 
     Returns:
-        `out`, whole.
-
-    Raises:
-        UserError: `out` is there or cannot be made, the engine's package is not installed, the
-            model cannot be read, or the engine has no form for it; nothing is made.
+        `out`, whole. After a UserError nothing is made: `out` is there or cannot be made, the
+        engine's package is not installed, the model cannot be read, or it has no form there.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
@@ -121,9 +104,7 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
         made = Path(temporary) / "model"
         made.mkdir()
         _write(made, engine, network, source, target)
-        page = _page(str(model), engine, description.recipe)
-        if engine == "transformers":
-            page = _hub_head(model, description.recipe) + page
+        page = _page(model, engine, description.recipe)
         write_atomically(made / "README.md", page.encode())
         made.rename(out)  # whole or not at all
     return out
@@ -152,18 +133,16 @@ def _write(
     write_atomically(folder / "translate.py", script.read_bytes())
 
 
-def _hub_head(model: str | Path, recipe: Recipe) -> str:
-    """Give the head of a card on the Hub, with the figures of a shipped model's own card."""
-    from engines.to_transformers import card_head
+def _page(model: str | Path, engine: str, recipe: Recipe) -> str:
+    """Write what a person needs to serve the model; for the Hub under a head of its own."""
+    head = ""
+    if engine == "transformers":
+        from engines.to_transformers import card_head
 
-    card = find_model(model) / CARD
-    figures = read_json(card)["figures"] if card.exists() else None
-    return card_head(Path(model).name, recipe.data, figures)
-
-
-def _page(model: str, engine: str, recipe: Recipe) -> str:
-    """Write what a person needs to serve the model."""
-    return PAGE.format(
+        card = find_model(model) / CARD
+        figures = read_json(card)["figures"] if card.exists() else None
+        head = card_head(Path(model).name, recipe.data, figures)
+    return head + PAGE.format(
         name=Path(model).name,
         model=model,
         engine=engine,

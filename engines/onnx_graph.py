@@ -33,9 +33,6 @@ class Graph:
     """Nodes and weights as they are added. A value goes by its name, a weight by the model's.
 
     Methods named for a module add its forward pass.
-
-    Args:
-        model: Whose modules are added, on the CPU.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -44,17 +41,7 @@ class Graph:
         self._names = {id(tensor): name for name, tensor in model.named_parameters()}
 
     def add(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add a node of one result.
-
-        Args:
-            kind: The operator, "MatMul".
-            inputs: What it reads.
-            output: How to call the result; else the operator and a number.
-            attributes: Of the operator.
-
-        Returns:
-            The name of the result.
-        """
+        """Add a node of one operator, "MatMul"; give the name of its result."""
         output = output or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
@@ -94,14 +81,8 @@ class Graph:
         return self.norm(frame.norm, self.add("Add", hidden, sublayer(hidden)))
 
     def embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
-        """Embed tokens that stand at positions start to end - 1: (batch, length, d_model).
-
-        Args:
-            embedding: Of the side; a graph has one.
-            ids: (batch, length)
-            start, end: Vectors of one number.
-        """
-        words, positions = embedding_tables(embedding)
+        """Embed ids (batch, length) that stand at positions start to end - 1, vectors of one."""
+        words, positions = map(array, embedding_tables(embedding))
         table = self.weight(self._names[id(embedding.token.weight)], words)
         scale = self.weight("scale", np.float32(embedding.scale))
         scaled = self.add("Mul", self.add("Gather", table, ids), scale)
@@ -157,13 +138,7 @@ class Graph:
         return self.add("Gather", stacked, self.weight(f"layer {index}", np.int64(index)), axis=0)
 
     def write(self, path: Path, inputs: Mapping[str, Kind], outputs: Mapping[str, Kind]) -> None:
-        """Check the graph and write it.
-
-        Args:
-            path: Where to.
-            inputs: What is read at every run.
-            outputs: What is given.
-        """
+        """Check the graph and write it, with what is read at every run and what is given."""
         given = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
         made = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
         weights = list(self.weights.values())

@@ -13,12 +13,7 @@ FIRST_ID = 4  # below it stand <pad>, <unk>, <bos> and <eos>
 
 
 class Translator:
-    """A model with its tokenizers, ready to translate.
-
-    Args:
-        folder: What the export left.
-        threads: To compute with; 0 leaves it to CTranslate2.
-    """
+    """A model with its tokenizers; 0 threads leaves their number to CTranslate2."""
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
         self.source = Tokenizer.from_file(str(folder / "src_tokenizer.json"))
@@ -35,11 +30,6 @@ class Translator:
         ((5 + length) / 6) ** alpha. So all that the search has finished is asked for, with the
         mean per token (length_penalty 1), and is ranked here in the paper's way. (Without a
         penalty, 0, CTranslate2 would search on until the best prefix ends.)
-
-        Args:
-            sentences: Plain text, one sentence each.
-            beam_size: Of the search; 1 is greedy.
-            alpha: Of the length penalty.
         """
         results = self.engine.translate_batch(
             [encoding.tokens for encoding in self.source.encode_batch(sentences)],
@@ -64,13 +54,7 @@ class Translator:
 
 
 def paper_score(mean: float, length: int, alpha: float) -> float:
-    """Give a translation's score as the paper has it.
-
-    Args:
-        mean: Its log probability per token.
-        length: Its tokens, <eos> included.
-        alpha: Of the length penalty.
-    """
+    """Give a translation's score as the paper has it, of its mean log probability per token."""
     return mean * length / ((5 + length) / 6) ** alpha
 
 

@@ -17,12 +17,7 @@ BATCH = 32  # sentences side by side
 
 
 class Translator:
-    """A model with its tokenizers, ready to translate.
-
-    Args:
-        folder: What the export left.
-        threads: To compute with; 0 leaves it to ONNX Runtime.
-    """
+    """A model with its tokenizers; 0 threads leaves their number to ONNX Runtime."""
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
         self.source = Tokenizer.from_file(str(folder / "src_tokenizer.json"))
@@ -51,14 +46,7 @@ class Translator:
         return translations
 
     def search(self, sources: list[list[int]]) -> list[list[int]]:
-        """Take the most probable token at every step.
-
-        Args:
-            sources: Ids of some sentences, each with <eos>.
-
-        Returns:
-            The ids of their translations; <eos> and what stands behind it are left out.
-        """
+        """Take the most probable token at every step, of ids with <eos>; give ids without it."""
         src = np.full((len(sources), max(map(len, sources))), PAD_ID)
         for row, ids in enumerate(sources):
             src[row, : len(ids)] = ids

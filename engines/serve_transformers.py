@@ -11,12 +11,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 
 class Translator:
-    """A model with its tokenizer, ready to translate.
-
-    Args:
-        folder: What the export left.
-        threads: To compute with; 0 leaves it to PyTorch.
-    """
+    """A model with its tokenizer; 0 threads leaves their number to PyTorch."""
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
         if threads:

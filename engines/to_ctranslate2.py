@@ -29,16 +29,9 @@ LOWEST = np.finfo(np.float32).min  # added to the logits of what no sentence hol
 def write_ctranslate2(
     model: Transformer, src_vocabulary: list[str], tgt_vocabulary: list[str], folder: Path
 ) -> None:
-    """Write model.bin, config.json and the vocabularies.
+    """Write model.bin, config.json and the vocabularies, the names of all ids.
 
-    Args:
-        model: In evaluation mode, on the CPU.
-        src_vocabulary: The name of each source id.
-        tgt_vocabulary: The name of each target id.
-        folder: Where to; it exists.
-
-    Raises:
-        UserError: keys and values differ in width.
+    The model is in evaluation mode, on the CPU. Keys and values of two widths are a UserError.
     """
     config = model.config
     if config.key_size != config.value_size:
@@ -97,7 +90,7 @@ def _set_embedding(
     embedding: Embedding,
 ) -> None:
     """Give a side its words and positions; the engine scales by sqrt(d_model) or not at all."""
-    words.weight, spec.position_encodings.encodings = embedding_tables(embedding)
+    words.weight, spec.position_encodings.encodings = map(array, embedding_tables(embedding))
     spec.scale_embeddings = not embedding.concatenated
     if embedding.concatenated:
         words.weight = words.weight * np.float32(embedding.scale)

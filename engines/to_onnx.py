@@ -27,12 +27,7 @@ IDS, NUMBERS, TRUTHS = TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
 
 
 def write_onnx(model: Transformer, folder: Path) -> None:
-    """Write encoder.onnx and decoder.onnx.
-
-    Args:
-        model: In evaluation mode, on the CPU.
-        folder: Where to; it exists.
-    """
+    """Write encoder.onnx and decoder.onnx of a model in evaluation mode, on the CPU."""
     mask: Kind = (TRUTHS, ("batch", 1, 1, "src_len"))
     source = {"src_mask": mask} | _caches(model, "memory_", "src_len")
     _write_encoder(model, folder / "encoder.onnx", source)

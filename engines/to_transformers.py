@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from engines.tokenizer_json import write_tokenizer
 from transformer.attention import MultiHeadAttention
 from transformer.config import (
+    BEAM_SIZE,
     BOS_ID,
     EOS_ID,
     LENGTH_PENALTY,
@@ -36,6 +37,13 @@ from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 LOWEST = torch.finfo(torch.float32).min  # added to the logits of what no sentence holds
+IDS = {
+    "pad_token_id": PAD_ID,
+    "bos_token_id": BOS_ID,
+    "eos_token_id": EOS_ID,
+    "decoder_start_token_id": BOS_ID,
+}
+SEARCH = {"num_beams": BEAM_SIZE, "length_penalty": LENGTH_PENALTY}
 Named = Iterator[tuple[str, Tensor]]
 
 LICENCES = {"embedded": "cc-by-4.0", "tatoeba": "cc-by-2.0"}  # as the Hub calls them; else "other"
@@ -46,14 +54,8 @@ def write_transformers(
 ) -> None:
     """Write configuration, weights and tokenizer, for `AutoModelForSeq2SeqLM` to load.
 
-    Args:
-        model: In evaluation mode, on the CPU.
-        source: The source's tokenizer.
-        target: The target's, of the same vocabulary.
-        folder: Where to; it exists.
-
-    Raises:
-        UserError: the library has no such network.
+    The model is in evaluation mode, on the CPU; the tokenizers have one vocabulary. What the
+    library has no form for is a UserError.
     """
     config = model.config
     check(config, source.vocabulary == target.vocabulary)
@@ -62,24 +64,17 @@ def write_transformers(
     write_tokenizer(source, config.max_len, folder / "tokenizer.json")
     for name, values in (
         ("config.json", _config(config, model.output.out_features)),
-        ("generation_config.json", _search(config.max_len)),
+        # The library's penalty is length ** alpha, not the paper's.
+        ("generation_config.json", IDS | SEARCH | {"max_length": config.max_len}),
         ("tokenizer_config.json", _tokenizer(config.max_len)),
     ):
         write_atomically(folder / name, (json.dumps(values, indent=2) + "\n").encode())
 
 
 def check(config: ModelConfig, joint: bool) -> None:
-    """Refuse what the library's networks cannot be: a UserError names it.
-
-    Args:
-        config: Of the model.
-        joint: Whether both sides have one vocabulary.
-    """
-    even = (
-        config.num_heads * config.key_size
-        == config.d_model
-        == (config.num_heads * config.value_size)
-    )
+    """Refuse what the library's networks cannot be, such as two vocabularies that are not joint."""
+    widths = {config.num_heads * config.key_size, config.num_heads * config.value_size}
+    even = widths == {config.d_model}
     for holds, lack in (
         (config.positions != "concatenated", "adds its positions, and does not concatenate them"),
         (even, f"has heads of d_model / num_heads, {config.d_model} / {config.num_heads}"),
@@ -141,15 +136,12 @@ def _pair(name: str, module: nn.Linear | nn.LayerNorm) -> Named:
 
 
 def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
-    kind = "Pegasus" if config.pre_norm else "Marian"
-    sizes = {
-        "layers": config.num_layers,
-        "attention_heads": config.num_heads,
-        "ffn_dim": config.d_ff,
-    }
+    network = "PegasusForConditionalGeneration" if config.pre_norm else "MarianMTModel"
+    sizes = {"attention_heads": config.num_heads, "ffn_dim": config.d_ff}
+    sizes["layers"] = config.num_layers
     return {
-        "model_type": kind.lower(),
-        "architectures": [f"{kind}{'MTModel' if kind == 'Marian' else 'ForConditionalGeneration'}"],
+        "model_type": "pegasus" if config.pre_norm else "marian",
+        "architectures": [network],
         "is_encoder_decoder": True,
         "vocab_size": vocab_size,
         "d_model": config.d_model,
@@ -163,25 +155,7 @@ def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
         "scale_embedding": True,
         "tie_word_embeddings": config.tie_softmax,
         "forced_eos_token_id": None,
-        **_ids(),
-    }
-
-
-def _search(max_len: int) -> dict[str, Any]:
-    """Search as the paper does; the library's penalty is length ** alpha, not the paper's."""
-    return _ids() | {
-        "num_beams": 4,
-        "length_penalty": LENGTH_PENALTY,
-        "max_length": max_len,
-    }
-
-
-def _ids() -> dict[str, int]:
-    return {
-        "pad_token_id": PAD_ID,
-        "bos_token_id": BOS_ID,
-        "eos_token_id": EOS_ID,
-        "decoder_start_token_id": BOS_ID,
+        **IDS,
     }
 
 
@@ -198,10 +172,7 @@ def _tokenizer(max_len: int) -> dict[str, Any]:
 def card_head(name: str, data: DataConfig, figures: dict[str, Any] | None) -> str:
     """Give what the Hub reads at the head of a model's card: languages, licence, scores.
 
-    Args:
-        name: Of the model.
-        data: What it was trained on.
-        figures: Of its test set, as a shipped model's card.json has them; None where none are.
+    The figures are of its test set, as a shipped model's card.json has them.
     """
     head: dict[str, Any] = {
         "language": [data.src_lang, data.tgt_lang],

@@ -37,11 +37,7 @@ _NORMALIZERS: dict[str, list[Normalizer]] = {
 
 
 def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
-    """Give back a tokenizer that can be written as a `tokenizer.json`.
-
-    Raises:
-        UserError: it cuts text into words, or makes a piece that a special token has for a name.
-    """
+    """Give back a tokenizer that can be written as a `tokenizer.json`; another is a UserError."""
     if not isinstance(tokenizer, BPETokenizer):
         raise UserError(
             "this model's tokens are words, which spaCy's rules cut, and no tokenizer.json holds "
@@ -64,12 +60,8 @@ def write_tokenizer(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
     """Write a tokenizer that gives a sentence's ids with eos, and the text of ids.
 
     Its tables of Unicode may be of another year than Python's, and it lower-cases letter by
-    letter, a capital sigma at a word's end too; else its ids are the tokenizer's own.
-
-    Args:
-        tokenizer: As `check_exportable` gave it.
-        max_len: Most tokens of a sentence, eos included; the rest is cut off.
-        path: The file to write.
+    letter, a capital sigma at a word's end too; else its ids are the tokenizer's own. Of a sentence
+    with more than `max_len` tokens, eos included, the rest is cut off.
     """
     ids = {piece: number for number, piece in enumerate(vocabulary(tokenizer))}
     library = Library(BPE(ids, tokenizer.merges))

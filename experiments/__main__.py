@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from experiments.commands import COMMANDS, Command
+from experiments.commands import COMMANDS, OPTIONS, Command
 from transformer.__main__ import Parser
 from transformer.__main__ import main as run_typed
 from transformer.commands import typed_again
@@ -40,8 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
             description=f"{command.about[0].upper()}{command.about[1:]}.",
             epilog=f"example: {PROGRAM} {name} {command.example}".rstrip(),
         )
-        for add_option in command.options:
-            add_option(what)
+        for option in command.options:
+            OPTIONS[option](what)
         what.set_defaults(run=partial(run, command))
     return parser
 

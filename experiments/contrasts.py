@@ -108,9 +108,8 @@ def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> 
 
     Returns:
         phenomena: for each its pairs, and under "says" in how many of them the first sentence,
-        the second and both came out right, with the share of "both" and its interval (see
-        `share_interval`); a model deaf to the difference has 0 of "both".
-        sentences: for each sentence phenomenon, source, said and kept (by `keeps`).
+        the second and both came out right, with the share of "both" and its interval; a model
+        deaf to the difference has 0 of "both". sentences: each with what was said, and kept.
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")

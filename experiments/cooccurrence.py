@@ -36,8 +36,8 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
     are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
-    that does not occur keeps what it was drawn (the softmax then has what the target's was drawn).
-    Too many types for the table of their pairs, or fewer than a vector's numbers: a UserError.
+    that does not occur keeps what was drawn. Too many types for the table of their pairs, or fewer
+    than a vector's numbers, are a UserError.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
@@ -74,10 +74,9 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
 def look_for_likeness(attention: MultiHeadAttention) -> None:
     """Let an attention begin by looking for what is like its query, and handing it on.
 
-    With one projection for queries and keys, a score is an inner product of two vectors seen from
-    the same side: the more alike they are, the larger it is. With the transpose of the values'
-    projection for the output's, what goes through both comes out as it was, on average over drawn
-    weights. Training is free to part them.
+    With one projection for queries and keys, the more alike two vectors are, the larger is their
+    score. With the transpose of the values' projection for the output's, what goes through both
+    comes out as it was, on average over drawn weights. Training is free to part them.
     """
     attention.key_projection.weight.copy_(attention.query_projection.weight)
     attention.output_projection.weight.copy_(attention.value_projection.weight.T)
@@ -89,13 +88,10 @@ def mutual_information(
     """Count how much more often two types stand near each other than by chance.
 
     The two sentences of a pair are laid side by side, the shorter one stretched. Two tokens, of one
-    sentence or of both, count exp(-distance / `SPAN`). The target's type 0 is number `first` of
-    all types.
+    sentence or of both, count exp(-distance / `SPAN`). The target's type 0 is number `first`.
 
     Returns:
-        Positive pointwise mutual information in nats, (types, types): the logarithm of how many
-        times as often two stand together as by chance, 0 where that is not more often; and
-        which types occur, (types,).
+        Positive pointwise mutual information in nats, (types, types); which types occur, (types,).
     """
     together = torch.zeros(types * types)
     for (src, tgt), alike in groupby(sorted(examples, key=_lengths), key=_lengths):
@@ -118,8 +114,8 @@ def _lengths(example: Example) -> tuple[int, int]:
 def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     """Count which type follows which in sentences given without marks.
 
-    In a type's row of (types, types) has each type the probability that it comes next, times the
-    logarithm of how many times as often that is as elsewhere; 0 where not more often.
+    In a type's row each type has the probability that it comes next, times the logarithm of how
+    many times as often that is as elsewhere, (types, types); 0 where not more often.
     """
     counts = np.zeros((types, types), dtype=np.float32)
     for ids in sentences:
@@ -131,10 +127,7 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
 
 
 def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
-    """Give each type's share of all that is said, end marks included, (types,).
-
-    Every type is counted once more than it occurs, so that none has 0.
-    """
+    """Give each type's share of all that is said, end marks included; each counts once more."""
     counts = np.bincount(np.concatenate([[*ids, EOS_ID] for ids in sentences]), minlength=types)
     return torch.from_numpy((counts + 1) / (counts + 1).sum())
 

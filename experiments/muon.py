@@ -28,7 +28,7 @@ LIKE_ADAM = 0.2  # root mean square of Adam's updates, in learning rates
 def orthogonal(matrices: Tensor) -> Tensor:
     """Bring every singular value near 1 by Newton and Schulz's iteration: products alone.
 
-    Matrices (count, rows, columns) of any floating type, U S V^T each, become about U V^T.
+    Matrices (count, rows, columns), U S V^T each, become about U V^T.
     """
     wide = matrices if matrices.shape[1] <= matrices.shape[2] else matrices.mT
     # No singular value is above the root of the sum of all squares.
@@ -49,10 +49,7 @@ class Muon(Optimizer):
     """
 
     def __init__(
-        self,
-        matrices: Iterable[nn.Parameter],
-        *,
-        precision: torch.dtype = torch.float32,
+        self, matrices: Iterable[nn.Parameter], *, precision: torch.dtype = torch.float32
     ) -> None:
         super().__init__(list(matrices), {"lr": 0.0})
         self.precision = precision

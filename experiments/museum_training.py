@@ -25,7 +25,7 @@ from transformer.data.batches import Example, TokenBudgetBatches, collate_source
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
 from transformer.evaluation.scores import bleu
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.training.devices import provenance

@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.training_parts import Parts, changed
 from transformer.config import Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import unknown_name
 
 

@@ -13,13 +13,22 @@ from experiments.plans import Experiment, find
 from lessonkit.museum.faults import build_with
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
-from transformer.models.folder import RUN, Description, Network, RunFolder, holds_run, read_recipe
-from transformer.models.log import read_log
+from transformer.models.folder import (
+    LOG,
+    RUN,
+    Description,
+    Network,
+    holds_run,
+    read_recipe,
+    saved_steps,
+    step_file,
+)
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
 from transformer.training.devices import Precision, pick, pick_device
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
@@ -137,8 +146,10 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
         "beam": evaluate_translator(final, text),
         "greedy": evaluate_translator(final, text, beam_size=1),
     }
-    if steps := RunFolder(folder).step_files():
-        last = Translator.load(folder, pick_device(), weights=steps[-1], build=build)
+    if steps := saved_steps(folder):
+        last = Translator.load(
+            folder, pick_device(), weights=step_file(folder, steps[-1]), build=build
+        )
         figures["last"] = evaluate_translator(last, text, beam_size=1)
     return figures
 
@@ -146,7 +157,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
 def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
     """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
-    log = [line for line in read_log(RunFolder(folder).log) if line["kind"] == "validation"]
+    log = [line for line in read_log(folder / LOG) if line["kind"] == "validation"]
     return {
         "variant": variant,
         "seed": training["seed"],

@@ -15,15 +15,16 @@ from transformer.data.corpora import default_split
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.evaluate import evaluate_folder
 from transformer.evaluation.scores import bleu
-from transformer.models.checkpoint import load_tensors, save_tensors
 from transformer.models.folder import (
+    LOG,
     RUN,
-    RunFolder,
+    WEIGHTS,
+    load_tensors,
     read_description,
+    save_tensors,
     write_description,
     write_manifest,
 )
-from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import (
@@ -34,6 +35,7 @@ from transformer.support.files import (
     write_atomically,
     write_json,
 )
+from transformer.training.report import read_log
 
 MOST_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again
@@ -44,10 +46,8 @@ PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled i
 def ship(folder: Path, name: str) -> Path:
     """Make data/models/NAME of the model folder that training left, and measure it.
 
-    Returns:
-        The new folder. Beside a model folder's own files, without the checkpoints, it holds
-        card.json (figures, a slice's BLEU, the data's terms) and README.md. After a UserError
-        nothing is made.
+    Beside a model folder's own files, without the checkpoints, it holds card.json (figures, a
+    slice's BLEU, the data's terms) and README.md. After a UserError nothing is made.
     """
     if not name or Path(name).name != name:
         raise UserError(f"{name!r} is no name of a model: give one without a folder, as de-en")
@@ -57,8 +57,8 @@ def ship(folder: Path, name: str) -> Path:
     check_folder(out)
     description = read_description(folder)
     training = read_json(folder / RUN)
-    read_log(RunFolder(folder).log)  # only to refuse a run without one
-    tensors, about = load_tensors(RunFolder(folder).model)
+    read_log(folder / LOG)  # only to refuse a run without one
+    tensors, about = load_tensors(folder / WEIGHTS)
     halves = {key: tensor.half() for key, tensor in tensors.items()}
     if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
         raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
@@ -66,8 +66,8 @@ def ship(folder: Path, name: str) -> Path:
     with tempfile.TemporaryDirectory(dir=models_folder(), prefix=".") as temporary:
         made = Path(temporary) / "model"
         write_description(made, description)
-        save_tensors(RunFolder(made).model, halves, **about)
-        for path in (folder / RUN, RunFolder(folder).log):
+        save_tensors(made / WEIGHTS, halves, **about)
+        for path in (folder / RUN, folder / LOG):
             shutil.copy(path, made / path.name)
         write_manifest(made)
         card = _card(made)

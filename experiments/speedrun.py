@@ -3,6 +3,7 @@
 Not in the paper. The rules and the table of records are in docs/records.md.
 """
 
+import argparse
 import dataclasses
 import subprocess
 import sys
@@ -35,27 +36,18 @@ SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
 PAGE = "records.md"  # in docs
 MARK = "records"
-HEADINGS = (
-    *("", "date", "what is new", "seconds", "seeds", "BLEU"),
-    *(f"p, {GOAL}", f"p, {HIGHER}", "on"),
-)
+HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
+HEADINGS += [f"p, {GOAL}", f"p, {HIGHER}", "on"]
 
 
-def record_and_show(
-    root: Path,
-    change: str | None,
-    settings: Sequence[str],
-    seeds: Sequence[int],
-    processes: int,
-    page_alone: bool,
-) -> Path:
+def record_and_show(root: Path, options: argparse.Namespace) -> Path:
     """Make a record, unless the page alone is wanted, and write the page with all of them."""
-    if not page_alone:
-        if not change:
+    if not options.page_alone:
+        if not options.change:
             raise UserError('a record says what is new: give --change "..."')
-        if processes < 1:
-            raise UserError(f"--processes {processes}: give 1 or more")
-        print(record_runs(change, settings, seeds, processes))
+        if options.processes < 1:
+            raise UserError(f"--processes {options.processes}: give 1 or more")
+        print(record_runs(options.change, options.settings, options.seeds, options.processes))
     page = root / "docs" / PAGE
     put_table(page, MARK, records_table(load_speed_runs()))
     return page
@@ -145,17 +137,10 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
     lines = [f"| {' | '.join(HEADINGS)} |", rule]
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record)
-        each = ", ".join(f"{run['seconds']:.0f}" for run in record["runs"])
-        row = (
-            str(number),
-            record["date"],
-            record["change"],
-            f"{seconds:.1f}" if reached else f"({seconds:.1f})",
-            each,
-            f"{score:.2f}",
-            f"{chance:.3f}",
-            f"{chance_of([run['bleu'] for run in record['runs']], HIGHER):.3f}",
-            machine_of(record),
-        )
+        row = [str(number), record["date"], record["change"]]
+        row += [f"{seconds:.1f}" if reached else f"({seconds:.1f})"]
+        row += [", ".join(f"{run['seconds']:.0f}" for run in record["runs"]), f"{score:.2f}"]
+        higher = chance_of([run["bleu"] for run in record["runs"]], HIGHER)
+        row += [f"{chance:.3f}", f"{higher:.3f}", machine_of(record)]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)

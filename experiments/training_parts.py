@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 
@@ -86,10 +86,9 @@ class Parts:
 def linear_decay_rate(
     step: int, steps: int, d_model: int, warmup_steps: int, factor: float = 1.0
 ) -> float:
-    """Compute the rate of one step of a schedule that ends at 0.
+    """Compute the rate of one step, from 1, of a schedule that is 0 at the last of its steps.
 
-    It rises as the paper's does (§5.3), to the same peak, then falls in a straight line, which
-    reaches 0 at the last of `steps`, above `warmup_steps`. The first step is 1.
+    It rises as the paper's does (§5.3), to the same peak, then falls in a straight line.
     """
     if steps <= warmup_steps:
         raise UserError(f"warmup_steps {warmup_steps} leave no step to decay: give under {steps}")

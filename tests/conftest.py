@@ -29,7 +29,7 @@ def shared_data() -> Path:
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny demo after two steps on a few sentences; copy it before changing it."""
     from transformer.data import corpora
-    from transformer.recipes.named import find_recipe
+    from transformer.recipes import find_recipe
     from transformer.training.recipe import train_recipe
 
     whole = corpora.load

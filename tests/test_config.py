@@ -16,7 +16,7 @@ from transformer.config import (
     TokenizerKind,
     TrainingConfig,
 )
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import BETA1
 
@@ -60,7 +60,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"src_vocab_size": 300}, "src_vocab_size has no effect on one vocabulary: set joint_"),
         (
             {"src_vocab_size": 259, "joint_vocabulary": False},
-            "src_vocab_size 259 is too small: bpe needs at least 260",
+            "vocab_size 259 is too small: bpe needs at least 260",
         ),
     ],
     TrainingConfig: [

@@ -103,20 +103,22 @@ def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:
         assert not (checkout / ".venv").exists()
 
 
-@pytest.mark.parametrize("kind", ["link", "file"])
-def test_make_leaves_what_stands_in_the_environments_place(checkout: Path, kind: str) -> None:
+def test_make_leaves_what_stands_in_the_environments_place(checkout: Path) -> None:
     other, place = checkout / "other", checkout / ".venv"
     other.mkdir()
-    if kind == "file":
-        place.write_text("mine", encoding="utf-8")
-    else:
-        place.symlink_to(other)
-    result = make(checkout, "lab", f"PYTHON={sys.executable}")
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert f".venv is a {kind}, and" in line
+    for kind in ("link", "file"):
+        if kind == "file":
+            place.unlink()
+            place.write_text("mine", encoding="utf-8")
+        else:
+            place.symlink_to(other)
+        result = make(checkout, "lab", f"PYTHON={sys.executable}")
+        assert result.returncode == 2
+        (line,) = result.stderr.splitlines()
+        assert f".venv is a {kind}, and" in line
+        assert place.is_symlink() == (kind == "link")
     assert not list(other.iterdir())
-    assert place.is_symlink() or place.read_text(encoding="utf-8") == "mine"
+    assert place.read_text(encoding="utf-8") == "mine"
 
 
 def test_make_sets_up_once_and_again_when_a_pin_changes(checkout: Path) -> None:
@@ -133,30 +135,23 @@ def test_make_sets_up_once_and_again_when_a_pin_changes(checkout: Path) -> None:
     assert "pip install" in make(checkout, "-n", "lab").stdout
 
 
-@pytest.mark.parametrize(("own", "waiting"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
 def test_waiting_threads_sleep_unless_the_user_says_otherwise(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, waiting: str
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "")  # so that it is put back afterwards
     monkeypatch.delenv("OMP_WAIT_POLICY")
-    if own is not None:
-        monkeypatch.setenv("OMP_WAIT_POLICY", own)
-    shown = make(checkout, "show", "--eval=show: ; @echo $$OMP_WAIT_POLICY").stdout
-    assert shown == f"{waiting}\n"
-    runpy.run_path(str(ROOT / "notebooks" / "conftest.py"))  # pytest without make
-    assert os.environ["OMP_WAIT_POLICY"] == waiting
-
-
-def set_up(checkout: Path) -> None:
-    """Let make believe that the environment is there."""
-    stamp = checkout / ".venv" / ".installed"
-    stamp.parent.mkdir(parents=True)
-    stamp.touch()
+    for waiting in ("PASSIVE", "ACTIVE"):
+        shown = make(checkout, "show", "--eval=show: ; @echo $$OMP_WAIT_POLICY").stdout
+        assert shown == f"{waiting}\n"
+        runpy.run_path(str(ROOT / "notebooks" / "conftest.py"))  # pytest without make
+        assert os.environ["OMP_WAIT_POLICY"] == waiting
+        monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
 
 
 def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) -> None:
     """And hooks before a commit begin with it, in the versions of constraints.txt."""
-    set_up(checkout)
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / ".installed").touch()  # so that nothing is set up
     quick, whole = (make(checkout, "-n", what).stdout.splitlines() for what in ("quick", "test"))
     assert [line for line in quick if line not in whole] == [
         '.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"',
@@ -191,6 +186,22 @@ def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
     settings = [step.get("with", {}) for step in jobs["checks"]]
     (python,) = (each["python-version"] for each in settings if "python-version" in each)
     assert f">={python}" == PROJECT["requires-python"]
+
+
+WITHOUT_PLAYWRIGHT = """
+import runpy, sys
+sys.modules["playwright"] = None
+sys.path.insert(0, "tests/browser")
+runpy.run_path("tests/browser/check_lessons.py", run_name="__main__")
+"""
+
+
+def test_without_playwright_one_line_says_how_to_get_it() -> None:
+    command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("The browser check needs Playwright: pip install -e '.[browser]'")
 
 
 def test_the_citation_names_the_course_and_the_paper() -> None:

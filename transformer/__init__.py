@@ -34,9 +34,8 @@ DOOR = {
     "training.devices": ("Precision", "pick"),
     "training.loop": ("new_state", "train", "update"),
     "training.recipe": ("train_recipe",),
-    "models.folder": ("holds_run", "read_description"),
-    "models.checkpoint": ("load_tensors",),
-    "models.log": ("read_log",),
+    "training.report": ("read_log",),
+    "models.folder": ("holds_run", "load_tensors", "read_description"),
     "models.translator": ("Translator",),
     "evaluation": ("compare",),
     "evaluation.scores": ("bleu", "chrf", "parse_f1", "phrases"),
@@ -50,7 +49,7 @@ DOOR = {
         "verdict",
     ),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
-    "recipes.named": ("find_recipe",),
+    "recipes": ("find_recipe",),
     "support.files": ("find_model", "results_folder"),
 }
 _PLACES = {name: module for module, names in DOOR.items() for name in names}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from transformer.commands import COMMANDS, PROGRAM, option
-from transformer.recipes.named import RECIPES
+from transformer.recipes import RECIPES
 from transformer.support.errors import ENDING, MISTAKE, UserError, exit_status
 
 MOST_SAID = 1200  # letters of a message: what was typed may be of any length

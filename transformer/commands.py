@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
 from transformer.support.files import check_file, model_names, to_json, write_json
 

@@ -56,25 +56,26 @@ class ModelConfig:
     def __post_init__(self) -> None:
         rates = ("dropout", "attention_dropout", "feed_forward_dropout")
         check_fields(self, most=MOST_SIZE, fractions=rates)
+        width, concatenated = self.d_model, self.positions == Positions.CONCATENATED
         require(
-            self.d_model % self.num_heads == 0 or None not in (self.d_k, self.d_v),
-            f"d_model {self.d_model} is not divisible by num_heads {self.num_heads}: "
-            f"choose a divisor of {self.d_model}, or give d_k and d_v",
+            width % self.num_heads == 0 or None not in (self.d_k, self.d_v),
+            f"d_model {width} is not divisible by num_heads {self.num_heads}: "
+            f"choose a divisor of {width}, or give d_k and d_v",
         )
-        if self.positions == Positions.SINUSOIDAL:
-            message = f"d_model {self.d_model} is odd: sinusoids come in pairs, give an even number"
-            require(self.d_model % 2 == 0, message)
-        if self.positions == Positions.CONCATENATED:
-            require(
-                self.position_dim < self.d_model,
-                f"position_dim {self.position_dim} leaves no room for the word in "
-                f"d_model {self.d_model}: give 1 to {self.d_model - 1}",
-            )
-            require(
-                not self.tie_softmax,
-                "tie_softmax needs embeddings of width d_model, and concatenated positions "
-                "narrow them: set tie_softmax=false",
-            )
+        require(
+            width % 2 == 0 or self.positions != Positions.SINUSOIDAL,
+            f"d_model {width} is odd: sinusoids come in pairs, give an even number",
+        )
+        require(
+            self.position_dim < width or not concatenated,
+            f"position_dim {self.position_dim} leaves no room for the word in d_model {width}: "
+            f"give 1 to {width - 1}",
+        )
+        require(
+            not (concatenated and self.tie_softmax),
+            "tie_softmax needs embeddings of width d_model, and concatenated positions narrow "
+            "them: set tie_softmax=false",
+        )
 
     @property
     def key_size(self) -> int:
@@ -108,11 +109,7 @@ class RecurrentConfig:
 
 
 SECTIONS = ("data", "model", "training")  # of a recipe
-# What recipe.json calls the kinds of network.
-NETWORKS: dict[str, type[ModelConfig | RecurrentConfig]] = {
-    "transformer": ModelConfig,
-    "lstm": RecurrentConfig,
-}
+NETWORKS = {"transformer": ModelConfig, "lstm": RecurrentConfig}  # as recipe.json calls them
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,18 +129,19 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        message = f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages"
-        require(self.src_lang != self.tgt_lang, message)
+        require(
+            self.src_lang != self.tgt_lang,
+            f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages",
+        )
         require(
             self.src_vocab_size is None or not self.joint_vocabulary,
             "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false",
         )
         # The special types, and every byte or at least a word.
         smallest = FIRST_ID + (256 if self.tokenizer == TokenizerKind.BPE else 1)
-        for name in ("vocab_size", "src_vocab_size"):
-            size = getattr(self, name)
-            message = f"{name} {size} is too small: {self.tokenizer} needs at least {smallest}"
-            require(size is None or size >= smallest, message)
+        size = min(self.vocab_size, self.src_vocab_size or self.vocab_size)
+        message = f"vocab_size {size} is too small: {self.tokenizer} needs at least {smallest}"
+        require(size >= smallest, message)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -214,11 +212,10 @@ class Recipe:
             UserError: a section or a key is missing or foreign, or a value is out of range.
         """
         try:
-            network = NETWORKS[values["network"]]
-            kinds = {"data": DataConfig, "model": network, "training": TrainingConfig}
-            words = {key: value for key, value in values.items() if key not in {*kinds, "network"}}
-            sections: dict[str, Any] = {key: kind(**values[key]) for key, kind in kinds.items()}
-            return cls(**words, **sections)
+            kinds = (DataConfig, NETWORKS[values["network"]], TrainingConfig)
+            words = {key: value for key, value in values.items() if key != "network"}
+            made: dict[str, Any] = {s: k(**values[s]) for s, k in zip(SECTIONS, kinds, strict=True)}
+            return cls(**words | made)
         except (TypeError, KeyError, AttributeError) as error:
             raise UserError(f"not a recipe of this version: {error}") from error
 
@@ -228,12 +225,10 @@ class Recipe:
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
-        sections = {name: getattr(self, name) for name in SECTIONS}
-        fields = {name: dataclasses.asdict(section).keys() for name, section in sections.items()}
-        known = {key for keys in fields.values() for key in keys}
-        for key in settings.keys() - known:
-            raise unknown_name("key", key, known)
+        sections, unknown = {name: getattr(self, name) for name in SECTIONS}, dict(settings)
         for name, section in sections.items():
-            own = {key: settings[key] for key in settings.keys() & fields[name]}
+            own = {key: unknown.pop(key) for key in settings.keys() & vars(section).keys()}
             sections[name] = dataclasses.replace(section, **own)
+        for key in unknown:
+            raise unknown_name("key", key, [k for part in sections.values() for k in vars(part)])
         return dataclasses.replace(self, **sections)

@@ -164,9 +164,6 @@ def beam_search(
 
     Returns:
         For each sentence one to beam_size hypotheses, the best first.
-
-    Raises:
-        UserError: beam_size, alpha, extra_length or max_len is out of range.
     """
     beams = everyone = start_beams(src, beam_size, alpha, extra_length, max_len)
     mask = padding_mask(src)

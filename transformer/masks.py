@@ -47,10 +47,6 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
 def decoder_mask(tgt_in: Tensor) -> Tensor:
     """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
 
-    Args:
-        tgt_in: Target ids that begin with bos, (batch, tgt_len).
-
-    Returns:
-        Boolean mask, (batch, 1, tgt_len, tgt_len).
+    Of target ids (batch, tgt_len) it makes a boolean mask, (batch, 1, tgt_len, tgt_len).
     """
     return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

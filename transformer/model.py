@@ -135,14 +135,9 @@ class Transformer(nn.Module):
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read the source.
+        """Read source ids, (batch, src_len), into a memory, (batch, src_len, d_model).
 
-        Args:
-            src: Source ids, (batch, src_len).
-            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
-
-        Returns:
-            Memory for the decoder, (batch, src_len, d_model).
+        The mask is that of `padding_mask`, (batch, 1, 1, src_len).
         """
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
@@ -178,9 +173,7 @@ class Transformer(nn.Module):
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Give every attention weight, without dropout (the paper's appendix figures).
 
-        Args:
-            src: Source ids, (batch, src_len).
-            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+        Source and target are those of `forward`.
         """
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)

@@ -31,13 +31,10 @@ _KNOWN = (
 
 
 def state_of(model: object) -> list[tuple[int, int]] | None:
-    """Say what a model computes with, to be compared later.
+    """Say of each parameter where it lies and how often it was written to, but through `.data`.
 
-    Returns:
-        Of each parameter where it lies and how often it was written to (what is written through
-        `.data` is not seen); None where the model is not just what the package's modules make
-        it: an LSTM, hooked, changed in part, in training, made in inference mode, on another
-        device or in another type.
+    None where the model is not just what the package's modules make it: an LSTM, hooked, changed
+    in part, in training, made in inference mode, on another device or in another type.
     """
     if type(model) is not Transformer or {"encode", "decode", "new_cache"} & vars(model).keys():
         return None
@@ -54,10 +51,9 @@ def state_of(model: object) -> list[tuple[int, int]] | None:
             return None
         parts += part._modules.values()
         parameters += [each for each in part._parameters.values() if each is not None]
-    if any(each.dtype is not torch.float32 or not each.is_cpu for each in parameters):
-        return None
-    if any(each.is_inference() for each in parameters):  # whose writes nobody counts
-        return None
+    for each in parameters:  # nobody counts the writes to one made in inference mode
+        if each.dtype is not torch.float32 or not each.is_cpu or each.is_inference():
+            return None
     return [(each.data_ptr(), each._version) for each in parameters]
 
 
@@ -84,20 +80,16 @@ class Widths(NamedTuple):
 
 
 class FastCache:
-    """Keys and values of all layers, for some prefixes of each source.
+    """Keys and values of all layers, for some prefixes of each source, side by side in the batch.
 
     Args:
-        widths: Of their heads.
         source: The sources' keys and values, (num_layers, sources, src_len, width).
         src_mask: True = may attend, (sources, 1, 1, src_len).
-        prefixes: Of each source, side by side in the batch.
-
-    Attributes:
-        length: Target positions already seen.
     """
 
     def __init__(self, widths: Widths, source: Tensor, src_mask: Tensor, prefixes: int) -> None:
-        self.widths, self.source, self.prefixes, self.length = widths, source, prefixes, 0
+        self.widths, self.source, self.prefixes = widths, source, prefixes
+        self.length = 0  # target positions already seen
         self.mask: Tensor | None = None  # added to the scores
         if not src_mask.all():
             self.mask = torch.zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
@@ -131,11 +123,7 @@ class FastCache:
 
 
 class FastTransformer:
-    """A trained Transformer, ready to decode; once its weights change, to be made anew.
-
-    Args:
-        model: One that `state_of` knows.
-    """
+    """A Transformer that `state_of` knows, ready to decode; to be made anew when it learns."""
 
     def __init__(self, model: Transformer) -> None:
         config = model.config
@@ -144,23 +132,12 @@ class FastTransformer:
         with torch.no_grad():
             self.src_words = packed.Words.of(model.src_embedding)
             self.tgt_words = packed.Words.of(model.tgt_embedding)
-            to_itself, across = packed.Attention.to_itself, packed.Attention.across
-            self.encoder = [
-                (
-                    to_itself(each.self_attention, each.self_attention_residual),
-                    packed.FeedForward.of(each),
-                )
-                for each in model.encoder.layers
-                if isinstance(each, EncoderLayer)
-            ]
+            readers = [each for each in model.encoder.layers if isinstance(each, EncoderLayer)]
             layers = [each for each in model.decoder.layers if isinstance(each, DecoderLayer)]
+            of_itself, of_source = packed.Attention.to_itself, packed.Attention.across
+            self.encoder = [(of_itself(each), packed.FeedForward.of(each)) for each in readers]
             self.decoder = [
-                (
-                    to_itself(each.self_attention, each.self_attention_residual),
-                    across(each.cross_attention, each.cross_attention_residual),
-                    packed.FeedForward.of(each),
-                )
-                for each in layers
+                (of_itself(each), of_source(each), packed.FeedForward.of(each)) for each in layers
             ]
             self.keys_and_values = packed.keys_and_values(layers)
             self.softmax = packed.Softmax(model.output)
@@ -183,13 +160,7 @@ class FastTransformer:
         return self.encoder_norm(hidden).view(batch, src_len, -1)
 
     def new_cache(self, memory: Tensor, src_mask: Tensor, prefixes: int) -> FastCache:
-        """Begin to decode.
-
-        Args:
-            memory: From `encode`, (sources, src_len, d_model).
-            src_mask: From `padding_mask`, (sources, 1, 1, src_len).
-            prefixes: Of each source, side by side in the batch.
-        """
+        """Begin to decode, so many prefixes of each source of a memory that `encode` gave."""
         sources, src_len, _ = memory.shape
         found = self.keys_and_values(memory.flatten(end_dim=1))
         found = found.view(sources, src_len, self.num_layers, -1).permute(2, 0, 1, 3)
@@ -222,14 +193,9 @@ class FastTransformer:
 
 
 def place_rows(kept: Tensor, rows: Tensor) -> Tensor:
-    """Put `rows` of the second axis at its beginning, in place; who is there already stays.
+    """Put rows (new_batch,) at the beginning of (num_layers, batch, ...), in place; give that part.
 
-    Args:
-        kept: (num_layers, batch, ...)
-        rows: (new_batch,), no more than the batch has.
-
-    Returns:
-        The part of `kept` that they are in, (num_layers, new_batch, ...).
+    Who is there already stays.
     """
     changed = (rows != torch.arange(len(rows))).nonzero().flatten()
     if len(changed):

@@ -10,21 +10,16 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
+from engines.arrays import embedding_tables
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer, Residual
 
 
 class Linear(NamedTuple):
-    """A linear map that lies as the product reads it.
+    """A linear map that lies as the product reads it."""
 
-    Attributes:
-        weight: (inputs, outputs), contiguous.
-        bias: (outputs,), or None.
-    """
-
-    weight: Tensor
-    bias: Tensor | None
+    weight: Tensor  # (inputs, outputs), contiguous
+    bias: Tensor | None  # (outputs,)
 
     @classmethod
     def of(cls, *linears: nn.Linear) -> Self:
@@ -76,28 +71,26 @@ class Norm(NamedTuple):
 class Attention(NamedTuple):
     """An attention's way in and its way out, with its frame.
 
-    Attributes:
-        norm: Of the frame.
-        into: To the queries, keys and values of all heads, side by side; in cross-attention
-            to the queries alone: `keys_and_values` gives the rest.
-        out: From the heads, joined.
+    Into queries, keys and values of all heads, side by side; in cross-attention into queries
+    alone: `keys_and_values` gives the rest.
     """
 
     norm: Norm
     into: Linear
-    out: Linear
+    out: Linear  # from the heads, joined
 
     @classmethod
-    def to_itself(cls, attention: MultiHeadAttention, frame: Residual) -> Self:
-        """Take self-attention: three projections in one product."""
-        into = (attention.query_projection, attention.key_projection, attention.value_projection)
-        return cls(Norm.of(frame), Linear.of(*into), Linear.of(attention.output_projection))
+    def to_itself(cls, layer: EncoderLayer | DecoderLayer) -> Self:
+        """Take a layer's self-attention: three projections in one product."""
+        mine = layer.self_attention
+        into = Linear.of(mine.query_projection, mine.key_projection, mine.value_projection)
+        return cls(Norm.of(layer.self_attention_residual), into, Linear.of(mine.output_projection))
 
     @classmethod
-    def across(cls, attention: MultiHeadAttention, frame: Residual) -> Self:
-        """Take cross-attention."""
-        into, out = attention.query_projection, attention.output_projection
-        return cls(Norm.of(frame), Linear.of(into), Linear.of(out))
+    def across(cls, layer: DecoderLayer) -> Self:
+        """Take a layer's cross-attention."""
+        cross, norm = layer.cross_attention, Norm.of(layer.cross_attention_residual)
+        return cls(norm, Linear.of(cross.query_projection), Linear.of(cross.output_projection))
 
 
 class FeedForward(NamedTuple):
@@ -121,11 +114,7 @@ class FeedForward(NamedTuple):
 
 
 class Words(NamedTuple):
-    """An embedding: rows scaled once, and positions of the same width.
-
-    Concatenated positions are a sum as well, each part filled up with zeros where the other
-    stands.
-    """
+    """An embedding: rows scaled once, and positions of the same width."""
 
     table: Tensor  # (vocab_size, d_model)
     positions: Tensor  # (max_len, d_model)
@@ -134,19 +123,11 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, embedding: Embedding) -> Self:
         """Take an embedding's tables."""
-        table, positions = embedding.token.weight * embedding.scale, embedding.position_table()
-        if embedding.concatenated:
-            width, more = table.shape[1], positions.shape[1]
-            table = nn.functional.pad(table, (0, more))
-            positions = nn.functional.pad(positions, (width, 0))
-        return cls(table, positions, embedding)
+        table, positions = embedding_tables(embedding)
+        return cls(table * embedding.scale, positions, embedding)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """Embed (batch, length) ids from position 0 on: (batch, length, d_model).
-
-        Raises:
-            UserError: the positions go past max_len.
-        """
+        """Embed (batch, length) ids from position 0 on: (batch, length, d_model)."""
         length = ids.shape[1]
         if length > len(self.positions):
             self.embedding(ids)  # says so
@@ -160,11 +141,7 @@ class Words(NamedTuple):
 
 
 class Softmax:
-    """The product before the softmax, the largest of all: half of the work of a step.
-
-    Args:
-        linear: From d_model to the types.
-    """
+    """The product before the softmax, the largest of all: half of the work of a step."""
 
     def __init__(self, linear: nn.Linear) -> None:
         self.linear = Linear.of(linear)
@@ -185,10 +162,6 @@ class Softmax:
 
 
 def keys_and_values(layers: Sequence[DecoderLayer]) -> Linear:
-    """Make one map of the memory to the keys and values of every layer's cross-attention.
-
-    Returns:
-        Its outputs are, layer by layer, the keys of all heads, then their values.
-    """
+    """Make one map of the memory to the keys, then the values, of every layer's cross-attention."""
     attentions = [layer.cross_attention for layer in layers]
     return Linear.of(*(p for a in attentions for p in (a.key_projection, a.value_projection)))

@@ -23,27 +23,18 @@ FEW = 3  # rows in which it is as quick to look at every type
 
 
 class Searcher:
-    """Searches with the fast form of a model where it has one, which is made anew when it learns.
-
-    Attributes:
-        fast: The form that the last search used; None where the model itself was searched.
-    """
+    """Searches with the fast form of a model where it has one, made anew when it learns."""
 
     def __init__(self) -> None:
-        self.fast: FastTransformer | None = None
+        self.fast: FastTransformer | None = None  # that the last search used
         self._made_of: list[tuple[int, int]] | None = None  # the state that `fast` was made of
 
     def search(
         self, model: EncoderDecoder, src: Tensor, *, beam_size: int, alpha: float, max_len: int
     ) -> list[list[Hypothesis]]:
-        """Find what `beam_search` finds; a model with hooks or on a GPU is searched by it.
+        """Find what `beam_search` finds, whose arguments these are.
 
-        Args:
-            model: In evaluation mode.
-            src: Source ids with eos, padded, (batch, src_len).
-            beam_size: Prefixes a sentence; 1 is greedy.
-            alpha: Of the length penalty.
-            max_len: Most tokens of any target.
+        A model with hooks or on a GPU is searched by it.
         """
         state = state_of(model)
         if state is None:
@@ -98,13 +89,9 @@ def fast_beam_search(
 
 
 def stay_in_place(chosen: list[int]) -> list[int]:
-    """Order rows so that each stays in its own place if it can: a cache need copy only the others.
+    """Order chosen rows so that each stays in its own place if it can: only others are copied.
 
-    Args:
-        chosen: Some of the rows that there were; one may be there more than once.
-
-    Returns:
-        Which of them, by number, comes to each place.
+    One may be chosen more than once. Returns which of them, by number, comes to each place.
     """
     placed: dict[int, int] = {}
     others = []

@@ -1,15 +1,14 @@
 """How fast a model is once it is exported, beside ours: on one thread of the CPU.
 
-Not in the paper. Seconds are those in which the processor worked for this process, in all its
-threads, so that what else runs on the machine does not count; and the rounds of all engines are
-interleaved, so that what it costs besides (the caches are shared) is shared too.
+Not in the paper. Seconds are those in which the processor worked for this process; the rounds of
+all engines are interleaved, so that what else the machine does is shared by all.
 """
 
-import functools
 import importlib
 import statistics
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from transformer.models.translator import Translator
 from transformer.support.files import write_json
 from transformer.training.devices import provenance
 
-RECORD = "bench/export.json"
 ROUNDS = 5
 TOGETHER = 1000  # sentences given at once
 ALONE = 100  # sentences given one by one, as a service gets them
@@ -83,7 +81,8 @@ def compare(
     for _ in range(ROUNDS):
         for way, calls in ways.items():
             for name, translate in everyone.items():
-                seconds[way][name].append(_seconds(translate, calls))
+                took = seconds_of(partial(list, map(translate, calls)))
+                seconds[way][name].append(took)
     return {
         name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}
         | {"our_bleu": score["ours"]}
@@ -99,13 +98,7 @@ def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
     translator = module.Translator(folder, threads=1)
     if name == "onnx":
         return {1: translator.translate}
-    return {
-        size: functools.partial(translator.translate, beam_size=size) for size in (1, BEAM_SIZE)
-    }
-
-
-def _seconds(translate: Translate, calls: list[list[str]]) -> float:
-    return seconds_of(lambda: [translate(sentences) for sentences in calls])
+    return {size: partial(translator.translate, beam_size=size) for size in (1, BEAM_SIZE)}
 
 
 def _speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:

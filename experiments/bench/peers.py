@@ -1,14 +1,11 @@
-"""Who makes the training steps: ours, and two peers of the same shape that do the same work.
+"""Who makes the training steps: ours, and PyTorch's own layers of the same shape and work.
 
-Not in the paper. Peers get the recipe's dropout in the same places, its tying, its biases, its
+Not in the paper. The peer gets the recipe's dropout in the same places, its tying, its biases, its
 Adam (fused), its loss, and on a CPU in bfloat16 the same kernel of attention as ours; and no mask
-that the loss makes superfluous. Marian still differs: it has a bias before the softmax that is not
-learned, sinusoidal positions, each norm after its sub-layer and none after the stacks.
+that the loss makes superfluous.
 """
 
 import dataclasses
-import importlib
-import importlib.util
 import warnings
 from collections.abc import Callable
 from itertools import islice
@@ -18,18 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, Recipe, TrainingConfig
+from transformer.config import PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
 from transformer.training.loop import BETA1, new_state, update
 from transformer.training.schedule import rate_of
 
 OURS, TORCH = "ours", "torch.nn.Transformer"
-MARIAN = "MarianMTModel"  # of Hugging Face
 
 
 class Workload(NamedTuple):
@@ -153,64 +149,15 @@ def _torch_stacks(config: ModelConfig) -> nn.Transformer:
     return stacks
 
 
-class MarianModel(nn.Module):
-    """Hugging Face's `MarianMTModel` of a recipe's shape, from the extra [foreign]."""
-
-    def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
-        super().__init__()
-        library: Any = importlib.import_module("transformers")
-        stacks = ("encoder", "decoder")
-        sizes = {f"{stack}_layers": config.num_layers for stack in stacks}
-        sizes |= {f"{stack}_attention_heads": config.num_heads for stack in stacks}
-        sizes |= {f"{stack}_ffn_dim": config.d_ff for stack in stacks}
-        settings = library.MarianConfig(
-            **sizes,
-            d_model=config.d_model,
-            vocab_size=src_vocab_size,
-            decoder_vocab_size=tgt_vocab_size,
-            max_position_embeddings=config.max_len,
-            dropout=config.dropout,
-            attention_dropout=config.attention_dropout,
-            activation_dropout=config.feed_forward_dropout,
-            activation_function="relu",
-            scale_embedding=True,
-            share_encoder_decoder_embeddings=config.tie_source_target,
-            tie_word_embeddings=config.tie_softmax,
-            pad_token_id=PAD_ID,
-            bos_token_id=BOS_ID,
-            eos_token_id=EOS_ID,
-            decoder_start_token_id=BOS_ID,
-            forced_eos_token_id=None,
-            use_cache=False,
-            attn_implementation="sdpa",
-        )
-        self.marian = library.MarianMTModel(settings)
-        if not config.attention_bias:
-            for name, module in self.marian.named_modules():
-                if name.endswith((".q_proj", ".k_proj", ".v_proj", ".out_proj")):
-                    module.bias = None
-
-    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Score every next token, (batch, tgt_len, tgt_vocab_size)."""
-        mask = (src != PAD_ID).long()
-        logits: Tensor = self.marian(
-            input_ids=src, attention_mask=mask, decoder_input_ids=tgt_in
-        ).logits
-        return logits
-
-
 def make_contenders(workload: Workload, precision: Precision) -> dict[str, Contender]:
-    """Build ours and the peers that can be had here, in training mode, by name."""
+    """Build ours and the peer, in training mode, by name."""
     training = workload.recipe.training
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
-    found = {
+    return {
         OURS: _ours(workload, training, precision),
         TORCH: _peer(TorchModel(*sizes), training, precision),
     }
-    if importlib.util.find_spec("transformers") is not None:  # the extra [foreign]
-        found[MARIAN] = _peer(MarianModel(*sizes), training, precision)
-    return found
 
 
 def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:

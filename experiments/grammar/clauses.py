@@ -20,20 +20,16 @@ class ClauseSampler(PhraseSampler):
 
     def time(self, when: str, verb: Verb | None = None) -> Time:
         """Draw an expression of time for a tense: "present", "past", "habit" or "modal"."""
-        kinds = {when, "moment"} if verb is not None and verb.moment else {when}
+        kinds = {when, "moment"} if verb and verb.moment else {when}
         return self.rng.choice([time for time in self.lexicon.times if kinds <= time.when])
 
     def place(self, tags: frozenset[str], clause: Clause) -> Place | None:
         """Draw a place of one of the tags: wild animals in the forest, farm animals outdoors."""
         kinds = frozenset[str]().union(*(phrase.noun.classes for _, phrase in clause.roles()))
         where = "forest" if "wild" in kinds else "outdoors" if "farm" in kinds else ""
-        pool = [
-            place
-            for place in self.lexicon.places
-            if not tags.isdisjoint(place.tags)
-            and (place.en_to or not clause.verb.direction)
-            and (not where or where in place.tags)
-        ]
+        pool = [each for each in self.lexicon.places if not tags.isdisjoint(each.tags)]
+        pool = [each for each in pool if each.en_to or not clause.verb.direction]
+        pool = [each for each in pool if not where or where in each.tags]
         return self.rng.choice(pool) if pool else None
 
     def activity(
@@ -47,13 +43,8 @@ class ClauseSampler(PhraseSampler):
     ) -> Clause | None:
         """Draw a clause about someone doing something; None where the parts do not fit.
 
-        Args:
-            subject: Who does it; drawn where None, as the verb.
-            verb: What is done.
-            tense: "present", "past" or "modal"; drawn where empty.
-            negated: Deny it.
-            besides: Modals that do not fit.
-            bare: Leave out time and most places.
+        What is not given is drawn; `besides` are modals that do not fit, and a `bare` clause has
+        no time and seldom a place.
         """
         verb = verb or self.rng.choice(self.verbs)
         subject = subject or self.subject(verb.subjects, definite=negated)
@@ -93,9 +84,8 @@ class ClauseSampler(PhraseSampler):
     def _two_foods(self, verb: Verb, first: Phrase, negated: bool) -> Phrase:
         """Join a second object of the same kind: "an apple and a pear"."""
         noun = self.noun(verb.objects & {"food"}, first)
-        if negated or not first.of("food"):
-            return first
-        if first.det != "a" or first.adjectives or first.plural:
+        described = first.det != "a" or first.adjectives or first.plural
+        if negated or described or not first.of("food"):
             return first
         return Phrase(plural=True, joined=(first, plain(noun, "a")))
 
@@ -217,9 +207,7 @@ def suits(verb: Verb, subject: Phrase, tense: str) -> bool:
 
 def _general(said: Phrase | None) -> bool:
     """Whether an object is one of which something can be done every day."""
-    if said is None:
-        return True
-    if said.adjectives or said.count:
-        return False
+    if said is None or said.adjectives or said.count:
+        return said is None
     known = said.of("transport", "pet", "farm", "paper")
     return said.det in ("a", "own", "my") or (said.det == "the" and known)

@@ -1,26 +1,15 @@
 """English for the trees of the embedded corpus: word order, verb forms, determiners."""
 
+from experiments.grammar import say
+from experiments.grammar.say import FORMS, Word, split_words, word
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import (
-    Word,
-    asking_words,
-    comma,
-    function_words,
-    join_clauses,
-    place_words,
-    split_words,
-    time_words,
-    word,
-)
 
-OBJECT_PRONOUNS = {"I": "me", "you": "you", "he": "him", "she": "her", "we": "us"}
-POSSESSIVES = {"I": "my", "you": "your", "we": "our"}
-BE = {True: ("was", "were", "was", "were", "were"), False: ("am", "are", "is", "are", "are")}
+EN, THE = FORMS["en"], {"m": "the"}
 
 
 def english(tree: Tree) -> list[Word]:
     """Say a sentence in English; the first letter is as inside a sentence."""
-    words = join_clauses(tree, "en", clause)
+    words = say.clauses(tree, "en", clause)
     following = [*words[1:], words[-1]]
     return [
         Word("an", each.keys) if each.text == "a" and after.text[0] in "aeiou" else each
@@ -35,12 +24,12 @@ def noun_phrase(phrase: Phrase, subject: bool = False) -> list[Word]:
         first, last = phrase.joined
         return [*noun_phrase(first), word("and", key + Key.JOIN), *noun_phrase(last)]
     if phrase.pronoun:
-        text = phrase.pronoun if subject else OBJECT_PRONOUNS[phrase.pronoun]
+        text = phrase.pronoun if subject else EN["objects"][phrase.pronoun]
         return [word(text, key + Key.NOUN)]
     determiner = _determiner(phrase)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words += function_words(str(phrase.count), "en", key + Key.COUNT)
+        words += say.function_words(str(phrase.count), "en", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
         words.append(word(adjective.en, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
@@ -63,14 +52,14 @@ def _determiner(phrase: Phrase) -> str:
         return phrase.det
     if owner.person == 3:
         return "their" if owner.plural else "his" if owner.sex == "male" else "her"
-    return POSSESSIVES[owner.pronoun]
+    return str(EN["possessives"][owner.pronoun])
 
 
 def _verb_words(each: Clause) -> tuple[list[Word], list[Word]]:
     """The auxiliary that questions put first and "not" follows, if any; the other verb words."""
     key, slot = each.key, each.subject.slot
     tense = {key + Key.TENSE} | ({key + Key.ASK} if each.inverted else set())
-    be = BE[each.past][slot]
+    be = EN["past" if each.past else "present"][slot]
     do = word("did" if each.past else "does" if slot == 2 else "do", *tense)
     if each.modal is not None:
         return _modal_words(each, do)
@@ -116,9 +105,9 @@ def clause(each: Clause) -> list[Word]:
     if each.negated and not each.ask and auxiliary[0].text == "can":
         auxiliary = [Word("cannot", auxiliary[0].keys | negation[0].keys)]
         negation = []
-    front = time_words(each, "en", front=True) + _places(each, front=True)
-    front += [comma(each)] if front else []
-    words = asking_words(each, "en") + front
+    front = say.time(each, "en", front=True) + say.place(each, "en", THE, front=True)
+    front += [say.comma(each)] if front else []
+    words = say.asking(each, "en") + front
     words += [*auxiliary, *subject] if each.inverted else [*subject, *auxiliary]
     return [*words, *negation, *verbs, *_after_verb(each)]
 
@@ -131,12 +120,8 @@ def _after_verb(each: Clause) -> list[Word]:
         words += [word("to", each.recipient.key + Key.PREP), *noun_phrase(each.recipient)]
     if each.predicate is not None:
         words.append(word(each.predicate.en, each.key + Key.VERB))
-    words += _places(each) + time_words(each, "en")
+    words += say.place(each, "en", THE) + say.time(each, "en")
     if each.second is not None:
         _, verbs = _verb_words(each.second)
         words += [word("and", each.second.key + Key.RELATIVE), *verbs, *_after_verb(each.second)]
     return words
-
-
-def _places(each: Clause, front: bool = False) -> list[Word]:
-    return place_words(each, "en", {"m": "the"}, front)

@@ -1,34 +1,17 @@
 """French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
+from experiments.grammar import say
 from experiments.grammar.lexicon import Adjective
+from experiments.grammar.say import FORMS, Word, split_words, word
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import (
-    Word,
-    asking_words,
-    comma,
-    function_words,
-    join_clauses,
-    place_words,
-    split_words,
-    time_words,
-    word,
-)
 
-SUBJECT = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous"}
-OBJECT = {"I": "me", "you": "te", "he": "le", "she": "la", "we": "nous"}
-REFLEXIVE = ("me", "te", "se", "nous", "se")
-AVOIR = ("ai", "as", "a", "avons", "ont")
-ETRE = ("suis", "es", "est", "sommes", "sont")
-ETAIT = ("étais", "étais", "était", "étions", "étaient")
-ELIDED = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
-CONTRACTED = {"à le": "au", "à les": "aux", "de le": "du", "de les": "des"}
-CONTRACTED |= {"si il": "s'il", "si ils": "s'ils"}
+FR = FORMS["fr"]
 VOWELS = "aàâeéèêëhiîoôuœ"
 
 
 def french(tree: Tree) -> list[Word]:
     """Say a sentence in French, elided and contracted; words in one token share its meanings."""
-    return _merge(join_clauses(tree, "fr", clause))
+    return _merge(say.clauses(tree, "fr", clause))
 
 
 def opens_with_vowel(text: str) -> bool:
@@ -41,8 +24,8 @@ def _merge(words: list[Word]) -> list[Word]:
     joined: list[Word] = []
     for each in reversed(words):
         after = joined[-1].text if joined else "."
-        text = CONTRACTED.get(f"{each.text} {after}")
-        if each.text in ELIDED and opens_with_vowel(after):
+        text = FR["contracted"].get(f"{each.text} {after}")
+        if each.text in FR["elided"] and opens_with_vowel(after):
             text = f"{each.text[:-1]}'{after}"
         if text is None:
             joined.append(each)
@@ -69,7 +52,7 @@ def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
         return [*noun_phrase(first), word("et", key + Key.JOIN), *noun_phrase(last)]
     if phrase.pronoun:
         they = "elles" if phrase.gender == "f" else "ils"
-        return [word(SUBJECT.get(phrase.pronoun, they), key + Key.NOUN)]
+        return [word(FR["subjects"].get(phrase.pronoun, they), key + Key.NOUN)]
     text = noun.fr_plural if phrase.plural else noun.fr
     before: list[Word] = []
     after: list[Word] = []
@@ -79,7 +62,7 @@ def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
         place.append(word(form, key + Key.ADJECTIVE + index))
     core = [*before, word(text, key + Key.NOUN), *after]
     if phrase.count:
-        core = function_words(str(phrase.count), "fr", key + Key.COUNT) + core
+        core = say.function_words(str(phrase.count), "fr", key + Key.COUNT) + core
     return [*_determiner(phrase, core[0].text, bool(before), negated), *core]
 
 
@@ -135,12 +118,12 @@ def _participle(each: Clause) -> str:
 def _clitics(each: Clause) -> list[Word]:
     words = []
     if each.verb.fr_aux == "se":
-        words.append(word(REFLEXIVE[each.subject.slot], each.key + Key.SELF))
+        words.append(word(FR["reflexive"][each.subject.slot], each.key + Key.SELF))
     if each.recipient is not None and each.recipient.pronoun:
         keys = (each.recipient.key + Key.NOUN, each.recipient.key + Key.PREP)
-        words.append(word(OBJECT[each.recipient.pronoun], *keys))
+        words.append(word(FR["objects"][each.recipient.pronoun], *keys))
     if each.object is not None and each.object.pronoun:
-        words.append(word(OBJECT[each.object.pronoun], each.object.key + Key.NOUN))
+        words.append(word(FR["objects"][each.object.pronoun], each.object.key + Key.NOUN))
     return words
 
 
@@ -150,8 +133,8 @@ def _verb_words(each: Clause) -> list[Word]:
     before = [word("ne", key + Key.NOT)] if each.negated else []
     after = [word("pas", key + Key.NOT)] if each.negated else []
     if verb is TO_BE:
-        copula = ETAIT if each.past else ETRE
-        return [*before, word(copula[slot], key + Key.TENSE, key + Key.COPULA), *after]
+        forms = FR["past" if each.past else "present"]
+        return [*before, word(forms[slot], key + Key.TENSE, key + Key.COPULA), *after]
     itself = () if verb.fr_aux == "se" else (key + Key.SELF,)
     content = (key + Key.VERB, key + Key.VERB_PREP, *itself)
     clitics = _clitics(each)
@@ -161,7 +144,8 @@ def _verb_words(each: Clause) -> list[Word]:
         infinitive = [*clitics, word(verb.fr[0], *content)]
         return infinitive if each.follows else [*before, finite, *after, *infinitive]
     if each.past:
-        auxiliary = word((AVOIR if verb.fr_aux == "avoir" else ETRE)[slot], key + Key.TENSE)
+        forms = FR["avoir" if verb.fr_aux == "avoir" else "present"]
+        auxiliary = word(forms[slot], key + Key.TENSE)
         participle = [word(_participle(each), *content)]
         whole = [*before, *clitics, auxiliary, *after, *participle]
         return participle if each.follows else whole
@@ -171,9 +155,9 @@ def _verb_words(each: Clause) -> list[Word]:
 
 def clause(each: Clause) -> list[Word]:
     """Say a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
-    words = time_words(each, "fr", front=True) + _places(each, front=True)
-    words += [comma(each)] if words else []
-    words += asking_words(each, "fr")
+    words = say.time(each, "fr", front=True) + say.place(each, "fr", FR["articles"], front=True)
+    words += [say.comma(each)] if words else []
+    words += say.asking(each, "fr")
     if each.inverted and each.ask != "what":
         words += split_words("est-ce que", each.key + Key.ASK)
     if each.gap != "subject" and each.ask != "who":
@@ -191,12 +175,8 @@ def _after_verb(each: Clause) -> list[Word]:
     if each.predicate is not None:
         form = inflect(each.predicate, each.subject.gender, each.subject.plural)
         words.append(word(form, each.key + Key.VERB))
-    words += _places(each) + time_words(each, "fr")
+    words += say.place(each, "fr", FR["articles"]) + say.time(each, "fr")
     if each.second is not None:
         words.append(word("et", each.second.key + Key.RELATIVE))
         words += [*_verb_words(each.second), *_after_verb(each.second)]
     return words
-
-
-def _places(each: Clause, front: bool = False) -> list[Word]:
-    return place_words(each, "fr", {"m": "le", "f": "la"}, front)

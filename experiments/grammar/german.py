@@ -2,29 +2,12 @@
 
 from functools import cache
 
+from experiments.grammar import say
+from experiments.grammar.say import FORMS, Word, word
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import (
-    Word,
-    asking_words,
-    comma,
-    function_words,
-    mark,
-    place_words,
-    time_words,
-    word,
-)
 from lessonkit.analysis.articles import corpus_table
 
-PRONOUNS = {
-    "nominative": {"I": "ich", "you": "du", "he": "er", "she": "sie", "we": "wir", "they": "sie"},
-    "accusative": {"I": "mich", "you": "dich", "he": "ihn", "she": "sie", "we": "uns"},
-    "dative": {"I": "mir", "you": "dir", "he": "ihm", "she": "ihr", "we": "uns"},
-}
-REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
-HABEN = ("habe", "hast", "hat", "haben", "haben")
-SEIN = ("bin", "bist", "ist", "sind", "sind")
-WAR = ("war", "warst", "war", "waren", "waren")
-MERGED = {"in dem": "im", "an dem": "am", "zu dem": "zum", "zu der": "zur", "in das": "ins"}
+DE = FORMS["de"]
 
 
 def german(tree: Tree) -> list[Word]:
@@ -32,17 +15,17 @@ def german(tree: Tree) -> list[Word]:
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
-        words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final"), comma(lead)]
+        words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final"), say.comma(lead)]
     first = tree.leading is not None or tree.main.ask == "yes_no"
     words += clause(tree.main, "first" if first else "second")
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
         if not before and last != "and":
-            words.append(comma(linked))
-        words += function_words(conjunction, "de", key)
+            words.append(say.comma(linked))
+        words += say.function_words(conjunction, "de", key)
         words += clause(linked, "second" if last in ("and", "but") else "final")
-    words.append(mark(tree))
+    words.append(say.mark(tree))
     return [
         each
         for each, after in zip(words, [*words[1:], word("")], strict=True)
@@ -55,34 +38,27 @@ def _endings() -> dict[tuple[str, str], dict[str, str]]:
     return {(row["kind"], row["case"]): row for row in corpus_table("german_endings.tsv")}
 
 
-def _ending(kind: str, case: str, gender: str) -> str:
-    return _endings()[kind, case][gender]
-
-
-def _gender(phrase: Phrase) -> str:
-    """Give the column of the ending tables."""
-    return "plural" if phrase.plural else phrase.noun.de_gender
+def _ending(kind: str, case: str, phrase: Phrase) -> str:
+    return _endings()[kind, case]["plural" if phrase.plural else phrase.noun.de_gender]
 
 
 def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
     """Say a noun phrase in a case; `negated` makes an indefinite one "kein".
 
-    Args:
-        extra: Meanings that the first word carries as well: those of a preposition that
-            other languages have and German has not.
+    The first word carries `extra` meanings: of a preposition that German has not.
     """
     key = phrase.key
     if phrase.joined:
         first, last = (noun_phrase(part, case, False, *extra) for part in phrase.joined)
         return [*first, word("und", key + Key.JOIN), *last]
     if phrase.pronoun:
-        return [word(PRONOUNS[case][phrase.pronoun], key + Key.NOUN, *extra)]
+        return [word(DE["pronouns"][case][phrase.pronoun], key + Key.NOUN, *extra)]
     determiner, endings = _determiner(phrase, case, negated)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words += function_words(str(phrase.count), "de", key + Key.COUNT)
+        words += say.function_words(str(phrase.count), "de", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
-        text = adjective.de_stem + _ending(endings, case, _gender(phrase))
+        text = adjective.de_stem + _ending(endings, case, phrase)
         words.append(word(text, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
     words.append(word(_noun_form(phrase, case), key + Key.NOUN, *bare))
@@ -99,12 +75,11 @@ def _noun_form(phrase: Phrase, case: str) -> str:
 
 def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, str]:
     """The determiner, "" for none, and the endings that adjectives take after it."""
-    det, gender = phrase.det, _gender(phrase)
-    ein = _ending("ein", case, gender)
+    det, ein = phrase.det, _ending("ein", case, phrase)
     if det == "the":
-        return _ending("definite", case, gender), "weak"
+        return _ending("definite", case, phrase), "weak"
     if det == "this":
-        return "dies" + _ending("strong", case, gender), "weak"
+        return "dies" + _ending("strong", case, phrase), "weak"
     if det == "a" and not phrase.count:
         if negated:
             return "kein" + ein, "mixed"
@@ -129,7 +104,7 @@ def _relative(phrase: Phrase | None) -> list[Word]:
     if phrase is None or relative is None:
         return []
     case = relative.verb.de_case if relative.gap == "object" else "nominative"
-    article = _ending("definite", case, _gender(phrase))
+    article = _ending("definite", case, phrase)
     pronoun = "denen" if case == "dative" and phrase.plural else article
     key = relative.key + Key.RELATIVE
     return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
@@ -139,7 +114,7 @@ def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
     """The finite verb; and the particle, participle or infinitive at the end of a main clause."""
     key, slot, verb, tense = each.key, each.subject.slot, each.verb, each.key + Key.TENSE
     if verb is TO_BE:
-        return word((WAR if each.past else SEIN)[slot], tense, key + Key.COPULA), []
+        return word(DE["past" if each.past else "present"][slot], tense, key + Key.COPULA), []
     content = {key + Key.VERB, key + Key.VERB_PREP, key + Key.SELF}
     content -= {key + Key.VERB_PREP} if verb.de_prep else set()
     content -= {key + Key.SELF} if verb.de_reflexive else set()
@@ -147,7 +122,7 @@ def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
         forms = each.modal.de_past if each.past else each.modal.de
         return word(forms[min(slot, 3)], tense, key + Key.MODAL), [word(verb.de[0], *content)]
     if each.past:
-        forms = SEIN if verb.de_aux == "sein" else HABEN
+        forms = DE["present" if verb.de_aux == "sein" else "haben"]
         return word(forms[slot], tense), [word(verb.de[3], *content)]
     infinitive = verb.de[0].removeprefix(verb.de_particle)
     first = verb.de_ich or infinitive.removesuffix("n").removesuffix("e") + "e"
@@ -157,12 +132,7 @@ def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
 
 
 def clause(each: Clause, order: str) -> list[Word]:
-    """Say a clause.
-
-    Args:
-        order: Where the finite verb stands: "second", "first" (a clause or a question word has
-            taken the first place) or "final".
-    """
+    """Say a clause, its finite verb "second", "first" (the first place is taken) or "final"."""
     finite, rest = _verb_words(each)
     subject: list[Word] = []
     if each.gap != "subject" and each.ask != "who":
@@ -175,8 +145,8 @@ def clause(each: Clause, order: str) -> list[Word]:
         if rest and rest[-1].text == each.verb.de_particle:
             verbs = [Word(rest[-1].text + finite.text, finite.keys)]
         return [*around, *middle, *verbs, *after]
-    front = asking_words(each, "de")
-    front += time_words(each, "de", front=True) + _places(each, front=True)
+    front = say.asking(each, "de")
+    front += say.time(each, "de", front=True) + _places(each, front=True)
     opening = [*subject, finite, *light]
     if front or order == "first":
         opening = [*front, finite, *around]
@@ -196,18 +166,18 @@ def _second(each: Clause | None) -> list[Word]:
 def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
     """What stands between the finite verb and the end: pronouns; time, objects, nicht, place."""
     key, verb = each.key, each.verb
-    light = [word(REFLEXIVE[each.subject.slot], key + Key.SELF)] if verb.de_reflexive else []
+    light = [word(DE["reflexive"][each.subject.slot], key + Key.SELF)] if verb.de_reflexive else []
     pronoun, definite, late = _placed(each)
     light += pronoun
     recipient: list[Word] = []
     if each.recipient is not None:
         said = noun_phrase(each.recipient, "dative", False, each.recipient.key + Key.PREP)
         light, recipient = (light + said, []) if each.recipient.pronoun else (light, said)
-    objects = [*time_words(each, "de"), *recipient, *definite]
+    objects = [*say.time(each, "de"), *recipient, *definite]
     if each.negated and late and "kein" in late[0].text:
         late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
     elif each.negated:
-        objects = [*recipient, *definite, *time_words(each, "de"), word("nicht", key + Key.NOT)]
+        objects = [*recipient, *definite, *say.time(each, "de"), word("nicht", key + Key.NOT)]
     place = _places(each)
     last = [*late, *place] if verb.direction else [*place, *late]
     predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
@@ -231,6 +201,6 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
 def _places(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
     case = each.place.de_to_case if each.place and each.verb.direction else "dative"
-    words = place_words(each, "de", _endings()["definite", case], front)
-    merged = MERGED.get(" ".join(each.text for each in words[:2]))
+    words = say.place(each, "de", _endings()["definite", case], front)
+    merged = DE["merged"].get(" ".join(each.text for each in words[:2]))
     return [Word(merged, words[0].keys | words[1].keys), *words[2:]] if merged else words

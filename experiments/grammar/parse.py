@@ -8,8 +8,8 @@ part of speech, in the tags of the Penn Treebank where it has one (Vinyals et al
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from experiments.grammar.say import Word
 from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
-from experiments.grammar.words import Word
 
 BLOCK = 32  # keys of one phrase or clause, see `tree`
 _PLACE = range(Key.PLACE, Key.PLACE + 3)
@@ -63,12 +63,7 @@ def _said(clause: Clause) -> list[Phrase]:
 
 
 def parse(tree: Tree, words: list[Word]) -> str:
-    """Write a sentence's tree of phrases as a line.
-
-    Args:
-        tree: What the sentence means.
-        words: The sentence, as `english.english` says it.
-    """
+    """Write the tree of phrases of a sentence as a line, of what `english.english` says."""
     tags = _tags(tree, words)
     waiting = sorted(_spans(tree, words), key=lambda span: (span.start, -span.end))
     inside: list[Span] = []

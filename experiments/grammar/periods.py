@@ -1,5 +1,8 @@
 """Sentences of several clauses in the embedded corpus: subordination and coordination."""
 
+from collections.abc import Callable
+from functools import partial
+
 from experiments.grammar.phrases import plain, refer
 from experiments.grammar.sentences import SentenceSampler
 from experiments.grammar.tree import TO_BE, Clause, Phrase, Tree
@@ -12,9 +15,9 @@ class PeriodSampler(SentenceSampler):
 
     def ordinary(self) -> Tree | None:
         """Draw a sentence of any of the patterns; None where the parts do not fit."""
-        patterns = {
+        patterns: dict[Callable[[], Tree | None], int] = {
             self.statement: 30,
-            self.denial: 10,
+            partial(self.statement, negated=True): 10,
             self.description: 11,
             self.question: 16,
             self.with_relative: 20,
@@ -104,13 +107,10 @@ class PeriodSampler(SentenceSampler):
 
     def with_while(self) -> Tree | None:
         """Draw "While the father is reading, the children are playing."."""
-        pair = self._two(("present",))
-        if pair is None:
+        if (pair := self._two(("present",))) is None:
             return None
         first, last = pair
-        if self.chance(0.5):
-            return Tree(last, leading=first)
-        return Tree(first, [("while", last)])
+        return Tree(last, leading=first) if self.chance(0.5) else Tree(first, [("while", last)])
 
     def _two(self, tenses: tuple[str, ...]) -> tuple[Clause, Clause] | None:
         """Draw two clauses at the same time, of different people and different verbs."""
@@ -131,8 +131,7 @@ class PeriodSampler(SentenceSampler):
         if self.chance(0.5):
             clause = self._two_verbs()
             return Tree(clause) if clause else None
-        pair = self._two(("present", "past"))
-        if pair is None:
+        if (pair := self._two(("present", "past"))) is None:
             return None
         first, last = pair
         return Tree(first, [("and" if self.chance(0.5) else "but", last)])
@@ -147,9 +146,7 @@ class PeriodSampler(SentenceSampler):
             return None
         told = "past" if tense == "past" else "present"
         second = self.activity(clause.subject, last, told, bare=True)
-        if second is None or second.place is not None:
-            return None
-        if clause.object is not None and clause.object.pronoun:
+        if second is None or second.place or (clause.object and clause.object.pronoun):
             return None
         if clause.modal is not None:
             if clause.modal.name not in last.modals:
@@ -160,8 +157,7 @@ class PeriodSampler(SentenceSampler):
         return clause
 
     def _long_that(self) -> Tree | None:
-        tree = self.with_that()
-        if tree is None:
+        if (tree := self.with_that()) is None:
             return None
         _, inner = tree.links[0]
         if inner.verb is TO_BE or (not self.relate(inner) and not self.chance(0.3)):
@@ -186,16 +182,14 @@ class PeriodSampler(SentenceSampler):
         return tree
 
     def _long_while(self) -> Tree | None:
-        tree = self.with_while()
-        if tree is None:
+        if (tree := self.with_while()) is None:
             return None
         clauses = [tree.main, *(clause for _, clause in tree.links)]
         related = [self.relate(clause) for clause in clauses]
         return tree if any(related) else self._extend(tree, clauses[-1])
 
     def _long_and(self) -> Tree | None:
-        tree = self.coordinated()
-        if tree is None:
+        if (tree := self.coordinated()) is None:
             return None
         if tree.links and self.chance(0.5):
             self.relate(tree.main)

@@ -24,13 +24,10 @@ def pronoun(text: str) -> Phrase:
 
 def refer(phrase: Phrase) -> Phrase | None:
     """Build the pronoun for a phrase; None where the three languages would not agree on one."""
-    if phrase.pronoun:
-        text = phrase.pronoun
-    elif phrase.plural:
-        text = "they"
-    elif phrase.sex and phrase.noun.de_gender != "n":
+    text = phrase.pronoun or ("they" if phrase.plural else "")
+    if not text and phrase.sex and phrase.noun.de_gender != "n":
         text = "he" if phrase.sex == "male" else "she"
-    else:
+    if not text:
         return None
     return Phrase(pronoun=text, plural=phrase.plural, gender=phrase.gender, sex=phrase.sex)
 
@@ -70,11 +67,9 @@ class PhraseSampler:
     def subject(
         self, classes: frozenset[str], definite: bool = False, besides: Phrase | None = None
     ) -> Phrase:
-        """Draw a subject of one of the classes.
+        """Draw a subject of one of the classes, with another noun than that of `besides`.
 
-        Args:
-            definite: Leave out "a man" and "two men", which questions and denials seldom have.
-            besides: A phrase whose noun is taken.
+        A definite one is not "a man" or "two men", which questions and denials seldom have.
         """
         draw = self.rng.random()
         if not classes.isdisjoint(HUMAN) and draw < 0.45:

@@ -11,13 +11,9 @@ class SentenceSampler(ClauseSampler):
     """Draws sentences of one main clause; the same seed draws the same ones."""
 
     def statement(self, negated: bool = False) -> Tree | None:
-        """Draw "The man reads a book." and what can be added to it."""
+        """Draw "The man reads a book." and what can be added to it; or its denial."""
         clause = self.activity(negated=negated)
         return Tree(clause) if clause else None
-
-    def denial(self) -> Tree | None:
-        """Draw "The man does not read the book."."""
-        return self.statement(negated=True)
 
     def description(self) -> Tree | None:
         """Draw "The soup is hot."."""
@@ -92,11 +88,11 @@ class SentenceSampler(ClauseSampler):
         verb = self.rng.choice(pool)
         besides = outer.subject if outer.subject is not head else None
         subject = self.subject(verb.subjects, definite=True, besides=besides)
-        if besides is not None and subject.pronoun in ("he", "she"):
-            return None
         if not suits(verb, subject, "past"):
             return None
-        if besides is not None and (subject.noun is besides.noun or subject.joined):
+        if besides is not None and (
+            subject.pronoun in ("he", "she") or subject.noun is besides.noun or subject.joined
+        ):
             return None
         clause = Clause(subject=subject, verb=verb, object=head, tense="past", gap="object")
         if verb.recipient:

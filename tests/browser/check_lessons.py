@@ -29,6 +29,11 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"The browser check needs Playwright: pip install -e '.[browser]' ({error})")
 
+AXE = ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+JUDGE = """rules => axe.run(document, {runOnly: rules, resultTypes: ['violations'], preload: false})
+  .then(found => found.violations.map(({id, impact, nodes}) => `axe, ${impact}: ${id}: `
+    + nodes.slice(0, 3).map(node => node.target.join(' ')).join(', ').slice(0, 200)))"""
 HERE = ("127.0.0.1", "localhost")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CUT_OFF = (
@@ -70,6 +75,13 @@ def cut_off(page: Page, *schemes: str) -> list[str]:
         lambda socket: urlsplit(socket.url).hostname in HERE or outside.append(socket.url),
     )
     return outside
+
+
+def judge(page: Page) -> list[str]:
+    """Let axe-core look for what shuts readers out; gives a line for each of its rules broken."""
+    page.add_script_tag(path=AXE)
+    found: list[str] = page.evaluate(JUDGE, RULES)
+    return found
 
 
 def check(browser: Browser, address: str, name: str) -> list[str]:

@@ -1,6 +1,5 @@
 """One lesson open in a browser: run it, look at each picture, move each chart's controls."""
 
-import hashlib
 import re
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 TYPED = "The cat."  # into every line that a lesson has for a sentence
 OPEN, RUN = 90, 600  # seconds that a lesson may take to open, and to run
 DRAWN = 15.0  # seconds that a picture may take to appear
-CHANGED = 5.0  # seconds that a chart may take to change
+CHANGE = 20_000  # milliseconds that a chart may take to change
 
 READY = """() => { const panel = window.jupyterapp?.shell.currentWidget;
   return panel?.content?.widgets?.length > 0 && panel.context.isReady
@@ -41,6 +40,7 @@ GROUNDS = """node => [...node.querySelectorAll('.vega-embed canvas')].map(canvas
   [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].every(value => value === 255))"""
 PIXELS = """chart => { const canvas = chart.querySelector('canvas');
   return canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML; }"""
+CHANGED = f"([chart, before]) => ({PIXELS})(chart) !== before"
 ALL_PIXELS = """node => [...node.querySelectorAll('.vega-embed canvas')]
   .map(canvas => canvas.toDataURL()).join()"""
 # Moves a control as far as it goes, one way or the other; false where there is no other place.
@@ -50,14 +50,37 @@ MOVE = """(control, back) => {
   if (control.type === 'radio') { if (control.checked) return false; control.click(); return true; }
   if (control.type === 'checkbox') { control.click(); return true; }
   if (control.tagName === 'SELECT') {
-    const places = control.options.length;
-    if (places < 2) return false;
-    control.selectedIndex = (control.selectedIndex + (back ? places - 1 : 1)) % places;
-    tell(); return true; }
+    const place = back ? 0 : control.options.length - 1;
+    if (control.selectedIndex === place) return false;
+    control.selectedIndex = place; tell(); return true; }
   if (control.type !== 'range') return false;
   const goal = back ? control.min : control.max;
   if (control.value === goal) return false;
   control.value = goal; tell(); return true; }"""
+
+
+def move_controls(page: Page, chart: ElementHandle) -> dict[str, bool]:
+    """Move every control of a chart; tells by its name whether that changed the picture."""
+    tried: dict[str, bool] = {}
+    for control in chart.query_selector_all("input, select"):
+        name = str(control.evaluate("control => control.name || control.type"))
+        tried[name] = tried.get(name, False) or _changes(page, chart, control)
+    return tried
+
+
+def _changes(page: Page, chart: ElementHandle, control: ElementHandle) -> bool:
+    """Move a control one way, and if need be the other; tell whether the chart changed."""
+    for back in (False, True):
+        before = chart.evaluate(PIXELS)
+        if not control.evaluate(MOVE, back):
+            continue
+        try:
+            page.wait_for_function(CHANGED, arg=[chart, before], timeout=CHANGE)
+        except TimeoutError:
+            continue
+        time.sleep(0.3)  # let it come to rest
+        return True
+    return False
 
 
 class LessonPage:
@@ -164,33 +187,15 @@ class LessonPage:
 
     def _move(self, chart: ElementHandle, where: str) -> None:
         """Move every control of a chart; each must change the picture."""
-        controls = chart.query_selector_all("input, select")
-        if not controls:
+        tried = move_controls(self.page, chart)
+        if not tried:
             self.problems.append(f"{where}: a chart without a control")
-        tried: dict[str, bool] = {}
-        for control in controls:
-            name = str(control.evaluate("control => control.name || control.type"))
-            tried[name] = tried.get(name, False) or self._changes(chart, control)
         self.moved += sum(tried.values())
         still = [name for name, changed in tried.items() if not changed]
         if still:
             self.problems.append(
                 f"{where}: {', '.join(still)} moved, and the chart stayed the same"
             )
-
-    def _changes(self, chart: ElementHandle, control: ElementHandle) -> bool:
-        """Move a control one way, and if need be the other; tell whether the chart changed."""
-        for back in (False, True):
-            before = _digest(chart)
-            if not control.evaluate(MOVE, back):
-                continue
-            end = time.monotonic() + CHANGED
-            while time.monotonic() < end:
-                time.sleep(0.1)
-                if _digest(chart) != before:
-                    time.sleep(0.3)  # let it come to rest
-                    return True
-        return False
 
     def _answers(self, node: ElementHandle) -> bool:
         """Type into a cell's line; tell whether the chart below it changed."""
@@ -207,7 +212,3 @@ class LessonPage:
             if node.evaluate(ALL_PIXELS) not in ("", before):
                 return True
         return False
-
-
-def _digest(chart: ElementHandle) -> str:
-    return hashlib.sha256(chart.evaluate(PIXELS).encode()).hexdigest()

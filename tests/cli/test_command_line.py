@@ -15,8 +15,7 @@ from tests.cli.conftest import Run
 from tests.helpers import TINY
 from transformer import commands
 from transformer.data.parallel import tidy
-from transformer.models.checkpoint import save_tensors, weights
-from transformer.models.folder import read_description
+from transformer.models.folder import read_description, save_tensors, weights
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.training import recipe as recipe_run

@@ -15,7 +15,7 @@ import pytest
 from tests.helpers import TINY
 from transformer.__main__ import main
 from transformer.data import corpora
-from transformer.models.folder import RunFolder, holds_run
+from transformer.models.folder import LAST, holds_run
 from transformer.training.processes import NOTED
 
 Capture = pytest.CaptureFixture[str]
@@ -87,7 +87,7 @@ def test_a_request_to_end_a_training_keeps_everything(
     said, _, again = out.splitlines()[-1].partition("; go on with: ")
     assert re.fullmatch(r"stopped after step \d+, all is kept", said)
     assert shlex.split(again) == ["python", "-m", "transformer", *command, "--resume"]
-    assert RunFolder(tmp_path / "r un").last.exists()
+    assert (tmp_path / "r un" / LAST).exists()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from transformer.data import tokenizers
 from transformer.data.batches import collate_sources
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 
 SETTINGS: dict[str, dict[str, Any]] = {

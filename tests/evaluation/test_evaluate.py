@@ -24,10 +24,10 @@ from transformer.evaluation.scores import (
 )
 from transformer.model import count_parameters
 from transformer.models.folder import read_description, read_recipe, write_description
-from transformer.models.log import read_log
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+from transformer.training.report import read_log
 
 
 @pytest.fixture(scope="module")

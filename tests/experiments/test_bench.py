@@ -1,10 +1,9 @@
 """Contenders do the same work, round by round; sections, engines, and their tables."""
 
 import dataclasses
-import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from torch import nn
 
 from experiments.__main__ import main
 from experiments.bench import export, peers, sections, training
-from experiments.bench.peers import MARIAN, OURS, TORCH, Workload
+from experiments.bench.peers import OURS, TORCH, Workload
 from lessonkit.analysis.costs import counted, step_flops
 from lessonkit.analysis.machines import one_thread
 from tests.helpers import ROOT
@@ -23,7 +22,7 @@ from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data import corpora
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.files import read_json, results_folder
 from transformer.training.devices import Precision
 
@@ -83,12 +82,9 @@ def test_contenders_do_the_same_work() -> None:
         (OURS, Precision.FLOAT32),
         (OURS, Precision.BF16),
         (TORCH, Precision.FLOAT32),
-        (MARIAN, Precision.FLOAT32),
     ],
 )
 def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
-    if peer == MARIAN:
-        pytest.importorskip("transformers", reason="needs the extra [foreign]")
     contender = peers.make_contenders(workload(CAPTIONS), precision)[peer]
     batch, losses = workload(CAPTIONS).batches[0], []
     for start in (3001, 3013):
@@ -155,64 +151,30 @@ TRAINING = {"hardware": "a chip", "date": "2017-06-12"}
 TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions": PRECISIONS}}}
 
 
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """A checkout with places for the tables, and no record."""
-    marks = [f"before\n<!-- {name} -->\nold\n<!-- /{name} -->" for name in sections.TABLES]
-    (tmp_path / sections.PAGE).parent.mkdir()
-    (tmp_path / sections.PAGE).write_text("\n".join(marks), encoding="utf-8")
-    (tmp_path / "data" / "results" / "bench").mkdir(parents=True)
-    (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
-    return tmp_path
-
-
-def test_tables_by_hand(checkout: Path) -> None:
-    (checkout / "data/results/bench/training.json").write_text(json.dumps(TRAINING))
-    whole = sections.page_tables()["training"]
+def test_the_table_by_hand_and_that_of_the_record() -> None:
+    whole = sections.training_table(TRAINING)
     peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
     assert peer in whole
-    shares = [
-        "| products | 60% |",
-        "| rest | 40% |",
-        "| making the batch, beside the step | 2.0% |",
-    ]
-    assert whole.splitlines()[-3:] == shares
-    sections.write_tables(checkout)
-    page = (checkout / sections.PAGE).read_text(encoding="utf-8")
-    assert page.count("Not measured yet.") == 1
-    assert page.count("before") == 2
-    assert "old" not in page
+    shares = ["products | 60%", "rest | 40%", "making the batch, beside the step | 2.0%"]
+    assert whole.splitlines()[-3:] == [f"| {share} |" for share in shares]
+    page = (ROOT / sections.PAGE).read_text(encoding="utf-8")
+    shown = re.findall(r"^<!-- training -->\n(.*?)\n<!-- /training -->$", page, re.M | re.S)
+    recorded = read_json(results_folder() / "bench" / "training.json")
+    assert shown == [sections.training_table(recorded)], "python -m experiments bench training"
 
 
-def test_the_pages_give_the_recorded_figures() -> None:
-    text = (ROOT / sections.PAGE).read_text(encoding="utf-8")
-    for mark, table in sections.page_tables().items():
-        shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
-        assert shown == [table], "python -m experiments bench puts them in"
-
-
-@pytest.mark.slow
-def test_start_up_is_of_the_process_that_was_started() -> None:
-    """One that computes for half a second, told from one that sleeps."""
-    assert sections.seconds_to_run(("-c", "import time; time.sleep(0.3)")) < 0.3
-    busy = "import time\nwhile time.process_time() < 0.5: pass"
-    assert sections.seconds_to_run(("-c", busy)) > 0.4
-
-
-def test_sections_are_recorded_one_by_one_and_ctrl_c_keeps_them(
-    checkout: Path, monkeypatch: Patch, capsys: Capture
+def test_a_section_is_recorded_and_shown(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
-    def interrupted(advance: Callable[[str], object]) -> None:
-        raise KeyboardInterrupt
-
-    ended = {"seconds": 0.5, "lowest_and_highest": [0.4, 0.6]}
-    monkeypatch.setattr(sections, "start", lambda _: {"rounds": 7, "commands": {"x": ended}})
-    monkeypatch.setattr(training, "measure", interrupted)
-    assert main(["bench"]) == 130
-    kept = [path.name for path in (checkout / "data/results/bench").iterdir()]
-    assert kept == ["startup.json"]
-    assert "| x | 0.50 | 0.40 to 0.60 |" in (checkout / sections.PAGE).read_text(encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / sections.PAGE
+    page.write_text("before\n<!-- training -->\nold\n<!-- /training -->\n", encoding="utf-8")
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr(training, "measure", lambda _: {"recipes": TRAINING["recipes"]})
+    assert main(["bench", "training"]) == 0
+    file = tmp_path / "data/results/bench/training.json"
+    assert sections.training_table(read_json(file)) in page.read_text(encoding="utf-8")
     assert main(["bench", "trainign"]) == 2
     assert "unknown section 'trainign': did you mean 'training'?" in capsys.readouterr().err
 
@@ -266,18 +228,3 @@ def test_a_model_is_measured_in_every_engine(
     assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
     assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
     assert "onnx" not in made["with_beams"]  # the ONNX graphs' script is greedy
-
-
-def test_the_page_tells_what_is_recorded_of_exported_models() -> None:
-    page = (ROOT / sections.PAGE).read_text(encoding="utf-8")
-    records = [read_json(results_folder() / f"bench/export{of}.json") for of in ("_amd", "")]
-    for row, figures, kind in (
-        ("CTranslate2, greedy", "figures", "ctranslate2"),
-        ("CTranslate2, 4 beams", "with_beams", "ctranslate2"),
-        ("ONNX Runtime, greedy", "figures", "onnx"),
-    ):
-        found = [record[figures][kind] for record in records]
-        together = [f"{each['together']['times_our_speed']:.2f}" for each in found]
-        alone = [f"{each['one_by_one']['times_our_speed']:.1f}" for each in found]
-        assert f"| {row}, in batches | {' | '.join(together)} |" in page
-        assert f"| {row}, one by one | {' | '.join(alone)} |" in page

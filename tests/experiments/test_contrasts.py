@@ -27,7 +27,7 @@ from tests.helpers.scripted import Scripted
 from transformer.config import PAD_ID, UNK_ID
 from transformer.models.folder import Description
 from transformer.models.translator import Translator
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import model_names, read_json
 

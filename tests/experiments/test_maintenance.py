@@ -59,13 +59,6 @@ Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 
-def test_a_run_is_shipped_under_a_name(capsys: Capture, monkeypatch: Patch) -> None:
-    made = Path("data/models/en-fr")
-    monkeypatch.setattr(ship, "ship", lambda folder, name: made)
-    assert main(["ship", "runs/demo", "en-fr"]) == 0
-    assert capsys.readouterr().out == f"{made}\n"
-
-
 def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
     tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
@@ -79,15 +72,6 @@ def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
         assert (out, err.count("\n")) == ("", 1)
         assert told in err
         assert not (tmp_path / "models").exists()
-
-
-def test_nothing_is_shipped_into_an_installed_package(
-    tiny_folder: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
-    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
-    assert main(["ship", str(tiny_folder), "en-fr"]) == 2
-    assert "clone the repository" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:

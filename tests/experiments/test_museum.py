@@ -14,7 +14,7 @@ from tests.helpers import ROOT, TINY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, results_folder
 

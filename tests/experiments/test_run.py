@@ -13,14 +13,13 @@ from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import read_recipe
-from transformer.models.log import read_log
+from transformer.models.folder import load_tensors, read_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
 from transformer.training.devices import Precision
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 SMALL = Experiment(
     name="small",

@@ -2,7 +2,6 @@
 
 import json
 import re
-import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,11 @@ from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.compare import chance_of, difference_interval, mean_interval, verdict
+from transformer.evaluation.compare import chance_of
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
+
+LOAD = corpora.load
 
 
 @pytest.fixture
@@ -96,37 +97,6 @@ def test_pages_give_the_recorded_figures() -> None:
         text = (ROOT / file).read_text(encoding="utf-8")
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "`python -m experiments tables` puts them in"
-
-
-def test_the_results_say_of_multi30k_what_is_recorded() -> None:
-    text = " ".join((ROOT / "docs/results.md").read_text(encoding="utf-8").split())
-    ways = results.load_result("loss_ways/multi30k")
-    plain = results.load_result("systems/multi30k-plain")
-    run = results.load_result("systems/multi30k")
-    assert ways["training"] == run["training"]
-    assert f"ours is {ways['perplexity']['mean over batches']:.2f} (" in text
-    assert f"it has {plain['figures']['bleu_tokenised_lowercased']:.2f} (" in text
-
-
-def test_the_page_of_records_tells_the_whole_recipe_as_recorded() -> None:
-    page = " ".join((ROOT / "docs/records.md").read_text(encoding="utf-8").split())
-    runs = results.load_runs("multi30k-de-en")
-    timed = [run for run in runs["bfloat16"] if run["training"]["seed"] >= 6]
-    for run in timed:
-        seed, minutes = run["training"]["seed"], run["training"]["minutes"]
-        assert f"| {seed} | {minutes:.1f} | {run['figures']['bleu']['score']:.2f} |" in page
-    groups = (timed, runs["bfloat16"], runs["float32"])
-    scores = [[run["figures"]["bleu"]["score"] for run in group] for group in groups]
-    for found in scores:
-        low, high = mean_interval(found)
-        assert f"{statistics.mean(found):.2f} ({low:.2f} to {high:.2f})" in page
-    _, short, full = scores
-    between = difference_interval(full, short)
-    assert verdict(between, worth=1) == "not shown"
-    assert f"({between.low:+.1f} to {between.high:+.1f})".replace("-", "−") in page
-
-
-LOAD = corpora.load
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.model import Transformer
 from transformer.models.folder import read_model
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import train
 from transformer.training.recipe import train_recipe

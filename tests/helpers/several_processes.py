@@ -20,11 +20,11 @@ from torch import nn
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_tensors
-from transformer.models.log import read_log
+from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.loop import TrainingResult, train
+from transformer.training.report import read_log
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(

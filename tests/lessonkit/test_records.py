@@ -10,7 +10,7 @@ import pytest
 from lessonkit import records as results
 from lessonkit.records import PUBLISHED, SYSTEM_COLUMNS
 from tests.helpers.records import HASH, sample
-from transformer.recipes.named import SYSTEMS, find_recipe
+from transformer.recipes import SYSTEMS, find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 

@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -25,13 +25,11 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
-from check_lessons import cut_off, launch  # noqa: E402  (it says what to do without Playwright)
+from check_lessons import AXE, cut_off, judge, launch  # noqa: E402  (it says what to do without Playwright)
 from playwright.sync_api import Browser, Error, Route, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
-AXE = ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
@@ -91,16 +89,12 @@ class Visit:
         """Give the words of an element."""
         return self.page.inner_text(selector).strip()
 
-    def settle(self, act: object) -> None:
-        """Do something, and wait until the page has drawn what it brings."""
-        before = self.page.evaluate("document.body.dataset.done ?? '0'")
-        act()  # type: ignore[operator]
+    def settle(self, act: Callable[[], object], opens: bool = False) -> None:
+        """Do something, or open a page, and wait until the page has drawn what it brings."""
+        drawn = "document.body.dataset.done ?? '0'"
+        before = "0" if opens else self.page.evaluate(drawn)
+        act()
         self.page.wait_for_function(SETTLED, arg=before)
-
-    def settle_from_new(self, act: object) -> None:
-        """Open a page, and wait until it has drawn."""
-        act()  # type: ignore[operator]
-        self.page.wait_for_function(SETTLED, arg="0")
 
     def type(self, sentence: str) -> None:
         """Type a sentence, key by key at once, and wait for its translation."""
@@ -116,13 +110,7 @@ class Visit:
         if not AXE.is_file():
             print(f"left out: axe-core, {where}; `python -m experiments check live` gets it")
             return
-        self.page.add_script_tag(path=AXE)
-        found = self.page.evaluate(
-            "tags => axe.run({ runOnly: tags }).then(r => r.violations"
-            ".map(v => `${v.id} (${v.impact}): ${v.nodes[0].html.slice(0, 120)}`))",
-            WCAG,
-        )
-        self.expect(f"axe-core finds nothing, {where}", found, [])
+        self.expect(f"axe-core finds nothing, {where}", judge(self.page), [])
 
 
 def translates(visit: Visit, address: str) -> None:
@@ -257,17 +245,17 @@ def links(visit: Visit, address: str) -> None:
     said = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
     copied = page.url
     page.goto("about:blank")
-    visit.settle_from_new(lambda: page.goto(copied))
+    visit.settle(lambda: page.goto(copied), opens=True)
     again = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
     visit.expect("a link restores the stop", again, said)
     page.goto("about:blank")
-    visit.settle_from_new(lambda: page.goto(f"{address}?embed#s=The+cat.&box=output"))
+    visit.settle(lambda: page.goto(f"{address}?embed#s=The+cat.&box=output"), opens=True)
     visit.expect("embedded, without its head", page.is_visible("h1"), False)
     visit.expect(
         "and with the box that was asked for", visit.text("#box-title"), "Linear & softmax"
     )
     page.goto("about:blank")
-    visit.settle_from_new(lambda: page.goto(address))
+    visit.settle(lambda: page.goto(address), opens=True)
 
 
 def obeys_its_own_policy(browser: Browser, address: str) -> list[str]:
@@ -291,7 +279,7 @@ def damages(visit: Visit) -> None:
             flipped = bytearray(b"{")
         route = f"**/demo-fr-en/{file}"
         page.route(route, partial(Route.fulfill, body=bytes(flipped)))
-        visit.settle_from_new(lambda: page.reload())
+        visit.settle(page.reload, opens=True)
         visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
         told = visit.text("#error").startswith(f"models/demo-fr-en/{file} is damaged: copy")
         visit.expect(f"a damaged {file} is told", told, True)
@@ -301,12 +289,12 @@ def damages(visit: Visit) -> None:
         "**/demo-fr-en/*",
         lambda request: request.fulfill(path=other / request.request.url.rpartition("/")[2]),
     )
-    visit.settle_from_new(lambda: page.reload())
+    visit.settle(page.reload, opens=True)
     visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
     told = visit.text("#error").startswith("models/demo-fr-en holds a model from en to fr: copy")
     visit.expect("and another direction's model", told, True)
     page.unroute("**/demo-fr-en/*")
-    visit.settle_from_new(lambda: page.reload())
+    visit.settle(page.reload, opens=True)
     visit.settle(lambda: page.select_option("#model", "demo-fr-en"))  # whole again, and kept
 
 

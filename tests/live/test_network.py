@@ -14,9 +14,15 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.data import tokenizers
 from transformer.masks import padding_mask
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_weights, save_tensors, weights
-from transformer.models.folder import Description, read_model, write_description
-from transformer.recipes.named import find_recipe
+from transformer.models.folder import (
+    Description,
+    load_weights,
+    read_model,
+    save_tensors,
+    weights,
+    write_description,
+)
+from transformer.recipes import find_recipe
 from transformer.support.files import models_folder
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

@@ -13,7 +13,7 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.models.folder import SUMMED, read_description, read_recipe
 from transformer.models.translator import Translator
-from transformer.recipes.named import RECIPES
+from transformer.recipes import RECIPES
 from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import read_json

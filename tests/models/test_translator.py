@@ -8,7 +8,7 @@ import torch
 
 from transformer.config import EOS_ID
 from transformer.data import corpora
-from transformer.models.checkpoint import load_tensors
+from transformer.models.folder import load_tensors
 from transformer.models.translator import BATCH_TOKENS, Translator
 from transformer.support.errors import UserError
 

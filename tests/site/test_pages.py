@@ -122,12 +122,17 @@ def test_every_name_in_code_leads_to_its_page() -> None:
     for before, name in zip(between, said, strict=True):
         text += [nodes.Text(before), nodes.literal(text=name)]
     page += text
+    inner = nodes.inline(
+        "", "", nodes.literal(text="transformer.masks")
+    )  # as a link of Markdown is
+    page += nodes.paragraph("", "", nodes.reference("", "", inner, refuri="tour.html"))
     names.link_names(app, page, "notebooks/01_text")
     links = [(link.astext(), link["refuri"]) for link in page.findall(nodes.reference)]
     assert links == [
         ("transformer.data", "../package/transformer/data/index.html"),
         ("batches", "../package/transformer/data/batches.html"),
         ("transformer.masks.causal_mask", "../package/transformer/masks.html#causal_mask"),
+        ("transformer.masks", "tour.html"),
     ]
 
 

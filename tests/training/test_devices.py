@@ -20,18 +20,16 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def says(
         capability: tuple[int, int] = (0, 0), instructions: bool = False, seconds: float = 1.0
     ) -> None:
-        def timed(matrix: torch.Tensor) -> float:
-            return seconds if matrix.dtype == torch.bfloat16 else 1.0
+        def timed(numbers: torch.dtype) -> float:
+            return seconds if numbers == torch.bfloat16 else 1.0
 
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a GPU")
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (7, 15 * 10**9))
         monkeypatch.setattr(devices, "_has_bfloat16_instructions", lambda: instructions)
         monkeypatch.setattr(devices, "_seconds", timed)
-        devices._is_faster_in_bfloat16.cache_clear()
 
-    yield says
-    devices._is_faster_in_bfloat16.cache_clear()
+    return says
 
 
 @pytest.mark.parametrize(
@@ -110,8 +108,8 @@ def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(
     assert said == [setting, torch.get_float32_matmul_precision()]
 
 
-def test_a_longer_product_takes_longer() -> None:
-    assert 0 < devices._seconds(torch.rand(8, 8)) < devices._seconds(torch.rand(512, 512))
+def test_a_product_takes_time_in_each() -> None:
+    assert min(devices._seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
 
 
 def test_a_giant_is_refused_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,8 +127,9 @@ def test_the_bound_of_memory_by_hand(
     device: str, processes: int, copies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = 4 * (5 * 7 + 7)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
     monkeypatch.setattr(devices, "memory", lambda device: copies * weights)
-    check_memory(nn.Linear(5, 7), torch.device(device), processes)
+    check_memory(nn.Linear(5, 7), torch.device(device))
     monkeypatch.setattr(devices, "memory", lambda device: copies * weights - 1)
     with pytest.raises(UserError, match="of memory at the least"):
-        check_memory(nn.Linear(5, 7), torch.device(device), processes)
+        check_memory(nn.Linear(5, 7), torch.device(device))

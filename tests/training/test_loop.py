@@ -20,14 +20,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import RunFolder
-from transformer.models.log import Report, read_log
+from transformer.models.folder import LAST, load_tensors
 from transformer.support.errors import UserError
 from transformer.training import loop, progress
 from transformer.training.devices import Precision
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.loss import validation_loss
+from transformer.training.progress import State
+from transformer.training.report import Report, TrainingResult, read_log
 from transformer.training.schedule import learning_rate
 
 VOCAB, D_MODEL = 23, 16
@@ -272,9 +272,9 @@ def test_fp16_leaves_out_a_step_that_overflows_and_says_so(tmp_path: Path) -> No
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     go(tmp_path, model, config, stop_after=4, resume=True, **options)
     assert all(torch.equal(before[name], now) for name, now in model.state_dict().items())
-    left_out = load_tensors(RunFolder(tmp_path).last)[1]["progress"]["overflows"]
+    left_out = load_tensors(tmp_path / LAST)[1]["progress"]["overflows"]
     assert reports[-1].note == f"{left_out} steps left out (overflow)"
-    assert load_tensors(RunFolder(tmp_path).last)[1]["scaler"]["scale"] == 2**16 / 2**left_out
+    assert load_tensors(tmp_path / LAST)[1]["scaler"]["scale"] == 2**16 / 2**left_out
     with pytest.raises(UserError, match=r"step 10: the 10th in a row to overflow in fp16"):
         go(tmp_path / "2", spoiled(Tiny(), range(1, 99)), config, **options)
 
@@ -319,8 +319,8 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         takes(1000.0)()
         save_state(*arguments, **options)
 
-    save_state = progress.save_state
-    monkeypatch.setattr(progress, "save_state", slow_save)
+    save_state = State.save
+    monkeypatch.setattr(State, "save", slow_save)
     monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now))
     model = Tiny()
     model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
@@ -336,26 +336,6 @@ def test_training_loss_is_of_the_steps_since_the_last_report(tmp_path: Path) -> 
     go(tmp_path, Tiny(dropout=0), config)  # weights that all but stand still
     batches = [batch for _, batch in zip(range(2), DATA.epoch(0), strict=False)]
     assert told(tmp_path)[0]["loss"] == pytest.approx(validation_loss(Tiny(), batches), abs=1e-5)
-
-
-def test_a_result_says_what_is_where() -> None:
-    done = TrainingResult(
-        step=17,
-        epoch=2,
-        best_loss=1.5,
-        final_loss=1.25,
-        final_from="average",
-        seconds=125,
-        out=Path("runs/a"),
-    )
-    assert str(done) == (
-        f"done in 2 min, 17 steps: the average is kept as {Path('runs/a/model.safetensors')}, "
-        "validation loss 1.250"
-    )
-    stopped = replace(done, final_loss=None, final_from="")
-    assert (
-        str(stopped) == f"stopped after step 17: all is kept in {Path('runs/a')}, resume to go on"
-    )
 
 
 # --- exact resume ---------------------------------------------------------------------------
@@ -505,14 +485,14 @@ def test_a_state_is_saved_every_few_minutes(
 ) -> None:
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
     steps: list[int] = []
-    save = progress.save_state
+    save = State.save
 
-    def count(path: Path, state: progress.State, settings: Any) -> None:
+    def count(state: State, *where: Any) -> None:
         steps.append(state.progress.step)
-        save(path, state, settings)
+        save(state, *where)
 
     go(tmp_path / "1", Tiny())
-    monkeypatch.setattr(progress, "save_state", count)
+    monkeypatch.setattr(State, "save", count)
     go(tmp_path / "2", Tiny())
     assert set(range(12)) <= set(steps)
     same_runs(tmp_path / "1", tmp_path / "2")
@@ -583,9 +563,9 @@ def test_weights_without_their_last_checkpoint_are_not_overwritten(
     tmp_path: Path, resume: bool
 ) -> None:
     go(tmp_path, Tiny())
-    RunFolder(tmp_path).last.unlink()
+    (tmp_path / LAST).unlink()
     before = all_bytes(tmp_path)
-    with pytest.raises(UserError, match=r"no checkpoints/last\.safetensors to go on from"):
+    with pytest.raises(UserError, match=r"that needs checkpoints/last\.safetensors"):
         go(tmp_path, Tiny(), resume=resume)
     assert all_bytes(tmp_path) == before
 

@@ -5,8 +5,6 @@ import torch
 
 from tests.helpers.several_processes import CONFIG, DATA, EXAMPLES, network
 from transformer.data.batches import Batch, collate, cut
-from transformer.support.errors import UserError
-from transformer.training.devices import tokens_that_fit
 from transformer.training.loss import batch_loss
 
 BATCHES = list(DATA.epoch(0))
@@ -43,19 +41,3 @@ def test_a_part_of_no_weight_leaves_no_gradient() -> None:
     sums.loss.backward()
     assert float(sums.loss.detach()) == float(sums.nll) == 0
     assert all(p.grad is not None and torch.all(p.grad == 0) for p in model.parameters())
-
-
-def test_the_most_that_memory_holds_is_found_from_above() -> None:
-    tried: list[int] = []
-
-    def hold(tokens: int) -> None:
-        tried.append(tokens)
-        if tokens > 300:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-
-    assert tokens_that_fit(2048, hold) == 256
-    assert tried == [2048, 1024, 512, 256]
-    with pytest.raises(UserError, match="give a smaller model"):
-        tokens_that_fit(2048, lambda tokens: hold(301))
-    with pytest.raises(RuntimeError, match="inconsistent tensor size"):
-        tokens_that_fit(8, lambda tokens: torch.ones(2) @ torch.ones(3))

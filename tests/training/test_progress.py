@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import TrainingConfig
+from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training.devices import Precision
 from transformer.training.loop import new_state
-from transformer.training.progress import State, load_state, require_same, restore, save_state
+from transformer.training.progress import State, require_same
 
 SETTINGS = {"steps": 3, "d_model": 5}
 
@@ -38,7 +39,7 @@ def saved(path: Path, steps: int = 1) -> State:
     for _ in range(steps):
         learn(state)
     state.progress.step, state.progress.best_loss = steps, 1.5
-    save_state(path, state, SETTINGS)
+    state.save(path, SETTINGS)
     return state
 
 
@@ -47,7 +48,7 @@ def test_the_whole_state_comes_back(tmp_path: Path, steps: int) -> None:
     path = tmp_path / "last.safetensors"
     state = saved(path, steps)
     drawn, other = learn(state), fresh(seed=5)
-    restore(load_state(path, SETTINGS | {"steps": 7}), other, path)
+    other.restore(*load_tensors(path), path)
     assert other.progress == state.progress
     assert torch.equal(learn(other), drawn)
     assert other.scaler.get_scale() == state.scaler.get_scale() == 2**16 / 2 ** (steps + 1)

@@ -19,17 +19,16 @@ from transformer.data.batches import Example
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.checkpoint import load_tensors
-from transformer.models.folder import read_model
-from transformer.models.log import read_log
+from transformer.models.folder import load_tensors, read_model
 from transformer.models.translator import Translator
-from transformer.recipes.named import find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training import devices, processes
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult
 from transformer.training.recipe import digest_of, train_recipe
+from transformer.training.report import read_log
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")

@@ -11,14 +11,7 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.errors import (
-    UserError,
-    check_ids,
-    check_list,
-    check_number,
-    require,
-    shown,
-)
+from transformer.support.errors import UserError, check_ids, check_list, check_number, shown
 
 
 class Example(NamedTuple):
@@ -95,7 +88,8 @@ def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
 def _check_rows(rows: Sequence[Sequence[object]], size: int | None = None) -> None:
     """Refuse what is no list of lists, one or more, of a size if one is given."""
     check_list("sentences", rows, "lists of ids")
-    require(len(rows) > 0, "no sentences: give one or more")
+    if len(rows) == 0:
+        raise UserError("no sentences: give one or more")
     for row in rows:
         if not isinstance(row, list | tuple) or size not in (None, len(row)):
             raise UserError(f"a sentence is {shown(row)}: give a list of ids, or a pair of them")
@@ -148,7 +142,8 @@ def padding_share(batches: Iterable[Batch]) -> float:
         for side in (batch.src, batch.tgt_out):
             padding += int((side == PAD_ID).sum())
             positions += side.numel()
-    require(positions > 0, "no batches: give one or more")
+    if positions == 0:
+        raise UserError("no batches: give one or more")
     return padding / positions
 
 

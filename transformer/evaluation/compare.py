@@ -37,11 +37,7 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare two systems' translations of the same sentences by BLEU (13a), as sacreBLEU does.
 
-    The resamples are drawn with a fixed seed.
-
-    Args:
-        first, second: Translations, in the order of the references.
-        references: For each sentence its accepted translations, one or more.
+    `references` hold for each sentence its accepted translations. The seed is fixed.
     """
     counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
@@ -83,8 +79,7 @@ class Interval(NamedTuple):
 def verdict(interval: Interval, worth: float) -> str:
     """Say what an interval of a difference shows: "higher", "lower", ...
 
-    "no difference" where it lies within `worth`, the smallest difference worth having, to both
-    sides; "not shown" where it tells nothing.
+    "no difference" where it lies within `worth`, the least worth having, to both sides.
     """
     check_numbers("interval", interval, fewest=2)
     check_number("worth", worth, 0)
@@ -153,10 +148,7 @@ def mean_interval(runs: Sequence[float]) -> Interval:
 
 
 def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
-    """Give the interval of how far `other` is above `base`, each with a spread of its own.
-
-    The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
-    """
+    """Give the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
     difference, error, degrees = _welch(base, other)
     half = _factor(degrees, LEVEL) * error if error else 0.0
     return Interval(difference - half, difference + half)

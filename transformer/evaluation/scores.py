@@ -68,7 +68,7 @@ def bleu_tokenised_lowercased(
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
     """Count the translations of more than twice the words of their longest reference.
 
-    They mostly repeat themselves up to the length limit, and a few of them cost much BLEU.
+    They mostly repeat themselves up to the length limit.
     """
     check_sentences(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
@@ -96,10 +96,7 @@ def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
-    """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
-
-    None stands where a sentence has fewer; "" would count as a reference of no words.
-    """
+    """Give sacreBLEU's lists, one for each rank; None where a sentence has fewer, for "" counts."""
     return [list(rank) for rank in zip_longest(*references)]
 
 
@@ -137,11 +134,7 @@ def phrases(tree: str) -> Phrases:
 
 
 def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
-    """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100.
-
-    Raises:
-        UserError: there are no trees, not as many of each, or no phrase in any of them.
-    """
+    """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100."""
     check_texts("trees", found)
     check_texts("gold", gold)
     if len(gold) == 0 or len(found) != len(gold):

@@ -1,6 +1,6 @@
 """A model's folder: what a run writes, what it needs to go on, and what translation reads.
 
-Not in the paper.
+Not in the paper, but for the weights to average (§6.1).
 
     recipe.json                          everything that was asked for; written last, so where
                                          it is a run was begun
@@ -18,24 +18,32 @@ Not in the paper.
 """
 
 import hashlib
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
 
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
-from transformer.models.checkpoint import load_tensors, load_weights
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, write_json
+from transformer.support.files import read_json, write_atomically, write_json
 
-RECIPE, DATA, RUN = "recipe.json", "data.json", "run.json"
+RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
 SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
+LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
 SUMMED = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # all that translation reads
+ABOUT = "about"  # one entry of a file's metadata, so that equal runs leave equal bytes
+STATE = "random/cpu"  # a tensor that a run's whole state has, and weights alone have not
 
 Network = Transformer | Recurrent
 
@@ -82,15 +90,17 @@ def read_recipe(folder: Path) -> Recipe:
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     if not holds_run(folder):
         raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
-    check_manifest(folder)
+    if (folder / MANIFEST).exists():  # of a run that has ended
+        _check_sums(folder)
     return Recipe.from_dict(read_json(folder / RECIPE))
 
 
 def read_description(folder: Path) -> Description:
     """Read the recipe and the tokenizers; errors as of `read_recipe`."""
     recipe = read_recipe(folder)
-    sides = (tokenizers.load(folder / name) for name in (SRC_TOKENIZER, TGT_TOKENIZER))
-    return Description(recipe, *sides)
+    return Description(
+        recipe, *(tokenizers.load(folder / n) for n in (SRC_TOKENIZER, TGT_TOKENIZER))
+    )
 
 
 def read_model(
@@ -100,7 +110,7 @@ def read_model(
 ) -> tuple[Description, Network]:
     """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`."""
     description = read_description(folder)
-    path = folder / WEIGHTS if weights is None else weights
+    path = weights or folder / WEIGHTS
     if weights is None and not path.is_file():
         raise UserError(
             f"{folder} has no {WEIGHTS}: its training has not ended; go on with the command "
@@ -114,17 +124,19 @@ def read_model(
 
 def write_manifest(folder: Path) -> None:
     """Say that a model is whole: write the check sums of the files that translation reads."""
-    sums = {name: _check_sum(folder / name) for name in SUMMED if (folder / name).is_file()}
-    write_json(folder / MANIFEST, {"sha256": sums})
+    write_json(folder / MANIFEST, {"sha256": _sums(folder)})
 
 
-def check_manifest(folder: Path) -> None:
+def _sums(folder: Path) -> dict[str, str]:
+    files = [folder / name for name in SUMMED if (folder / name).is_file()]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _check_sums(folder: Path) -> None:
     """Refuse a whole model of which a file is not the one that was written."""
-    if not (folder / MANIFEST).exists():  # a run that has not ended
-        return
-    sums = read_json(folder / MANIFEST).get("sha256", {})
-    for name in SUMMED:
-        if (folder / name).is_file() and sums.get(name) != _check_sum(folder / name):
+    written = read_json(folder / MANIFEST).get("sha256", {})
+    for name, found in _sums(folder).items():
+        if written.get(name) != found:
             raise UserError(
                 f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; "
                 "copy the folder again (a model that comes with the course: git checkout, or "
@@ -132,44 +144,100 @@ def check_manifest(folder: Path) -> None:
             )
 
 
-def _check_sum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def step_file(folder: Path, step: int) -> Path:
+    """Name the file of a step's weights."""
+    return folder / "checkpoints" / f"step_{step:06d}.safetensors"
 
 
-class RunFolder:
-    """Where a run keeps its log and its weights."""
+def saved_steps(folder: Path) -> list[int]:
+    """List the steps whose weights are kept, to average them (§6.1); others' files do not count."""
+    names = [path.stem for path in step_file(folder, 0).parent.glob("step_*.safetensors")]
+    steps = {int(name[5:]) for name in names if re.fullmatch("step_[0-9]+", name)}
+    return sorted(step for step in steps if step_file(folder, step).is_file())
 
-    def __init__(self, out: Path) -> None:
-        self.out = out  # made when first written to
-        self.log, self.model = out / "log.jsonl", out / WEIGHTS  # the reports, the final weights
-        self.last = out / "checkpoints" / "last.safetensors"  # the state to resume from
-        self.best = out / "checkpoints" / "best.safetensors"  # of the lowest validation loss
 
-    def check(self, resume: bool) -> None:
-        """Refuse to begin, or to go on with, a run that would overwrite another's weights."""
-        if self.last.exists() and not resume:
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
+    """Write tensors, and what is to be known about them, atomically into one file.
+
+    Args:
+        path: Where to.
+        tensors: By name; no two may share memory (see `weights`).
+        about: Values for the metadata, anything that JSON can hold.
+
+    Raises:
+        UserError: the file cannot be written; one of before is unharmed.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_atomically(path, to_bytes(plain, {ABOUT: json.dumps(about, allow_nan=False)}))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save_tensors` wrote: the tensors, on the CPU, and what is said about them.
+
+    Raises:
+        UserError: the file is missing, cut short, or no safetensors file.
+    """
+    if not path.is_file():
+        raise UserError(f"no file {path}: is this the folder of a trained model?")
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
+            # clones, for the originals are the file's own memory
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is cut short or not a safetensors file ({error}): "
+            "copy it again, or use another checkpoint"
+        ) from error
+    return tensors, about
+
+
+def _saved_names(model: nn.Module) -> dict[str, str]:
+    """Map each name in a model's state to the one that its tensor, if tied, is saved under."""
+    first: dict[tuple[int, ...], str] = {}
+    names = {}
+    for name, tensor in model.state_dict().items():
+        key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
+        names[name] = first.setdefault(key, name)
+    return names
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Give a model's weights and buffers by the names they are saved under, tied ones once."""
+    state = model.state_dict()
+    return {name: state[name] for name in _saved_names(model).values()}
+
+
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Put saved weights (see `weights`) into a model, tied ones everywhere.
+
+    Raises:
+        UserError: a tensor is missing, foreign, or of another shape, or they are a run's state.
+            The model is as it was.
+    """
+    if STATE in tensors:
+        raise UserError(
+            f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
+        )
+    here = {name: tuple(tensor.shape) for name, tensor in weights(model).items()}
+    there = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(here.keys() | there.keys()):
+        if here.get(name) != there.get(name):
+            problem = f"has shape {there.get(name)} there and {here.get(name)} here"
+            if name not in there or name not in here:
+                problem = "is missing" if name in here else "is unknown here"
             raise UserError(
-                f"{self.out} holds a run already: go on with it (--resume), or give another folder"
+                f"{source} does not fit this model: {name} {problem}; "
+                "build the model with the recipe and tokenizers saved beside it"
             )
-        weights = (self.best, self.model, *self.step_files())
-        if any(path.exists() for path in weights) and not self.last.exists():
-            raise UserError(
-                f"{self.out} has a model but no checkpoints/{self.last.name} to go on from: "
-                "give another folder"
-            )
+    model.load_state_dict({name: tensors[saved] for name, saved in _saved_names(model).items()})
 
-    def step_file(self, step: int) -> Path:
-        """Name the weights of a step."""
-        return self.last.with_name(f"step_{step:06d}.safetensors")
 
-    def step_files(self) -> list[Path]:
-        """List the weights to average, oldest first; files of other names are not looked at."""
-        named = self.last.parent.glob("step_*.safetensors")
-        steps = {int(each.stem[5:]) for each in named if re.fullmatch("step_[0-9]+", each.stem)}
-        return [path for step in sorted(steps) if (path := self.step_file(step)).is_file()]
-
-    def drop_step_files(self, *, newest: int, up_to: int) -> None:
-        """Delete the weights after the step `up_to`, and all before it but the `newest` few."""
-        kept = [path for path in self.step_files() if int(path.stem[5:]) <= up_to][-newest:]
-        for path in set(self.step_files()) - set(kept):
-            path.unlink()
+def average(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """Average the weights of a run's checkpoints, tensor by tensor, in float64 (§6.1)."""
+    found = [load_tensors(path)[0] for path in paths]
+    means = {}
+    for name, first in found[0].items():
+        total = torch.stack([each[name].double() for each in found]).sum(dim=0)
+        means[name] = (total / len(paths)).to(first.dtype)
+    return means

@@ -103,11 +103,7 @@ class Translator:
         return translations
 
     def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
-        """Translate one sentence and give every attention weight on the way.
-
-        Raises:
-            UserError: the sentence is empty.
-        """
+        """Translate one sentence that is not empty, and give every attention weight on the way."""
         check_text("the sentence", sentence)
         check_search(beam_size)
         source = self.encode(sentence)

@@ -1,7 +1,7 @@
 """What a user can get wrong, said in one line with the remedy (torch is not loaded by it).
 
-The values that come in at a door (`check_number` and those after it) are looked at here and nowhere
-else. No check reads a tensor's numbers: on a GPU that would wait for them.
+What comes in at a door is looked at by `check_number` and those after it. None reads a tensor's
+numbers: on a GPU that would wait for them.
 """
 
 import numbers
@@ -109,9 +109,6 @@ def check_fields(
         most: The largest number.
         fractions: Fields from 0 up to, not including, 1.
         from_0: Fields that may be 0.
-
-    Raises:
-        UserError: a value is of another type, out of range, or no member of an enumeration.
     """
     for name, hint in typing.get_type_hints(type(config)).items():
         kind, *others = typing.get_args(hint) or (hint,)
@@ -221,16 +218,13 @@ def check_ids(name: str, ids: Any) -> None:
 
 
 def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = None) -> None:
-    """Refuse what is no float tensor of this shape; None fits any size, ... first any axes.
-
-    It has the type of `like`, if that is given and nothing, as autocast does, makes them one.
-    """
+    """Refuse what is no float tensor of this shape (None: any size) and of the type of `like`."""
     import torch
 
     if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
         wanted = shape[1:] if shape[0] is ... else shape
         sizes = tensor.shape[-len(wanted) :] if shape[0] is ... else tensor.shape
-        if len(sizes) == len(wanted) and all(map(_fits, sizes, wanted)):
+        if len(sizes) == len(wanted) and all(map(lambda a, b: b in (a, None), sizes, wanted)):
             if like is None or tensor.dtype == like.dtype:
                 return
             if torch.is_autocast_enabled(tensor.device.type):
@@ -238,10 +232,6 @@ def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = Non
     kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
     axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
     raise UserError(f"{name} is {described(tensor)}: give a {kind} tensor of shape ({axes})")
-
-
-def _fits(size: int, wanted: int | None) -> bool:
-    return wanted is None or size == wanted
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> None:

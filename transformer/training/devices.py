@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer import __version__
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError
 from transformer.support.files import PACKAGE
 
-TENSOR_CORES = (8, 0)  # compute capability from which a GPU multiplies in bfloat16 and TF32 (A100)
-IN_MEMORY = 4  # copies of the weights while training: themselves, gradient, two moments
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 
 
@@ -103,14 +101,14 @@ def _fastest(device: torch.device) -> tuple[Precision, str]:
         return Precision.FLOAT32, f"nothing else was tried on {device.type}"
     if not _has_bfloat16_instructions():
         return Precision.FLOAT32, "the processor has no instructions for bfloat16"
-    if not _is_faster_in_bfloat16():
+    if _seconds(torch.bfloat16) >= _seconds(torch.float32):
         return Precision.FLOAT32, "the processor is slower with its instructions for bfloat16"
     return Precision.BF16, "the processor has instructions for it"
 
 
 def _has_tensor_cores(device: torch.device) -> bool:
-    """Tell whether this is a GPU that multiplies in bfloat16 and TF32; others only imitate it."""
-    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= TENSOR_CORES
+    """Tell whether this GPU (A100 and later) has bfloat16 and TF32; others only imitate them."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 def _has_bfloat16_instructions() -> bool:
@@ -119,15 +117,9 @@ def _has_bfloat16_instructions() -> bool:
 
 
 @cache
-def _is_faster_in_bfloat16() -> bool:
-    """Time a product of each kind on the CPU: some are slower with their instructions."""
-    matrix = torch.rand(256, 256)
-    return _seconds(matrix.bfloat16()) < _seconds(matrix)
-
-
-def _seconds(matrix: Tensor) -> float:
+def _seconds(numbers: torch.dtype) -> float:
     """Give the fewest seconds that the processor worked for a product, of some rounds."""
-    rounds = []
+    matrix, rounds = torch.rand(256, 256).to(numbers), []
     for _ in range(4):  # the first is slow
         started = time.process_time()
         matrix @ matrix
@@ -145,47 +137,20 @@ def memory(device: torch.device) -> int:
         return 2**63
 
 
-def check_memory(model: nn.Module, device: torch.device, here: int = 1) -> None:
-    """Refuse a model whose weights, gradients and moments the memory cannot hold.
+def check_memory(model: nn.Module, device: torch.device) -> None:
+    """Refuse a model (on "meta", say) that the memory cannot hold with all that training adds.
 
-    Args:
-        model: On whatever device; "meta" will do.
-        device: Where it is to be trained.
-        here: How many processes of this machine train it, each with a copy more to exchange.
+    That is the gradient, two moments, and a copy to exchange where this machine has several
+    processes; on a CPU these share its memory.
     """
-    weights = sum(parameter.nbytes for parameter in model.parameters())
-    needed = (IN_MEMORY + (here > 1)) * weights
-    if device.type == "cpu":  # each GPU has memory of its own
-        needed *= here
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's
+    needed = sum(each.nbytes for each in model.parameters()) * (5 if here > 1 else 4)
+    needed *= here if device.type == "cpu" else 1
     if needed > (there := memory(device)):
         raise UserError(
             f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
             f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
         )
-
-
-def tokens_that_fit(most_tokens: int, attempt: Callable[[int], object]) -> int:
-    """Give the most tokens of a micro-batch, of `most_tokens` and its halves, that memory holds.
-
-    Args:
-        most_tokens: Of a step's largest batch; tried first.
-        attempt: Computes a loss and its gradient on so many tokens.
-
-    Raises:
-        UserError: not even the smallest part fits.
-    """
-    tokens = most_tokens
-    while tokens >= 1:
-        try:
-            attempt(tokens)
-            return tokens
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-        tokens //= 2
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()  # what the attempt left behind
-    raise UserError("the memory does not hold this model and one sentence: give a smaller model")
 
 
 def keep_freed_memory() -> None:

@@ -21,18 +21,17 @@ from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch, cut
-from transformer.models.checkpoint import load_weights, weights
-from transformer.models.folder import RunFolder
-from transformer.models.log import Report, duration
+from transformer.models.folder import load_weights
 from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.progress import Meter, Progress, RunFiles, State
+from transformer.training.progress import Progress, Run, State
+from transformer.training.report import Report, TrainingResult
 from transformer.training.schedule import rate_of
 
-BETA1 = 0.9  # Adam's (§5.3)
 SAVE_EVERY = 300.0  # seconds between checkpoints, where validations are further apart
+BETA1 = 0.9  # Adam's (§5.3)
 FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
 
@@ -42,33 +41,6 @@ class Batches(Protocol):
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Give the batches of an epoch, from 0, without the first `start`."""
         ...
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingResult:
-    """How a run ended; `str` says it in a line. Losses are in nats per token."""
-
-    step: int  # updates done
-    epoch: int  # that the last was in, from 1
-    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
-    final_loss: float | None  # validation loss of model.safetensors; None if interrupted
-    final_from: str  # whose weights these are: "best" or "average"; "" if interrupted
-    seconds: float  # time spent, all resumed parts together
-    out: Path  # the run's folder
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the run stopped before its end; resume to go on."""
-        return self.final_loss is None
-
-    def __str__(self) -> str:
-        if self.final_loss is None:
-            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
-        whose = "the best checkpoint" if self.final_from == "best" else "the average"
-        return (
-            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
-            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
-        )
 
 
 def train(
@@ -126,57 +98,47 @@ def train(
         state = new_state(model, config, precision, optimizer)
         progress = state.progress
         rate = rate or partial(rate_of, d_model=d_model, config=config)
-        asked = {"d_model": d_model, "precision": precision}
+        asked = dataclasses.asdict(config) | {"d_model": d_model, "precision": precision}
         asked["optimizer"] = type(state.optimizer).__name__
-        files = RunFiles(RunFolder(out), state, dataclasses.asdict(config) | asked)
-        held.enter_context(files.opened(resume))  # from here on, the state is the last checkpoint's
+        run = Run(out, state, asked)
+        held.enter_context(run.opened(resume))  # from here on, the state is the last checkpoint's
         network = processes.wrap(model)
         if compiled:
             network.compile(dynamic=True)
         measure = partial(
             validation_loss, model, validation_batches, device=device, precision=precision
         )
-        meter, stream = Meter(progress, config.steps, precision), _stream(batches, progress)
+        stream = _stream(batches, progress)
         last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-        noted = processes.noted_interrupt(say=processes.size() == 1)
-        pressed, saved_at = held.enter_context(noted), time.time()
+        pressed = held.enter_context(processes.noted_interrupt())
 
         while progress.step < last_step:
-            late = time.time() - saved_at > SAVE_EVERY
+            late = time.perf_counter() - run.saved_at > SAVE_EVERY
             stop, due = processes.add_up([bool(pressed), late])  # in any of the processes
             if due:
-                meter.read()
-                files.save()
-                saved_at = time.time()
+                run.save()
             if stop:
                 break
 
             batch, step = next(stream), progress.step + 1
             processes.seed(config.seed, step)
             numbers = update(network, state, batch, config, rate(step), precision, micro_tokens)
-            meter.note(*numbers)
+            run.note(*numbers)
 
             if step % config.report_every == 0:
-                meter.read()
-                on_report(files.log(meter.training_report(rate(step))))
+                on_report(run.training_report(rate(step)))
             if step % config.validate_every == 0:
-                meter.read()
-                loss = measure()
-                on_report(files.validated(meter.report("validation", loss, rate(step))))
-                files.save()
-                saved_at = time.time()
-                meter.go_on()
+                on_report(run.validated(measure, rate(step)))
+                run.save()
 
         if progress.step % config.validate_every:  # after a validation, all is saved
-            meter.read()
-            files.save()
-        if progress.step < config.steps:
-            return _ended(progress, out, progress.best_loss)
-        end_loss = None
-        if progress.step % config.validate_every:  # an end between two validations
-            end_loss = measure()
-            on_report(files.validated(meter.report("validation", end_loss, rate(config.steps))))
-        return _finish(state, files, end_loss, measure)
+            run.save()
+            if progress.step == config.steps:
+                on_report(run.validated(measure, rate(config.steps)))
+        ended = TrainingResult(
+            progress.step, progress.epoch + 1, progress.seconds, out, progress.best_loss
+        )
+        return ended if progress.step < config.steps else _finish(run, measure, ended)
 
 
 def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
@@ -245,34 +207,19 @@ def update(
     return tokens, nll, norm
 
 
-def _finish(
-    state: State, files: RunFiles, end_loss: float | None, measure: Callable[[], float]
-) -> TrainingResult:
+def _finish(run: Run, measure: Callable[[], float], ended: TrainingResult) -> TrainingResult:
     """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
-    best_loss = state.progress.best_loss
-    if best_loss is None or (end_loss is not None and end_loss < best_loss):
-        best_loss, best = end_loss, {k: each.clone() for k, each in weights(state.model).items()}
-    else:
-        best = files.best()
-    assert best_loss is not None, "a run ends with a validation"
-    kept, loss = "best", best_loss
-    if averaged := files.averaged():
-        load_weights(state.model, averaged, files.folder.last)
-        if (average_loss := measure()) < best_loss:
+    best, averaged = run.candidates()
+    assert ended.best_loss is not None, "a run ends with a validation"
+    kept, loss = "best", ended.best_loss
+    if averaged:
+        load_weights(run.state.model, averaged, run.out)
+        if (average_loss := measure()) < loss:
             kept, loss = "average", average_loss
     if kept == "best":
-        load_weights(state.model, best, files.folder.best)
-    files.finish(loss, kept)
-    return _ended(state.progress, files.folder.out, best_loss, loss, kept)
-
-
-def _ended(
-    progress: Progress, out: Path, best: float | None, loss: float | None = None, kept: str = ""
-) -> TrainingResult:
-    """Sum up; without a loss of what is kept, a run that was stopped."""
-    return TrainingResult(
-        progress.step, progress.epoch + 1, best, loss, kept, progress.seconds, out
-    )
+        load_weights(run.state.model, best, run.out)
+    run.finish(loss, kept)
+    return dataclasses.replace(ended, final_loss=loss, final_from=kept)
 
 
 def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:

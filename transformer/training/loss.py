@@ -11,15 +11,7 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
-from transformer.support.errors import (
-    MOST,
-    MOST_TYPES,
-    UserError,
-    check_floats,
-    check_ids,
-    check_number,
-    require,
-)
+from transformer.support.errors import MOST_TYPES, UserError, check_floats, check_ids, check_number
 from transformer.training import processes
 from transformer.training.devices import Precision
 
@@ -85,12 +77,12 @@ def _shares(smoothing: float, vocab_size: int, over_all: bool) -> tuple[float, f
 
 def _check_targets(targets: Tensor, vocab_size: int, pad_id: int) -> None:
     """Refuse ids that the logits do not score; on a GPU, which would wait, torch sees to that."""
-    check_number("pad_id", pad_id, -MOST, MOST, whole=True)
+    check_number("pad_id", pad_id, -MOST_TYPES, MOST_TYPES, whole=True)
     check_ids("targets", targets)
     if targets.device.type == "cpu" and targets.numel():
         low, high = map(int, targets.aminmax())
-        message = f"targets go from {low} to {high}: give ids from 0 to {vocab_size - 1}"
-        require(0 <= low <= high < vocab_size, message)
+        if low < 0 or high >= vocab_size:
+            raise UserError(f"targets go from {low} to {high}: give ids from 0 to {vocab_size - 1}")
 
 
 def label_smoothing_loss(
@@ -110,13 +102,7 @@ def label_smoothing_loss(
     Args:
         logits: Scores before the softmax `(batch, tgt_len, vocab_size)`, any float type;
             computed in float32 at least.
-        targets: True ids `(batch, tgt_len)`.
-        smoothing: Probability moved away from the true type; 0 gives the plain loss.
-        pad_id: Targets with this id count nothing.
-        over_all: Which of the two forms.
-
-    Raises:
-        UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
+        targets, smoothing, pad_id, over_all: As of `smoothed_targets`, and its errors.
     """
     check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
     dtype = torch.promote_types(logits.dtype, torch.float32)
@@ -170,15 +156,14 @@ class _SmoothedLoss(torch.autograd.Function):
         share, true_share = _shares(smoothing, logits.size(-1), over_all)
         log_probs = logits.log_softmax(-1)
         true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-        if smoothing == 0:
-            per_token = -true
-        elif over_all:
-            per_token = -(1 - smoothing) * true - smoothing * log_probs.mean(-1)
-        else:
-            before_pad, after_pad = log_probs[..., :pad_id], log_probs[..., pad_id + 1 :]
-            others = before_pad.sum(-1) + after_pad.sum(-1) - true
-            minus_entropy = (1 - smoothing) * math.log(1 - smoothing) + smoothing * math.log(share)
-            per_token = minus_entropy - (1 - smoothing) * true - share * others
+        per_token = -true_share * true
+        if smoothing > 0:
+            others = log_probs.sum(-1) - true
+            if not over_all:
+                others = others - log_probs[..., pad_id]
+                per_token = per_token + true_share * math.log(true_share)
+                per_token = per_token + smoothing * math.log(share)
+            per_token = per_token - share * others
         ctx.save_for_backward(log_probs, targets, real)
         ctx.shares, ctx.pad_id, ctx.over_all = (share, true_share), pad_id, over_all
         ctx.mark_non_differentiable(true)

@@ -39,11 +39,6 @@ def size() -> int:
     return dist.get_world_size() if _joined() else 1
 
 
-def size_here() -> int:
-    """Give how many of them are on this machine."""
-    return int(os.environ["LOCAL_WORLD_SIZE"]) if _joined() else 1
-
-
 def _joined() -> bool:
     return dist.is_available() and dist.is_initialized()
 
@@ -81,14 +76,6 @@ def add_up(numbers: Sequence[float]) -> list[float]:
     sums = torch.tensor(numbers, dtype=torch.float64)
     dist.all_reduce(sums)
     return [float(each) for each in sums]
-
-
-def smallest(number: int) -> int:
-    """Give the smallest of the numbers that the processes have."""
-    found = torch.tensor(number)
-    if size() > 1:
-        dist.all_reduce(found, dist.ReduceOp.MIN)
-    return int(found)
 
 
 def from_first(action: Callable[[], Answer]) -> Answer:
@@ -131,8 +118,9 @@ def joined() -> Iterator[torch.device | None]:
         # torchrun sends SIGTERM to those that are left: they are ending already.
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, signal.SIG_IGN)
-        if not _speaks(store):
-            raise SystemExit(MISTAKE) from error
+        with suppress(RuntimeError):  # torchrun, which keeps the store, has ended before
+            if store.add("said", 1) > 1:
+                raise SystemExit(MISTAKE) from error
         if isinstance(error, RuntimeError) and any(word in str(error) for word in LOST):
             raise UserError(
                 "another process of this run was killed or failed, so all end; what was saved "
@@ -140,14 +128,6 @@ def joined() -> Iterator[torch.device | None]:
             ) from error
         raise
     dist.destroy_process_group()
-
-
-def _speaks(store: "dist.Store") -> bool:
-    """Tell the first process that asks, and no other, to say why all end."""
-    try:
-        return store.add("said", 1) == 1
-    except RuntimeError:  # torchrun, which keeps the store, has ended before
-        return True
 
 
 def _are_several() -> bool:
@@ -160,10 +140,9 @@ def _device(number: int, count: int) -> torch.device:
     """Give a process of this machine its own GPU, or the CPU where there is none."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    if count > torch.cuda.device_count():
+    if count > (gpus := torch.cuda.device_count()):
         raise UserError(
-            f"{count} processes on a machine with {torch.cuda.device_count()} GPUs: "
-            f"give --nproc-per-node {torch.cuda.device_count()}"
+            f"{count} processes on a machine with {gpus} GPUs: give --nproc-per-node {gpus}"
         )
     torch.cuda.set_device(number)
     return torch.device("cuda", number)
@@ -179,35 +158,34 @@ def launcher() -> str:
 
 
 @contextmanager
-def noted_interrupt(say: bool = True) -> Iterator[list[int]]:
-    """Note the first Ctrl-C, with a line that says so if `say`; the second one interrupts.
+def noted_interrupt() -> Iterator[list[int]]:
+    """Note the first Ctrl-C, so that no update of the weights is left half done, and say so.
 
-    So no update of the weights is left half done. `ENDING` count as Ctrl-C where they are set to
-    interrupt. Other handlers are left alone, as are all in another thread than the main one. The
-    list that it gives is empty until Ctrl-C is pressed.
+    The second one interrupts. `ENDING` count as Ctrl-C where they are set to interrupt; other
+    handlers are left alone, as are all in another thread than the main one. The list that it
+    gives is empty until Ctrl-C is pressed.
     """
     pressed: list[int] = []
     interrupt, main = signal.default_int_handler, threading.main_thread()
-    signals = [
-        each
-        for each in (signal.SIGINT, *ENDING)
-        if signal.getsignal(each) is interrupt and threading.current_thread() is main
-    ]
+    signals = [s for s in (signal.SIGINT, *ENDING) if signal.getsignal(s) is interrupt]
+    if threading.current_thread() is not main:
+        signals = []
+
+    def set_all(handler: Callable[[int, FrameType | None], object]) -> None:
+        for each in signals:
+            signal.signal(each, handler)
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
-        for each in signals:
-            signal.signal(each, interrupt)
+        set_all(interrupt)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with suppress(RuntimeError, OSError):
-            if say:
+            if size() == 1:  # several would all say it
                 print(NOTED, file=sys.stderr, flush=True)
 
-    for each in signals:
-        signal.signal(each, note)
+    set_all(note)
     try:
         yield pressed
     finally:
-        for each in signals:
-            signal.signal(each, interrupt)
+        set_all(interrupt)

@@ -1,14 +1,15 @@
-"""Where a run stands, what it has to report, and its files, to go on from as if never stopped.
+"""Where a run stands, and its files, to go on from as if it had never stopped.
 
-Not in the paper, but for the weights to average (§6.1). What must agree is in one file, so a kill
-at any moment leaves a state to go on from.
+Not in the paper. What must agree is in one file, so a kill at any moment leaves a state to go on
+from.
 """
 
+import json
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,15 @@ from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import Optimizer
 
-from transformer.models import checkpoint
-from transformer.models.checkpoint import STATE, load_tensors, load_weights, save_tensors
-from transformer.models.folder import MANIFEST, RunFolder
-from transformer.models.log import Report, append_log, truncate_log
+from transformer.models import folder
 from transformer.support.errors import UserError
 from transformer.support.files import locked, remove_unfinished
 from transformer.training import processes
 from transformer.training.devices import Precision
+from transformer.training.report import Report
 
 DEVICE_STATE = "random/device"  # a GPU's random numbers
 MOST_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after each
-
-Saved = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is said about them
 
 
 @dataclass(kw_only=True)
@@ -47,6 +44,8 @@ class Progress:
     window_seconds: float = 0.0  # and the time spent in updates
     overflows: int = 0  # steps that were left out, in fp16
     overflows_in_a_row: int = 0  # of the last steps
+    to_average: list[int] = field(default_factory=list)  # the last validations' steps
+    log_bytes: int = 0  # length of the log
 
 
 @dataclass
@@ -63,24 +62,110 @@ class State:
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    def save(self, path: Path, settings: Mapping[str, Any]) -> None:
+        """Write all that a run needs to go on; the file of before is unharmed until it is whole."""
+        tensors = {f"model/{name}": each for name, each in folder.weights(self.model).items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
+        tensors[folder.STATE] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors[DEVICE_STATE] = torch.cuda.get_rng_state(self.device)
+        about = {"progress": vars(self.progress), "scaler": self.scaler.state_dict()}
+        folder.save_tensors(path, tensors, **about, settings=settings)
 
-class Meter:
-    """Counts a run's losses and seconds, which it keeps up to date in the run's progress.
+    def restore(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any], path: Path) -> None:
+        """Take over what `save` wrote to a path; a `UserError` says that it is another model's."""
+        own: dict[str, Tensor] = {}
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition("/")
+            if part == "model":
+                own[rest] = tensor
+            elif part == "optimizer":
+                index, key = rest.split("/")
+                moments.setdefault(int(index), {})[key] = tensor
+        folder.load_weights(self.model, own, path)
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
+        self.scaler.load_state_dict(about["scaler"])
+        vars(self.progress).update(about["progress"])
+        torch.set_rng_state(tensors[folder.STATE])
+        if self.device.type == "cuda" and DEVICE_STATE in tensors:
+            torch.cuda.set_rng_state(tensors[DEVICE_STATE], self.device)
+
+
+class Run:
+    """A run in its folder. Every process calls these methods; the first alone touches files.
 
     A GPU works behind the program, which waits whenever it reads a number. So the numbers of a
-    step stay on the device until somebody asks for them.
+    step stay on the device until a report or a checkpoint asks for them.
+
+    Args:
+        out: The folder.
+        state: What the run begins with.
+        settings: What was asked for, ready for JSON: `TrainingConfig`'s fields, and more.
     """
 
-    def __init__(self, progress: Progress, steps: int, precision: Precision) -> None:
-        self.progress, self.steps, self.precision = progress, steps, precision
-        self.first_step, self.first_seconds = progress.step, progress.seconds
-        self.clock = time.perf_counter() - progress.seconds
-        self.unread: list[tuple[int, Tensor, Tensor]] = []  # tokens, sum of the loss, norm
-        self.go_on()
+    def __init__(self, out: Path, state: State, settings: dict[str, Any]) -> None:
+        self.out, self.state, self.settings = out, state, settings
+        self.progress = state.progress
+        self.unread: list[tuple[int, Tensor, Tensor]] = []  # of steps: tokens, sum of loss, norm
 
-    def go_on(self) -> None:
-        """Count the time from here on as spent in learning."""
-        self.since = time.perf_counter()
+    @contextmanager
+    def opened(self, resume: bool) -> Iterator[None]:
+        """Hold the folder, and bring the state to where the run in it stands, if there is one.
+
+        Raises:
+            UserError: the folder is in use, or holds a run that cannot be gone on with so.
+        """
+        with locked(self.out) if processes.rank() == 0 else nullcontext():
+            saved = processes.from_first(lambda: self._read_last(resume))
+            if saved is None:
+                torch.manual_seed(self.settings["seed"])
+            else:
+                self.state.restore(*saved, self.out / folder.LAST)
+            done, steps = self.progress.step, self.settings["steps"]
+            if done > steps:
+                raise UserError(
+                    f"{self.out} has done {done} steps already and cannot end at {steps}: "
+                    f"give {done} steps or more"
+                )
+            self.began = done, self.progress.seconds
+            self.clock = self.saved_at = time.perf_counter()
+            self.identity = _identity(self.out)
+            if self._writes():
+                self._tidy()
+            if saved is None:
+                self.save()
+            yield
+
+    def _read_last(self, resume: bool) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Read the last checkpoint, if there is one, of a run that may go on."""
+        check_run(self.out, resume)
+        if not (self.out / folder.LAST).exists():
+            return None
+        tensors, about = folder.load_tensors(self.out / folder.LAST)
+        require_same(about["settings"], self.settings)
+        return tensors, about
+
+    def _tidy(self) -> None:
+        """Undo what a killed run did after its last checkpoint: it comes again."""
+        self._save_best()  # where a kill came before that
+        for each in (self.out, (self.out / folder.LAST).parent):
+            remove_unfinished(each)
+        with (self.out / folder.LOG).open("ab") as log:
+            log.truncate(min(self.progress.log_bytes, log.tell()))
+        self._drop_step_files()
+
+    def _writes(self) -> bool:
+        """Tell whether this process writes files, and see that their folder is still the run's."""
+        if processes.rank() > 0:
+            return False
+        if _identity(self.out) != self.identity:
+            raise UserError(
+                f"{self.out} was moved, removed or replaced while the run wrote to it: "
+                "where its folder is now, --resume goes on from the last checkpoint in it"
+            )
+        return True
 
     def note(self, tokens: int, nll: Tensor, norm: Tensor) -> None:
         """Take the numbers of a step, which is done; see `loop.update`."""
@@ -100,9 +185,7 @@ class Meter:
             for step, numbers in enumerate(steps, self.progress.step - len(tokens) + 1):
                 self._count(step, *numbers)
             self.unread.clear()
-        now = time.perf_counter()
-        self.progress.window_seconds += now - self.since
-        self.progress.seconds, self.since = now - self.clock, now
+        self.progress.window_seconds += self._pass_time()
 
     def _count(self, step: int, tokens: int, nll: float, norm: float) -> None:
         progress = self.progress
@@ -112,236 +195,131 @@ class Meter:
         if math.isfinite(nll + norm):
             progress.overflows_in_a_row = 0
             return
-        if self.precision != Precision.FP16:
-            raise not_finite(f"step {step}: the loss or its gradient")
+        if self.settings["precision"] != Precision.FP16:
+            raise _not_finite(f"step {step}: the loss or its gradient")
         progress.overflows += 1
         progress.overflows_in_a_row += 1
-        if progress.overflows_in_a_row >= MOST_OVERFLOWS:
+        if progress.overflows_in_a_row == MOST_OVERFLOWS:
             raise UserError(
                 f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16, and all were "
                 "left out; the last checkpoint is unharmed: begin another run with --precision "
                 "float32, or with a smaller learning_rate_factor"
             )
 
+    def _pass_time(self) -> float:
+        """Add to the run's seconds those since the last call, and give them."""
+        before, self.clock = self.clock, time.perf_counter()
+        self.progress.seconds += self.clock - before
+        return self.clock - before
+
     def training_report(self, rate: float) -> Report:
         """Tell of the steps since the last report."""
+        self.read()
         progress = self.progress
         loss = progress.window_nll / max(progress.window_tokens, 1)
         speed = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
         left_out = f"{progress.overflows} steps left out (overflow)" if progress.overflows else ""
-        return self.report("training", loss, rate, speed, left_out)
+        return self._log("training", loss, rate, left_out, speed)
 
-    def report(
-        self, kind: str, loss: float, rate: float, speed: float | None = None, note: str = ""
-    ) -> Report:
-        """Tell where the run stands; arguments as `Report` has them."""
-        progress, now = self.progress, time.perf_counter() - self.clock
-        done = max(progress.step - self.first_step, 1)
-        return Report(
+    def validated(self, measure: Callable[[], float], rate: float) -> Report:
+        """Measure the validation loss, and keep the weights to average.
+
+        Raises:
+            UserError: it is not finite, or as of `read`.
+        """
+        self.read()
+        loss, progress, most = measure(), self.progress, self.settings["average_last"]
+        self._pass_time()  # which was not spent in learning
+        if not math.isfinite(loss):
+            raise _not_finite(f"step {progress.step}: the validation loss")
+        if most > 1:
+            self._save_weights(folder.step_file(self.out, progress.step), loss=loss)
+            progress.to_average = [*progress.to_average, progress.step][-most:]
+        gain = progress.best_loss is None or loss < progress.best_loss
+        if gain:
+            progress.best_loss, progress.best_step = loss, progress.step
+        return self._log("validation", loss, rate, "best so far" if gain else "", speed=None)
+
+    def _log(self, kind: str, loss: float, rate: float, note: str, speed: float | None) -> Report:
+        """Add a report to the log, and give it."""
+        progress, (first_step, first_seconds) = self.progress, self.began
+        each = (progress.seconds - first_seconds) / max(progress.step - first_step, 1)
+        report = Report(
             kind=kind,
             step=progress.step,
-            steps=self.steps,
+            steps=self.settings["steps"],
             epoch=progress.epoch + 1,
             loss=loss,
             learning_rate=rate,
             tokens_per_second=speed,
-            seconds=now,
-            seconds_left=(now - self.first_seconds) / done * (self.steps - progress.step),
+            seconds=progress.seconds,
+            seconds_left=each * (self.settings["steps"] - progress.step),
             note=note,
         )
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    """Tell a folder from any other that comes to have its name; None where there is none."""
-    try:
-        found = folder.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-class RunFiles:
-    """A run's files. Every process calls these methods; the first alone touches files.
-
-    Args:
-        folder: Where they are.
-        state: Of the run.
-        settings: What was asked for, ready for JSON: `TrainingConfig`'s fields, and more.
-    """
-
-    def __init__(self, folder: RunFolder, state: State, settings: dict[str, Any]) -> None:
-        self.folder, self.state, self.settings = folder, state, settings
-
-    @contextmanager
-    def opened(self, resume: bool) -> Iterator[None]:
-        """Hold the folder, and bring the state to where the run in it stands, if there is one.
-
-        Raises:
-            UserError: the folder is in use, or holds a run that cannot be gone on with so.
-        """
-        with ExitStack() as held:
-            saved = processes.from_first(lambda: self._read(held, resume))
-            if saved is not None:
-                restore(saved, self.state, self.folder.last)
-            else:
-                torch.manual_seed(self.settings["seed"])
-            done, steps = self.state.progress.step, self.settings["steps"]
-            if done > steps:
-                raise UserError(
-                    f"{self.folder.out} has done {done} steps already and cannot end at {steps}: "
-                    f"give {done} steps or more"
-                )
-            if processes.rank() == 0:
-                self.identity = _identity(self.folder.out)
-                self._tidy()
-                if saved is None:
-                    self.save()
-            yield
-
-    def _read(self, held: ExitStack, resume: bool) -> Saved | None:
-        """Take hold of the folder and read the last checkpoint in it, if there is one."""
-        held.enter_context(locked(self.folder.out))
-        self.folder.check(resume)
-        last = self.folder.last
-        return load_state(last, self.settings) if last.exists() else None
-
-    def _tidy(self) -> None:
-        """Undo what a killed run did after its last checkpoint: it comes again."""
-        self._save_best()  # where a kill came before that
-        for each in (self.folder.out, self.folder.last.parent):
-            remove_unfinished(each)
-        truncate_log(self.folder.log, self.state.progress.step, self._validated_step())
-        self._drop_step_files()
-
-    def _validated_step(self) -> int:
-        """Give the last step after which a run of any length has been validated."""
-        return self.state.progress.step - self.state.progress.step % self.settings["validate_every"]
-
-    def check_place(self) -> None:
-        """See that the folder is still the one that the run has held from its beginning.
-
-        Raises:
-            UserError: it was moved, removed or replaced; nothing is written to its name.
-        """
-        if _identity(self.folder.out) != self.identity:
-            raise UserError(
-                f"{self.folder.out} was moved, removed or replaced while the run wrote to it: "
-                "where its folder is now, --resume goes on from the last checkpoint in it"
-            )
-
-    def log(self, report: Report) -> Report:
-        """Add a report to the log, and give it back."""
-        if processes.rank() == 0:
-            self.check_place()
-            append_log(self.folder.log, report)
+        if self._writes():
+            with (self.out / folder.LOG).open("ab") as file:
+                line = json.dumps(report.to_dict(), allow_nan=False) + "\n"
+                progress.log_bytes = file.tell() + file.write(line.encode())
         return report
-
-    def validated(self, report: Report) -> Report:
-        """Take the loss of a validation: log it, and keep the weights to average.
-
-        It counts towards the best where a run of any length has it: not at an end between two.
-
-        Raises:
-            UserError: it is not finite.
-        """
-        progress, loss = self.state.progress, report.loss
-        if not math.isfinite(loss):
-            raise not_finite(f"step {progress.step}: the validation loss")
-        gain = progress.best_loss is None or loss < progress.best_loss
-        if self.settings["average_last"] > 1:
-            self.save_weights(self.folder.step_file(progress.step), step=progress.step, loss=loss)
-        if gain and progress.step == self._validated_step():
-            progress.best_loss, progress.best_step = loss, progress.step
-        return self.log(replace(report, note="best so far" if gain else ""))
 
     def save(self) -> None:
         """Write the state to resume from, then the weights that it says are the best."""
-        if processes.rank() == 0:
-            self.check_place()
-            save_state(self.folder.last, self.state, self.settings)
+        self.read()
+        if self._writes():
+            self.state.save(self.out / folder.LAST, self.settings)
             self._save_best()
             self._drop_step_files()
+        self._pass_time()
+        self.saved_at = self.clock
 
     def _save_best(self) -> None:
-        progress = self.state.progress
-        if progress.best_step == progress.step:
-            self.save_weights(self.folder.best, step=progress.step, loss=progress.best_loss)
+        if self.progress.best_step == self.progress.step:
+            self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)
 
-    def save_weights(self, path: Path, **about: Any) -> None:
-        """Write the weights as they are, and what is to be known about them."""
-        if processes.rank() == 0:
-            self.check_place()
-            save_tensors(path, checkpoint.weights(self.state.model), **about)
+    def _save_weights(self, path: Path, **about: Any) -> None:
+        if self._writes():
+            tensors = folder.weights(self.state.model)
+            folder.save_tensors(path, tensors, step=self.progress.step, **about)
 
     def _drop_step_files(self) -> None:
-        """Leave the weights of the newest validations that the state knows of."""
-        newest = self.settings["average_last"]
-        self.folder.drop_step_files(newest=newest, up_to=self._validated_step())
+        for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
+            folder.step_file(self.out, step).unlink()
 
-    def averaged(self) -> dict[str, Tensor]:
-        """Give the mean of the last validations' weights (§6.1); {} of less than two."""
-        paths = self.folder.step_files()[-self.settings["average_last"] :]
-        return processes.from_first(lambda: checkpoint.average(paths) if len(paths) > 1 else {})
+    def candidates(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Give the weights of the lowest validation loss, and the mean of the last (§6.1).
 
-    def best(self) -> dict[str, Tensor]:
-        """Give the weights of the lowest validation loss."""
-        return processes.from_first(lambda: load_tensors(self.folder.best)[0])
+        The mean is {} where less than two are to be averaged.
+        """
+        progress, here = self.progress, folder.weights(self.state.model)
+        best = {name: tensor.clone() for name, tensor in here.items()}
+        if progress.best_step != progress.step:
+            best = processes.from_first(lambda: folder.load_tensors(self.out / folder.BEST)[0])
+        paths = [folder.step_file(self.out, step) for step in progress.to_average]
+        return best, processes.from_first(lambda: folder.average(paths) if len(paths) > 1 else {})
 
     def finish(self, loss: float, kept: str) -> None:
         """Write the final weights, and where they are from."""
-        if processes.rank() == 0:
-            (self.folder.out / MANIFEST).unlink(missing_ok=True)  # of a shorter run
-        self.save_weights(self.folder.model, step=self.state.progress.step, loss=loss, kept=kept)
+        if self._writes():
+            (self.out / folder.MANIFEST).unlink(missing_ok=True)  # of a shorter run
+        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=kept)
 
 
-def save_state(path: Path, state: State, settings: Mapping[str, Any]) -> None:
-    """Write all that a run needs to go on; the file of before is unharmed until it is whole."""
-    tensors = {f"model/{name}": each for name, each in checkpoint.weights(state.model).items()}
-    for index, moments in state.optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
-    tensors[STATE] = torch.get_rng_state()
-    if state.device.type == "cuda":
-        tensors[DEVICE_STATE] = torch.cuda.get_rng_state(state.device)
-    about = {"progress": vars(state.progress), "scaler": state.scaler.state_dict()}
-    save_tensors(path, tensors, **about, settings=settings)
+def _identity(out: Path) -> tuple[int, int] | None:
+    """Tell a folder from any other that comes to have its name; None where there is none."""
+    found = out.stat() if out.exists() else None
+    return found and (found.st_dev, found.st_ino)
 
 
-def load_state(path: Path, settings: Mapping[str, Any]) -> Saved:
-    """Read what `save_state` wrote, for `restore`; only `steps` may differ from the settings then.
-
-    Raises:
-        UserError: the file is damaged, or the run was begun with other settings (the first is
-            named).
-    """
-    tensors, about = load_tensors(path)
-    require_same(about["settings"], settings)
-    return tensors, about
-
-
-def restore(saved: Saved, state: State, source: Path) -> None:
-    """Put a state, its parts made as those that were saved, where `save_state` found the other.
-
-    Raises:
-        UserError: what was saved, in the file `source`, is another model's.
-    """
-    tensors, about = saved
-    own: dict[str, Tensor] = {}
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        part, _, rest = name.partition("/")
-        if part == "model":
-            own[rest] = tensor
-        elif part == "optimizer":
-            index, key = rest.split("/")
-            moments.setdefault(int(index), {})[key] = tensor
-    load_weights(state.model, own, source)
-    state.optimizer.load_state_dict(state.optimizer.state_dict() | {"state": moments})
-    state.scaler.load_state_dict(about["scaler"])
-    state.progress.__dict__.update(about["progress"])
-    torch.set_rng_state(tensors[STATE])
-    if state.device.type == "cuda" and DEVICE_STATE in tensors:
-        torch.cuda.set_rng_state(tensors[DEVICE_STATE], state.device)
+def check_run(out: Path, resume: bool) -> None:
+    """Refuse to begin, or to go on with, a run that would overwrite another's weights."""
+    names = (folder.LAST, folder.BEST, folder.WEIGHTS)
+    last, *weights = ((out / name).exists() for name in names)
+    if (last and not resume) or (not last and any(weights)):
+        raise UserError(
+            f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), "
+            "or give another folder"
+        )
 
 
 def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -357,10 +335,8 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             )
 
 
-def not_finite(what: str) -> UserError:
-    """Refuse to go on with a run that has gone astray."""
+def _not_finite(what: str) -> UserError:
     return UserError(
-        f"{what} is not finite; the last good checkpoint, checkpoints/last.safetensors, is "
-        "unharmed; begin another run with a smaller learning_rate_factor, more warmup_steps or "
-        "clip_norm=1"
+        f"{what} is not finite; the last good checkpoint, {folder.LAST}, is unharmed; begin "
+        "another run with a smaller learning_rate_factor, more warmup_steps or clip_norm=1"
     )

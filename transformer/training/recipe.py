@@ -15,15 +15,15 @@ from transformer.data import corpora, tokenizers
 from transformer.data.batches import Example, TokenBudgetBatches, collate, cut, encode_pairs
 from transformer.model import count_parameters
 from transformer.models import folder
-from transformer.models.folder import Description, Network, RunFolder
+from transformer.models.folder import Description, Network
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, is_out_of_memory
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
 from transformer.training.devices import Devices, Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
-from transformer.training.progress import require_same
+from transformer.training.progress import check_run, require_same
 
 Say = Callable[[str], None]
 
@@ -104,15 +104,10 @@ def train_recipe(
                 write_json(out / folder.RUN, _record(origin, result, recipe, where.precision))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
-            _read_back(out, work)
+            # It is done only when it was read back and has translated a line.
+            line = work.description.src_tokenizer.decode(work.held_out.examples[0].src)
+            Translator.load(out).translate([line], beam_size=1)
     return result
-
-
-def _read_back(out: Path, work: Work) -> None:
-    """See that what was left can be loaded, and translates a line: only then it is done."""
-    src, _ = work.held_out.examples[0]
-    text = work.description.src_tokenizer.decode(src)
-    Translator.load(out).translate([text], beam_size=1)
 
 
 def _pick(
@@ -129,68 +124,70 @@ def _pick(
     return devices.pick(device, precision)
 
 
-def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
-    """Read all that the run needs, and refuse, before the work, what cannot be done."""
-    _check_folder(out, resume)
-    if resume:
-        require_same(folder.read_recipe(out).settings(), recipe.settings())
-    work = _load(recipe, out if resume else None)
-    with torch.device("meta"):
-        devices.check_memory(work.description.build(), device, processes.size_here())
-    return work
-
-
 def _check_folder(out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use."""
     if resume and not folder.holds_run(out):
         raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
-    RunFolder(out).check(resume)
+    check_run(out, resume)
     check_folder(out)
 
 
-def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
-    """Try a step on the longest sentences."""
-    training = work.description.recipe.training
-    longest = sorted(work.batches.examples, key=lambda pair: max(map(len, pair)))[::-1]
-    widest = 1 + max(map(len, longest[0]))
-    batch = collate(longest[: max(1, training.batch_tokens // widest)])
-
-    def attempt(tokens: int) -> None:
-        part = cut(batch, most_tokens=tokens)[0].to(where.device)
-        batch_loss(model, part, training, where.precision).loss.backward()
-
-    model.to(where.device).train()
-    tokens = devices.tokens_that_fit(training.batch_tokens, attempt)
-    model.zero_grad()
-    return processes.smallest(tokens)
-
-
-def _load(recipe: Recipe, begun: Path | None) -> Work:
-    """Load a recipe's text, encode it (with the tokenizers of the run begun) and batch it."""
+def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
+    """Load the text and encode it, and refuse, before the work, what cannot be done."""
+    _check_folder(out, resume)
+    if resume:
+        require_same(folder.read_recipe(out).settings(), recipe.settings())
     data, training = recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    if begun is None:
-        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
+    if resume:
+        description = folder.read_description(out)._replace(recipe=recipe)
     else:
-        description = folder.read_description(begun)._replace(recipe=recipe)
+        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
+    with torch.device("meta"):
+        devices.check_memory(description.build(), device)
     sides = description.src_tokenizer, description.tgt_tokenizer
-    batches = TokenBudgetBatches(
-        encode_pairs(*sides, text, data.max_train_tokens),
-        training.batch_tokens,
-        training.batch_sentences,
-        seed=training.seed,
-    )
+    examples = encode_pairs(*sides, text, data.max_train_tokens)
+    sizes = training.batch_tokens, training.batch_sentences
     longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
     held_out_examples = encode_pairs(*sides, held_out, longest)
-    return Work(description, batches, TokenBudgetBatches(held_out_examples, training.batch_tokens))
+    return Work(
+        description,
+        TokenBudgetBatches(examples, *sizes, seed=training.seed),
+        TokenBudgetBatches(held_out_examples, training.batch_tokens),
+    )
+
+
+def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
+    """Give the most tokens, of a step's and its halves, whose gradients the memory holds."""
+    training = work.description.recipe.training
+    longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
+    widest = 1 + max(map(len, longest[0]))
+    batch = collate(longest[: max(1, training.batch_tokens // widest)])
+    model.to(where.device).train()
+    tokens = training.batch_tokens
+    while True:
+        try:
+            part = cut(batch, most_tokens=tokens)[0].to(where.device)
+            batch_loss(model, part, training, where.precision).loss.backward()
+            break
+        except RuntimeError as error:
+            if not is_out_of_memory(error) or tokens == 1:
+                raise
+        tokens //= 2
+    model.zero_grad()
+    fitting = [0.0] * processes.size()
+    fitting[processes.rank()] = tokens
+    return int(min(processes.add_up(fitting)))
 
 
 def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
-    batches = {"training": work.batches, "validation": work.held_out}
-    digests = {name: digest_of(each.examples) for name, each in batches.items()}
+    digests = {
+        "training": digest_of(work.batches.examples),
+        "validation": digest_of(work.held_out.examples),
+    }
     # What the order of the run's sums depends on, so its last bits.
     machine: dict[str, Any] = {"hardware": devices.hardware(where.device)}
     machine |= {"torch": torch.__version__, "processes": processes.size()}
@@ -219,10 +216,8 @@ def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> boo
 
 def digest_of(examples: Sequence[Example]) -> str:
     """Give the SHA-256 sum of encoded examples, of every id and of their order."""
-    digest = hashlib.sha256()
-    for src, tgt in examples:
-        digest.update(repr((src, tgt)).encode())
-    return digest.hexdigest()
+    text = "".join(repr((src, tgt)) for src, tgt in examples)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _summary(work: Work, model: nn.Module, where: Devices, micro_tokens: int | None) -> str:

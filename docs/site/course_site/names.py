@@ -37,11 +37,18 @@ def leave_words(app: Sphinx, doctree: nodes.document) -> None:
 def _names(doctree: nodes.document) -> Iterator[tuple[nodes.literal, str]]:
     """The pieces of code that are names, with the whole name of each."""
     for literal in list(doctree.findall(nodes.literal)):
-        linked = isinstance(literal.parent, nodes.reference | nodes.title)
-        if not linked and NAME.fullmatch(literal.astext()):
+        if not _linked(literal) and NAME.fullmatch(literal.astext()):
             members = list(_members(literal))
             yield literal, literal.astext()
             yield from members
+
+
+def _linked(node: nodes.Node) -> bool:
+    """Whether a node lies in a link or a title, however deep."""
+    above = node.parent
+    return above is not None and (
+        isinstance(above, nodes.reference | nodes.title) or _linked(above)
+    )
 
 
 def _members(literal: nodes.literal) -> Iterator[tuple[nodes.literal, str]]:

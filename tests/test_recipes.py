@@ -11,7 +11,7 @@ from transformer.config import ModelConfig, Recipe, RecurrentConfig, TokenizerKi
 from transformer.data.corpora import CORPORA
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.recipes.named import RECIPES, SYSTEMS, find_recipe
+from transformer.recipes import RECIPES, SYSTEMS, find_recipe
 from transformer.support.errors import UserError
 
 OURS = "demo demo-longer demo-lstm demo-lstm-attention demo-parser multi30k-de-en multi30k-fr-en"

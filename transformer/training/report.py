@@ -1,14 +1,12 @@
-"""The reports of a run, and their log: log.jsonl has one a line."""
+"""What a run says: a line for each report, also in log.jsonl, and how it ended."""
 
-import dataclasses
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
-from transformer.support.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,24 +32,20 @@ class Report:
         return math.exp(min(self.loss, 700.0))
 
     def __str__(self) -> str:
-        validation = "validation " if self.kind == "validation" else ""
         parts = [
-            f"step {self.step}/{self.steps}",
-            f"epoch {self.epoch}",
-            f"{validation}loss {self.loss:.2f}",
+            f"step {self.step}/{self.steps} · epoch {self.epoch}",
+            f"{'validation ' * (self.kind == 'validation')}loss {self.loss:.2f}",
             f"ppl {self.perplexity:,.{1 if self.perplexity < 1000 else 0}f}",
         ]
         if self.tokens_per_second is not None:
-            parts.append(f"lr {self.learning_rate:.2g}")
-            parts.append(f"{self.tokens_per_second:,.0f} tokens/s")
+            parts.append(f"lr {self.learning_rate:.2g} · {self.tokens_per_second:,.0f} tokens/s")
             parts.append(f"{duration(self.seconds_left)} left")
         return " · ".join([*parts, self.note] if self.note else parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values of the line in log.jsonl."""
-        values = dataclasses.asdict(self) | {"perplexity": self.perplexity}
-        for_who_watches = {"steps", "seconds_left", "note"}
-        return {key: value for key, value in values.items() if key not in for_who_watches}
+        """Give the values of the line in log.jsonl: not those that are for who watches."""
+        values = asdict(self) | {"perplexity": self.perplexity}
+        return {k: v for k, v in values.items() if k not in ("steps", "seconds_left", "note")}
 
 
 def duration(seconds: float) -> str:
@@ -62,20 +56,8 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def append_log(path: Path, report: Report) -> None:
-    """Add a report to a log."""
-    try:
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
-    except OSError as error:
-        raise UserError(
-            f"cannot write {path} ({error.strerror}): make room there, then resume; "
-            "the last checkpoint is unharmed"
-        ) from error
-
-
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Read a log, one dictionary a line, without a last line that a kill cut off.
+    """Read a log.jsonl, one dictionary a line, without a last line that a kill cut off.
 
     Raises:
         UserError: the file is missing, or is not a log.
@@ -87,12 +69,28 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         raise UserError(f"cannot read the log {path}: {error}") from error
 
 
-def truncate_log(path: Path, step: int, validated_step: int) -> None:
-    """Drop the reports after a checkpoint of `step`, so that a resumed run writes none twice.
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
-    An empty log is begun where there is none; `validated_step` is the last validation's.
-    """
-    last = {"training": step, "validation": validated_step}
-    records = read_log(path) if path.exists() else []
-    kept = [json.dumps(each) + "\n" for each in records if each["step"] <= last[each["kind"]]]
-    write_atomically(path, "".join(kept).encode())
+    step: int  # updates done
+    epoch: int  # that the last was in, from 1
+    seconds: float  # time spent, all resumed parts together
+    out: Path  # the run's folder
+    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
+    final_loss: float | None = None  # of model.safetensors; None if interrupted: resume to go on
+    final_from: str = ""  # whose weights these are: "best" or "average"; "" if interrupted
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run stopped before its end."""
+        return self.final_loss is None
+
+    def __str__(self) -> str:
+        if self.final_loss is None:
+            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
+        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        return (
+            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"{self.out / 'model.safetensors'}, validation loss {self.final_loss:.3f}"
+        )

@@ -1,11 +1,18 @@
 """What the three languages of the embedded corpus have in common when they say a sentence."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from experiments.grammar.tree import Clause, Key, Tree
 from lessonkit.analysis.articles import corpus_table
+
+# Pronouns, auxiliaries and what melts together, by language.
+FORMS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("forms.toml").read_text(encoding="utf-8")
+)
 
 
 class Word(NamedTuple):
@@ -30,6 +37,11 @@ def comma(each: Clause) -> Word:
     return word(",", each.key + Key.FRONT)
 
 
+def mark(tree: Tree) -> Word:
+    """Build the mark that ends a sentence."""
+    return word("?" if tree.main.ask else ".", tree.key)
+
+
 def function_words(name: str, lang: str, *keys: int) -> list[Word]:
     """Say conjunctions ("and that"), a question word or a number ("2")."""
     table = _function_words(lang)
@@ -42,17 +54,10 @@ def _function_words(lang: str) -> dict[str, str]:
     return {row["name"]: row[lang] for row in corpus_table("function_words.tsv")}
 
 
-def join_clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
-    """Say the clauses of a sentence one after another, as English and French do, and its mark.
-
-    Args:
-        tree: The sentence.
-        lang: The language.
-        clause: Says one.
-    """
+def clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
+    """Say the clauses of a sentence one after another, as English and French do, and its mark."""
     words: list[Word] = []
-    if tree.leading is not None:
-        lead = tree.leading
+    if (lead := tree.leading) is not None:
         words += function_words("while", lang, lead.key + Key.RELATIVE)
         words += [*clause(lead), comma(lead)]
     words += clause(tree.main)
@@ -63,12 +68,7 @@ def join_clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) 
     return [*words, mark(tree)]
 
 
-def mark(tree: Tree) -> Word:
-    """Build the mark that ends a sentence."""
-    return word("?" if tree.main.ask else ".", tree.key)
-
-
-def asking_words(each: Clause, lang: str) -> list[Word]:
+def asking(each: Clause, lang: str) -> list[Word]:
     """Say the words that open a question, of "how many" with the noun that is counted."""
     if each.ask in ("", "yes_no"):
         return []
@@ -79,27 +79,21 @@ def asking_words(each: Clause, lang: str) -> list[Word]:
     return words
 
 
-def place_words(
-    each: Clause, lang: str, articles: Mapping[str, str], front: bool = False
-) -> list[Word]:
-    """Say where, or where to when the verb means going, as `time_words` says when.
+def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = False) -> list[Word]:
+    """Say where, or where to when the verb means going, as `time` says when.
 
-    Args:
-        each: The clause.
-        lang: The language.
-        articles: The definite article by gender; English has one.
-        front: Whether the place in front of the clause is asked for.
+    The definite articles are by gender; English has one, of "m".
     """
-    place, key = each.place, each.key + Key.PLACE
-    if place is None or (each.fronted == "place") != front:
+    where, key = each.place, each.key + Key.PLACE
+    if where is None or (each.fronted == "place") != front:
         return []
-    preposition = getattr(place, f"{lang}_to" if each.verb.direction else f"{lang}_at")
-    article = articles["m" if lang == "en" else getattr(place, f"{lang}_gender")]
+    preposition = getattr(where, f"{lang}_to" if each.verb.direction else f"{lang}_at")
+    article = articles["m" if lang == "en" else getattr(where, f"{lang}_gender")]
     words = [word(preposition, key), word(article, key + 1)]
-    return words + split_words(getattr(place, lang), key + 2)
+    return words + split_words(getattr(where, lang), key + 2)
 
 
-def time_words(each: Clause, lang: str, front: bool = False) -> list[Word]:
+def time(each: Clause, lang: str, front: bool = False) -> list[Word]:
     """Say when; nothing where it is not said, or in the other place than is asked for."""
     if each.time is None or (each.fronted == "time") != front:
         return []
