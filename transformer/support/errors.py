@@ -1,7 +1,6 @@
 """What a user can get wrong, said in one line with the remedy (torch is not loaded by it).
 
-What comes in at a door is looked at by `check_number` and those after it. None reads a tensor's
-numbers: on a GPU that would wait for them.
+No check reads a tensor's numbers: on a GPU that would wait for them.
 """
 
 import numbers
