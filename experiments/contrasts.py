@@ -10,15 +10,13 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+from experiments.texts import record_model
 from lessonkit.analysis.articles import corpus_table
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.parallel import tidy
 from transformer.evaluation.compare import LEVEL, Interval
-from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import find_model, read_json, write_json
-from transformer.training.devices import pick_device, provenance
 
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")
@@ -147,20 +145,17 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def record_contrasts(model: str, file: Path) -> str:
     """Measure a model on the pairs in its corpus's words, and write that; give a line for each."""
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    for lang in (data.src_lang, data.tgt_lang):
-        if lang not in LANGUAGES:
-            raise UserError(f"this model has {lang}, and the pairs are in {', '.join(LANGUAGES)}")
-    contrasts = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
-    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    record |= {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
-    record |= measure_contrasts(translator, contrasts)
-    record |= {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
+
+    def measure(translator: Translator) -> dict[str, Any]:
+        data = translator.recipe.data
+        if others := {data.src_lang, data.tgt_lang} - {*LANGUAGES}:
+            known = ", ".join(LANGUAGES)
+            raise UserError(f"this model has {min(others)}, and the pairs are in {known}")
+        some = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
+        search = {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
+        return search | measure_contrasts(translator, some)
+
+    record = record_model(model, file, measure)
     return "\n".join(
         f"{name}: both sides right in {figures['says']['both']} of {figures['pairs']} pairs"
         for name, figures in record["phenomena"].items()

@@ -54,9 +54,7 @@ def removal_scores(
     references: Sequence[str],
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """Score a Transformer without each of its heads.
-
-    A head's mean output is that over `others`.
+    """Score a Transformer without each of its heads, whose mean outputs are over `others`.
 
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
@@ -75,9 +73,9 @@ def removal_scores(
             with heads_replaced(model, {head: outputs[head]}):
                 left = translator.translate(sentences)
             compared = paired_bootstrap(said, left, gold)
-            figures[str(head)] = {"beam": float(bleu(left, gold)["score"])}
-            figures[str(head)] |= {"low": round(compared.low, 2), "high": round(compared.high, 2)}
-            figures[str(head)] |= {"p": round(compared.p_value, 4)}
+            found = {"low": round(compared.low, 2), "high": round(compared.high, 2)}
+            beam = float(bleu(left, gold)["score"])
+            figures[str(head)] = {"beam": beam} | found | {"p": round(compared.p_value, 4)}
         scores[way] = {"heads": figures}
     return scores
 
@@ -181,10 +179,8 @@ def _by_place(cases: Sequence[_Case]) -> tuple[list[_Case], list[_Case]]:
     """Part the cases that the most frequent number of places away gets right from the others."""
     offsets = Counter(away for case in cases for away in case.away)
     usual = next((away for away, _ in offsets.most_common(1)), None)
-    return (
-        [case for case in cases if usual in case.away],
-        [case for case in cases if usual not in case.away],
-    )
+    right = [case for case in cases if usual in case.away]
+    return right, [case for case in cases if usual not in case.away]
 
 
 def _share(cases: Sequence[_Case]) -> Tensor:

@@ -1,7 +1,7 @@
 """How much a lesson asks of its reader: words, code to read, figures, gaps, and honest minutes.
 
-`python -m experiments lessons` prints the table, and README's minutes are its own. The body is
-counted: what stands before the exercises at the end, the cell for Colab and the links left out.
+`python -m experiments lessons` prints the table; README's minutes are its own. The body is counted:
+what stands before the exercises at the end, the cell for Colab and the links left out.
 """
 
 import json

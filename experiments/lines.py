@@ -19,14 +19,14 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(5_820, 43),
+    "transformer": Size(5_760, 38),
     "attention_laws": Size(5_420, 34),
-    "engines": Size(1_780, 15),
-    "lessonkit": Size(12_900, 84),
-    "experiments": Size(7_250, 50),
-    "tests": Size(20_910, 178),
+    "engines": Size(1_540, 14),
+    "lessonkit": Size(12_900, 82),
+    "experiments": Size(6_680, 46),
+    "tests": Size(20_570, 170),
 }
-TOTAL = 33_150  # of all rooms but the tests
+TOTAL = 32_220  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:

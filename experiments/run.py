@@ -135,9 +135,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
 def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
     """Measure a run, with what made its network, on its corpus's validation text.
 
-    Returns:
-        What `evaluation.evaluate_translator` gives with a beam of 4 ("beam"), greedily
-        ("greedy"), and, where checkpoints are averaged, greedily with the last one ("last").
+    With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one.
     """
     final = Translator.load(folder, pick_device(), build=build)
     data = final.recipe.data

@@ -153,19 +153,27 @@ def record_measure(
     split: str | None,
     measure: Callable[[Translator, ParallelText], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Take one measure of a model on a split of its own corpus, and write it with its origin.
+    """Take one measure of a model on a split of its own corpus, or its first test set; write it."""
 
-    No split means the corpus's first test set.
-    """
+    def measure_split(translator: Translator) -> dict[str, Any]:
+        data = translator.recipe.data
+        name = split or corpora.default_split(data.corpus)
+        text = corpora.load(data.corpus, name, data.src_lang, data.tgt_lang)
+        return {"split": name, "sentences": len(text)} | measure(translator, text)
+
+    return record_model(model, file, measure_split)
+
+
+def record_model(
+    model: str, file: Path, measure: Callable[[Translator], dict[str, Any]]
+) -> dict[str, Any]:
+    """Take one measure of a model, and write it with its origin."""
     folder = find_model(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
-    split = split or corpora.default_split(data.corpus)
-    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"split": split, "src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    record |= {"sentences": len(text)} | measure(translator, text)
+    record |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang} | measure(translator)
     record |= {"training": training, "evaluation": provenance(translator.device)}
     write_json(file, record)
     return record

@@ -151,7 +151,7 @@ def short_cells(cells: list[Cell]) -> Iterator[Finding]:
 
 
 def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
-    """A lesson says what it needs first, and what was learnt last."""
+    """A lesson says what it needs first, and what was learned last."""
     if not cells or cells[0]["cell_type"] != "markdown":
         yield 0, "does not open with text", "begin with a markdown cell: title and header"
         return

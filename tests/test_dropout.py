@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.dropout import LEVELS, Dropout, dropout
+from transformer.dropout import LEVELS, Dropout, dropout, evaluating
 
 SHAPE = (7, 11, 13)  # 1,001 numbers: not a multiple of the four that share a random number
 
@@ -59,3 +59,10 @@ def test_at_the_ends_in_evaluation_and_elsewhere_it_is_pytorchs(
     monkeypatch.setattr(F, "dropout", lambda *how: how)
     elsewhere = torch.empty(SHAPE, device="meta")
     assert tuple(dropout(elsewhere, 0.4)) == (elsewhere, 0.4, True)
+
+
+def test_a_model_is_in_the_mode_that_it_was_in_after_an_error_too() -> None:
+    model = nn.Sequential(nn.Linear(3, 5), Dropout(0.5).eval())
+    with pytest.raises(ZeroDivisionError), evaluating(model):
+        assert not any(module.training for module in model.modules()) / 0
+    assert [module.training for module in model.modules()] == [True, True, False]

@@ -183,6 +183,12 @@ def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
         used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
         assert used
         assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", each) for each in used), used
+        content = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+        assert content["permissions"] == {"contents": "read"}
+        for job in content["jobs"].values():  # who may write installs nothing
+            if "permissions" in job:
+                done = [step.get("run", step.get("uses", "")) for step in job["steps"]]
+                assert all(re.match("gh release|actions/(download|deploy)-", step) for step in done)
     settings = [step.get("with", {}) for step in jobs["checks"]]
     (python,) = (each["python-version"] for each in settings if "python-version" in each)
     assert f">={python}" == PROJECT["requires-python"]

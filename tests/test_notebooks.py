@@ -42,7 +42,7 @@ def printed(text: str, name: str = "stdout") -> dict:
 
 def good_notebook() -> dict:
     header = (
-        "# A lesson\n\nPaper §1 · modules: `transformer.data` (`bpe`, `tokenizers`), "
+        "# A lesson\n\nPaper §1 · modules: `transformer.data` (`batches`, `tokenizers`), "
         "`transformer.masks` · tests: `tests/test_masks.py` · 3 minutes CPU, 1 GPU"
     )
     passage = "> **Paper §3.2.1.** Ours ([§3.2.1](https://arxiv.org/abs/1706.03762))."
@@ -86,7 +86,7 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
         "cell 2: prose goes on with '1. The judge gives 9'",
     ),
     "member": (
-        change(5, source="`transformer.data` (`no`, `bpe`)"),
+        change(5, source="`transformer.data` (`no`, `batches`)"),
         "cell 5: names 'transformer.data.no'",
     ),
 }

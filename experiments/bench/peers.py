@@ -5,7 +5,6 @@ Adam (fused), its loss, and on a CPU in bfloat16 the same kernel of attention as
 that the loss makes superfluous.
 """
 
-import dataclasses
 import warnings
 from collections.abc import Callable
 from itertools import islice
@@ -31,7 +30,7 @@ OURS, TORCH = "ours", "torch.nn.Transformer"
 class Workload(NamedTuple):
     """A recipe's network sizes and the batches that it would begin with."""
 
-    recipe: Recipe  # its data name the corpus that was used
+    recipe: Recipe
     batches: list[Batch]  # the first of its first epoch
     pipeline: TokenBudgetBatches  # what made them, and makes an epoch
     src_vocab_size: int
@@ -42,12 +41,6 @@ class Workload(NamedTuple):
         """The shape of the recipe's Transformer."""
         assert isinstance(self.recipe.model, ModelConfig), "the benchmarks' recipes are no LSTMs"
         return self.recipe.model
-
-    def build(self) -> nn.Module:
-        """Make our model, in training mode; the same weights each time."""
-        torch.manual_seed(self.recipe.training.seed)
-        sizes = {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
-        return Transformer(self.network, **sizes).train()
 
     def about(self) -> dict[str, Any]:
         """Say what was given, for a record."""
@@ -65,16 +58,8 @@ class Workload(NamedTuple):
 
 
 def load(name: str, count: int) -> Workload:
-    """Make a recipe's first batches, of its own corpus or, where that is not here, the embedded.
-
-    Nothing is downloaded. On the embedded corpus the vocabulary is smaller, so the work is less:
-    figures of the two are not for comparison.
-    """
+    """Make a recipe's first batches."""
     recipe = find_recipe(name)
-    found = corpora.verify(recipe.data.corpus)
-    if not all(right for file, right in found.items() if "train" in file.name):
-        data = dataclasses.replace(recipe.data, corpus="embedded")
-        recipe = dataclasses.replace(recipe, data=data)
     data, training = recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     src, tgt = tokenizers.train(data, text.src, text.tgt)
@@ -162,7 +147,8 @@ def make_contenders(workload: Workload, precision: Precision) -> dict[str, Conte
 
 def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as `train` does."""
-    model = workload.build()
+    sizes = {"src_vocab_size": workload.src_vocab_size, "tgt_vocab_size": workload.tgt_vocab_size}
+    model = Transformer(workload.network, **sizes).train()
     state = new_state(model, training, precision)
 
     def step(number: int, batch: Batch) -> None:

@@ -21,8 +21,7 @@ NONE: Names = frozenset()
 class Noun:
     """A noun in three languages; `classes` says what it is, for verbs and adjectives to choose by.
 
-    Where it has no plural (`mass` nouns, parents) the plural fields are empty. `de_oblique` is
-    the singular outside the nominative: "Jungen" beside "Junge".
+    Without a plural its fields are empty. `de_oblique`: "Jungen" beside "Junge".
     """
 
     en: str = ""
@@ -59,18 +58,12 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Verb:
-    """A verb with its forms and with what it can be said of (`data/corpus/README.md`).
-
-    Attributes:
-        en: Base, third person singular, -ing form, past.
-        fr: Infinitive, je, tu, il, nous, ils, past participle; `fr_aux` is "avoir", "être" or "se".
-        de: Infinitive, du, er, past participle; `de_particle` is the part that separates.
-    """
+    """A verb with its forms and with what it can be said of (`data/corpus/README.md`)."""
 
     name: str
-    en: Forms = ()
-    fr: Forms = ()
-    de: Forms = ()
+    en: Forms = ()  # base, third person singular, -ing form, past
+    fr: Forms = ()  # infinitive, je, tu, il, nous, ils, past participle
+    de: Forms = ()  # infinitive, du, er, past participle
     subjects: Names = NONE
     objects: Names = NONE
     recipient: Names = NONE
@@ -118,10 +111,7 @@ class Modal:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A place, the prepositions for being there (`_at`) and going there (`_to`), and its uses.
-
-    `purposes` are verbs, perhaps with the class of their object: "read:text".
-    """
+    """A place, the prepositions for being there (`_at`) and going there (`_to`), and its uses."""
 
     en: str
     fr: str
@@ -136,7 +126,7 @@ class Place:
     de_to: str
     de_to_case: str
     tags: Names
-    purposes: str
+    purposes: str  # verbs, perhaps with the class of their object: "read:text"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -23,26 +23,21 @@ class Key:
 class Phrase:
     """A noun phrase: a noun with its determiner, a name, a pronoun, or two phrases joined.
 
-    Attributes:
-        det: "the", "a" (bare in the plural and with mass nouns), "this", "my", "your", "our",
-            "own" (his, her, their: the owner is the clause's subject) or "" (names).
-        pronoun: "I", "you", "he", "she", "we", "they", or "" where there is a noun.
-        gender: French gender, "m" or "f"; `sex` is None where it is not known.
-        joined: The two phrases that "and" joins.
-        relative: A clause that says more about the noun.
+    "own" is his, her, their: the owner is the clause's subject. "a" is bare in the plural and with
+    mass nouns.
     """
 
     noun: Noun = NO_NOUN
-    det: str = ""
+    det: str = ""  # the, a, this, my, your, our, own; none for names
     plural: bool = False
     count: int = 0
     adjectives: tuple[Adjective, ...] = ()
-    pronoun: str = ""
-    gender: str = "m"
-    sex: str | None = None
+    pronoun: str = ""  # I, you, he, she, we, they; none where there is a noun
+    gender: str = "m"  # in French
+    sex: str | None = None  # where it is known
     owner: "Phrase | None" = None
-    joined: "tuple[Phrase, ...]" = ()
-    relative: "Clause | None" = None
+    joined: "tuple[Phrase, ...]" = ()  # two phrases that "and" joins
+    relative: "Clause | None" = None  # which says more about the noun
     key: int = field(default_factory=lambda: next(_keys))
 
     @property
@@ -69,30 +64,22 @@ class Phrase:
 
 @dataclass(eq=False, slots=True)
 class Clause:
-    """A verb, or "to be" with an adjective or a place, and what goes with it.
-
-    Attributes:
-        tense: "present", "habit" (English simple present) or "past".
-        fronted: "time" or "place" where that part opens the clause.
-        ask: "" for a statement, or "yes_no", "who", "what", "where", "when", "why", "how many".
-        gap: "subject" or "object" where a relative pronoun stands for it.
-        second: A further verb phrase with the same subject, joined by "and".
-    """
+    """A verb, or "to be" with an adjective or a place, and what goes with it."""
 
     subject: Phrase
     verb: Verb = TO_BE
     object: Phrase | None = None
     recipient: Phrase | None = None
-    tense: str = "present"
+    tense: str = "present"  # "habit" (English simple present), "past"
     modal: Modal | None = None
     negated: bool = False
     predicate: Adjective | None = None
     place: Place | None = None
     time: Time | None = None
-    fronted: str = ""
-    ask: str = ""
-    gap: str = ""
-    second: "Clause | None" = None
+    fronted: str = ""  # "time" or "place", where that part opens the clause
+    ask: str = ""  # of a question: yes_no, who, what, where, when, why, how many
+    gap: str = ""  # "subject" or "object", where a relative pronoun stands for it
+    second: "Clause | None" = None  # a further verb phrase of the subject, joined by "and"
     key: int = field(default_factory=lambda: next(_keys))
 
     @property
@@ -131,17 +118,11 @@ class Clause:
 
 @dataclass(eq=False, slots=True)
 class Tree:
-    """A sentence: a main clause, clauses that a conjunction adds to it, perhaps one in front.
-
-    Attributes:
-        links: Pairs of conjunction and clause: "that", "because", "whether", "while", "and", "but",
-            "and that", "and whether".
-        leading: A "while" clause that opens the sentence.
-    """
+    """A sentence: a main clause, clauses that a conjunction adds to it, perhaps one in front."""
 
     main: Clause
-    links: list[tuple[str, Clause]] = field(default_factory=list)
-    leading: Clause | None = None
+    links: list[tuple[str, Clause]] = field(default_factory=list)  # "because", "and that"
+    leading: Clause | None = None  # "while ..."
     key: int = field(default_factory=lambda: next(_keys))
 
     def clauses(self) -> Iterator[Clause]:

@@ -33,8 +33,7 @@ def draw_tokens(grid: TokenGrid, ax: Axes) -> Axes:
             ink = DARK
             if token == SPECIAL_TOKENS[PAD_ID]:
                 face, ink = mix(DARK, 0.85), "white"
-            cell = Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=1.5)
-            ax.add_patch(cell)
+            ax.add_patch(Rectangle((x + 0.01, y + 0.03), 0.98, 0.94, facecolor=face))
             ax.text(x + 0.5, y + 0.53, token, color=ink, fontsize=9, ha="center", va="center")
     count, length = len(grid.rows), len(grid.rows[0])
     ax.set(xlim=(0, length), ylim=(count, 0), xticks=[])

@@ -8,17 +8,16 @@ import altair as alt
 from transformer.support.errors import UserError, unknown_name
 
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
-# where it must, on the chart's own light ground, and sliders wide enough to aim with.
+# where it must, in the page's colours, and sliders wide enough to aim with.
 STYLE = """
 .vega-embed, .vega-embed .chart-wrapper { display: inline-flex; flex-direction: column;
   align-items: flex-start; }
-.vega-embed { background: white; }
 .vega-embed .vega-bindings { order: -1; display: flex; flex-wrap: wrap; gap: 4px 20px;
-  padding: 6px 8px; color: #1a1a1a; font-size: 13px; }
+  padding: 6px 8px; color: var(--jp-ui-font-color1, #1a1a1a); font-size: 13px; }
 .vega-embed .vega-bind { display: inline-flex; align-items: center; }
 .vega-embed .vega-bind-name { margin-right: 6px; }
 .vega-embed .vega-bind input[type="range"] { width: 180px; }
-.vega-embed .vega-bind select { color: #1a1a1a; background: white; }
+.vega-embed .vega-bind select { color: inherit; background: var(--jp-layout-color1, white); }
 """
 ABOVE = {"embed_options": {"defaultStyle": STYLE, "actions": False}}
 

@@ -5,13 +5,12 @@ Drawing is not in the paper: Holtzman et al. (2020), "The Curious Case of Neural
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import altair as alt
 
 from lessonkit.analysis.beam_tree import BeamTree, Candidate, Fate
 from lessonkit.charts.controls import axis, colours, layered, slider
-from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
+from lessonkit.charts.style import GRID, OURS, PAPER, SOURCE, TARGET
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import length_penalty
 from transformer.support.errors import UserError
@@ -61,12 +60,9 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
 
 
 def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
-    """Give the lines to the parents, the candidates, their tokens and their totals.
-
-    Each text stands on a white copy of itself with a rim, so that no line crosses it.
-    """
+    """Give the lines to the parents, the candidates, their tokens and their totals."""
     shown = alt.Chart(alt.Data(values=nodes)).transform_filter("datum.step <= step")
-    path = f"datum.winner && step == {last} ? '{TARGET}' : '#dddddd'"
+    path = f"datum.winner && step == {last} ? '{TARGET}' : '{GRID}'"
     legend = alt.Legend(title="candidate", orient="top")
     color = alt.Color("fate:N", scale=colours(COLORS, COLORS.values()), legend=legend)
     tooltip = [
@@ -79,15 +75,11 @@ def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
     edges = shown.mark_rule(aria=False, strokeWidth=2).encode(
         x2="parent_step:Q", y2="parent_rank:Q", color=alt.value(alt.expr(path))
     )
-    texts: list[alt.Chart] = []
-    for rim in (3, 0):
-        look: dict[str, Any] = {"aria": False, "stroke": "white", "strokeWidth": rim}
-        above = shown.mark_text(dy=-13, fontSize=12, **look)
-        below = shown.mark_text(dy=15, fontSize=10, color=PAPER, **look)
-        texts.append(above.encode(text="token:N"))
-        texts.append(below.encode(text=alt.Text("total:Q", format=".2f")))
+    above = shown.mark_text(dy=-13, fontSize=12, aria=False).encode(text="token:N")
+    total = alt.Text("total:Q", format=".2f")
+    below = shown.mark_text(dy=15, fontSize=10, aria=False).encode(text=total)
     points = shown.mark_circle(aria=False, size=90, opacity=1).encode(color=color, tooltip=tooltip)
-    return [edges, *texts, points]
+    return [edges, above, below, points]
 
 
 def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:

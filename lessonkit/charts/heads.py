@@ -20,7 +20,7 @@ from lessonkit.analysis.roles import Answer
 from lessonkit.charts.attention import attention_explorer
 from lessonkit.charts.cells import unpack
 from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
-from lessonkit.charts.style import TARGET
+from lessonkit.charts.style import INK, TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
 
@@ -92,7 +92,7 @@ def draw_head_shares(answers: Sequence[Answer], ax: Axes, title: str) -> Axes:
     rows = [torch.cat((torch.tensor([each.even]), each.shares.flatten())) for each in answers]
     _table(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")
     for layer in range(layers):  # a line before each layer's heads
-        ax.axvline(layer * heads + 0.5, color="white", linewidth=3)
+        ax.axvline(layer * heads + 0.5, color=INK, linewidth=3)
     names = [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
     ax.set_xticks(range(len(names) + 1), ["even", *names], fontsize=8)
     labels = [f"{answer.question} ({answer.cases})" for answer in answers]
@@ -175,7 +175,7 @@ def _by_click(num_layers: int, num_heads: int) -> alt.Parameter:
 
 def _translation() -> alt.Chart:
     """Write the translation under the table of heads; in orange where it is another."""
-    color = alt.condition("datum.same", alt.value("black"), alt.value(TARGET))
+    color = alt.condition("datum.same", alt.value(INK), alt.value(TARGET))
     return (
         alt.Chart()
         .transform_filter(HERE)

@@ -62,7 +62,7 @@ def you_are_here(part: str) -> Figure:
     words, boxes = PLACES[part]
     width, height = SIZE
     picture = next(folder / PICTURE for folder in FOLDERS if (folder / PICTURE).is_file())
-    figure = Figure(figsize=(width / 72, height / 72), dpi=DPI, facecolor="white")
+    figure = Figure(figsize=(width / 72, height / 72), dpi=DPI)
     ax = figure.add_axes((0, 0, 1, 1))
     ax.imshow(np.asarray(Image.open(picture).convert("RGB")), extent=(0, width, 0, height))
     ax.set_axis_off()

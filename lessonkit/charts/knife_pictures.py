@@ -4,7 +4,7 @@ import altair as alt
 
 from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO
 from lessonkit.charts.controls import UNFRAMED, colours, heading
-from lessonkit.charts.style import PAPER, SOURCE, TARGET
+from lessonkit.charts.style import INK, PAPER, SOURCE, TARGET
 
 WIDTH = 760  # pixels
 LINE, BAR = 34, 15  # pixels of a line of tokens, of a bar
@@ -27,7 +27,7 @@ TOUCHED = (  # the two ends of an edge, where they stand in the lines
     f" || {DECODER} && datum.line == 1 && (datum.place == {QUERY} || datum.place == {KEY} - 1)"
 )
 HEAD = "test(/^a head/, cut)"
-COLOR = f"datum.changed || datum.touched ? '{TARGET}' : datum.hidden ? '#AAAAAA' : 'black'"
+COLOR = f"datum.changed || datum.touched ? '{TARGET}' : datum.hidden ? '{INK}77' : '{INK}'"
 PLAIN = "replace({}, /▁/g, '')"  # without the mark of a space
 SHOWN = "datum.line == 2 && datum.cut == cut && datum.which == {which}"
 ACROSS = alt.X("x:Q", scale=alt.Scale(domain=[0, WIDTH], nice=False), axis=None)

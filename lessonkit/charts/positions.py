@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
-from lessonkit.charts.style import CROSS, OURS, SOURCE, TARGET, check_count, frame
+from lessonkit.charts.style import CROSS, INK, OURS, SOURCE, TARGET, check_count, frame
 from transformer.support.errors import UserError
 
 LENGTH = 100  # positions drawn
@@ -32,7 +32,7 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
     """Draw some columns of the table, (length, d_model), as curves over the positions (§3.5)."""
     for rank, dimension in enumerate(dimensions):
         _check("dimension", dimension, table.shape[1])
-        colour = colormaps["viridis"](0.85 * rank / max(1, len(dimensions) - 1))
+        colour = colormaps["viridis"](0.3 + 0.5 * rank / max(1, len(dimensions) - 1))
         values = table[:, dimension].detach().cpu().numpy()
         ax.plot(values, color=colour, label=f"dimension {dimension}")
     frame(ax, title, "position (tokens)", "value (no unit)", size=12)
@@ -108,7 +108,7 @@ def position_explorer() -> alt.VConcatChart:
         choice("base", 10_000, BASES),
     ]
     marks = [
-        one_row(pos=place).mark_rule(color="black", strokeDash=dash, aria=False).encode(x=_x("pos"))
+        one_row(pos=place).mark_rule(color=INK, strokeDash=dash, aria=False).encode(x=_x("pos"))
         for place, dash in MARKS
     ]
     curve = _similarities().mark_line(color=OURS, strokeWidth=2.5, aria=False)

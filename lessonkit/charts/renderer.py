@@ -3,7 +3,8 @@
 Altair's own renderers fetch scripts from the network, or write a version of Vega-Lite that
 JupyterLab cannot draw. The one here stores three forms of a chart side by side, and each
 place takes the one it knows: JupyterLab the chart that moves, GitHub the picture, a screen
-reader the line of text. Figures of matplotlib get a smaller picture and a line of text.
+reader the line of text. Figures of matplotlib get a smaller picture and a line of text. None has
+a ground of its own: they are read on white and in a dark theme.
 """
 
 import base64
@@ -25,7 +26,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from lessonkit.charts.controls import ABOVE
-from lessonkit.charts.style import ON_WHITE
+from lessonkit.charts.style import CHARTS, FIGURES
 from lessonkit.colab import on_colab
 from transformer.support.errors import UserError
 
@@ -68,6 +69,7 @@ def enable() -> None:
     if shell is None:
         return
     plt.switch_backend(matplotlib.get_backend())  # load it now: loading resets the formatters
+    plt.rcParams.update(FIGURES)
     formatters = shell.display_formatter.formatters
     formatters[PICTURE].for_type(Figure, _picture)
     formatters[TEXT].for_type(Figure, lambda figure, printer, _: printer.text(describe(figure)))
@@ -83,7 +85,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
     """
     import vl_convert
 
-    spec = spec | {"$schema": SCHEMA, "config": ON_WHITE | spec.get("config", {})}
+    spec = spec | {"$schema": SCHEMA, "config": CHARTS | spec.get("config", {})}
     drawn = vl_convert.vegalite_to_png(spec, vl_version=PICTURE_VERSION, scale=PICTURE_SCALE)
     picture, (width, height) = shrink(drawn)
     text = " ".join(str(spec.get("description", "A chart without description.")).split())
@@ -120,8 +122,15 @@ def describe(figure: Figure) -> str:
 
 
 def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
-    """Write a PNG anew with a palette, much smaller; give its width and height (pixels) too."""
-    image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLORS)
+    """Write a PNG anew with a palette, much smaller, and without empty margins.
+
+    Gives its width and height (pixels) too.
+    """
+    image = Image.open(BytesIO(picture)).convert("RGBA")
+    image = image.crop(image.getbbox())  # of what is not transparent
+    if image.getextrema()[3] == (255, 255):  # a better palette, which knows no transparency
+        image = image.convert("RGB")
+    image = image.quantize(COLORS)
     small = BytesIO()
     image.save(small, format="png", optimize=True)
     return small.getvalue(), image.size
@@ -133,11 +142,14 @@ def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
 
 
 def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
-    """Give a figure's picture, and the metadata in which nbconvert looks for alt text."""
+    """Give a figure's picture, and the metadata in which nbconvert looks for alt text.
+
+    The figure keeps its colour: of one that has none JupyterLab says it needs a white ground.
+    """
     if not figure.axes:
         return None
     drawn = BytesIO()
-    figure.savefig(drawn, format="png", bbox_inches="tight")
+    figure.savefig(drawn, format="png", bbox_inches="tight", facecolor="none")
     return shrink(drawn.getvalue())[0], {"alt": describe(figure)}
 
 

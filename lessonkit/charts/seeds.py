@@ -11,7 +11,7 @@ from statistics import NormalDist, mean
 import altair as alt
 
 from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
-from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
+from lessonkit.charts.style import INK, OURS, PAPER, SOURCE, TARGET
 from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
@@ -138,7 +138,7 @@ def _differences(
     return [
         zero.mark_rule(color=PAPER, strokeDash=[4, 3], aria=False),
         interval.mark_rule(strokeWidth=2, clip=True, aria=False),
-        runs.mark_tick(color="black", opacity=0.5, height=10, clip=True, aria=False),
+        runs.mark_tick(color=INK, opacity=0.8, height=10, clip=True, aria=False),
         centre.mark_point(filled=True, size=70, opacity=1, clip=True, aria=False),
     ]
 

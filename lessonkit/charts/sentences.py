@@ -108,8 +108,8 @@ def _draw(node: _Node, ax: Axes) -> None:
         node.x = (node.held[0].x + node.held[-1].x) / 2
         node.height = 1 + max(each.height for each in node.held)
     for each in node.held:
-        ax.plot([node.x, each.x], [node.height, each.height], color=PAPER, linewidth=1, zorder=1)
+        ends = [node.height - 0.3, each.height + 0.3]  # clear of the labels
+        ax.plot([node.x, each.x], ends, color=PAPER, linewidth=1, zorder=1)
     color = OURS if node.held else PAPER
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     place = {"ha": "center", "va": "center", "fontsize": 9}
-    ax.text(node.x, node.height, node.label, place, color=color, bbox=box)
+    ax.text(node.x, node.height, node.label, place, color=color)

@@ -27,6 +27,7 @@ def test_the_wheel_has_every_module_and_says_what_it_needs(tmp_path: Path) -> No
     assert [line for line in meta["METADATA"].splitlines() if "Requires-Dist" in line] == [
         "Requires-Dist: torch>=2.6"
     ]
+    assert meta["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "attention-laws = attention_laws.__main__:main" in meta["entry_points.txt"]
     where = {**os.environ, "PYTHONPATH": str(file)}
     code = (

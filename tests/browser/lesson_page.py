@@ -35,9 +35,9 @@ FILLED = """node => [...node.querySelectorAll('.vega-embed')].map(chart => {
   const seen = new Uint32Array(
     canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
   return seen.some(pixel => pixel !== seen[0]); })"""
-# Whether the ground of every chart is white, whatever the theme: dark text vanishes on a dark one.
+# Whether every chart leaves the ground to the page, which may be white or dark.
 GROUNDS = """node => [...node.querySelectorAll('.vega-embed canvas')].map(canvas =>
-  [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].every(value => value === 255))"""
+  [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].every(value => value === 0))"""
 PIXELS = """chart => { const canvas = chart.querySelector('canvas');
   return canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML; }"""
 CHANGED = f"([chart, before]) => ({PIXELS})(chart) !== before"
@@ -133,7 +133,7 @@ class LessonPage:
                     f"images {node.evaluate(IMAGES)} wide and charts {node.evaluate(FILLED)}"
                 )
             if not all(node.evaluate(GROUNDS)):
-                self.problems.append(f"{kind}, cell {index}: a chart's ground is not white")
+                self.problems.append(f"{kind}, cell {index}: a chart has a ground of its own")
             for chart in node.query_selector_all(".vega-embed"):
                 self._move(chart, f"{kind}, cell {index}")
 

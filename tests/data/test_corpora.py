@@ -17,12 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.data.corpora import CORPORA
 from transformer.data.parallel import ParallelText, key
 from transformer.support.errors import UserError
-from transformer.support.files import cache_folder
 
 Patch = pytest.MonkeyPatch
 
@@ -51,9 +49,6 @@ def test_every_entry_is_complete() -> None:
         assert all(pair.count("-") == 1 for pair in corpus.pairs)
         assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.address))
         assert all(re.fullmatch(r"[0-9a-f]{64}", right_sum) for right_sum in corpus.files.values())
-
-
-def test_multi30k_has_each_split_in_each_language() -> None:
     stems = [split.replace("validation", "val") for split in CORPORA["multi30k"].splits]
     names = {f"{stem}.{lang}.gz" for stem in stems for lang in ("de", "en", "fr")}
     assert CORPORA["multi30k"].files.keys() == names
@@ -201,11 +196,6 @@ def test_the_users_folder_is_used_in_place_of_the_cache(
         fetch(f"{server}good/")
     assert place.read_bytes() == CONTENT[:-3]
     assert Handler.asked == ["good"]
-
-
-def test_the_cache_of_a_checkout_is_ignored_by_git() -> None:
-    assert cache_folder() == ROOT / "data" / "cache"
-    assert "data/cache/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
 # --- Multi30k -----------------------------------------------------------------------------

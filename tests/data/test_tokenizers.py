@@ -94,11 +94,14 @@ def test_bpe_learns_a_pair_that_is_seen_min_frequency_times() -> None:
         assert joint.to_dict()["merges"] == merges
 
 
-def test_bpe_takes_a_special_token_in_text_for_letters() -> None:
-    for text in (*SPECIAL_TOKENS, "a <eos> b", "<pad><pad>"):
-        ids = TRAINED.encode(text)
+def test_a_special_token_in_text_is_letters_or_words() -> None:
+    for special in (*SPECIAL_TOKENS, "a <eos> b", "<pad><pad>"):
+        ids = TRAINED.encode(special)
         assert min(ids) >= 4
-        assert TRAINED.decode(ids) == text
+        assert TRAINED.decode(ids) == special
+        for lang in ("de", "en", "fr"):
+            words = WordTokenizer(lang, [*split_words(lang, special), "x"])
+            assert min(words.encode(f"x {special} x")) >= 4
 
 
 def test_bpe_vocabulary_stays_within_its_size() -> None:
@@ -168,13 +171,6 @@ def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
     assert tokenizer.encode("Blue dog.") == [UNK_ID, 4, 5]
     assert tokenizer.pieces([BOS_ID, UNK_ID, 4, EOS_ID]) == ["<bos>", "<unk>", "dog", "<eos>"]
     assert tokenizer.decode([BOS_ID, UNK_ID, 4, 5, EOS_ID, PAD_ID]) == "dog ."
-
-
-def test_words_take_a_special_token_in_text_for_words() -> None:
-    for lang in ("de", "en", "fr"):
-        for special in SPECIAL_TOKENS:
-            tokenizer = WordTokenizer(lang, [*split_words(lang, special), "x"])
-            assert min(tokenizer.encode(f"x {special} x")) >= 4
 
 
 def test_words_refuse_what_they_cannot_cut_or_learn() -> None:

@@ -192,7 +192,7 @@ def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Pat
     write_json(tmp_path / "list.json", [])
     for record, message in (
         (tmp_path / "list.json", r"list\.json is no record of 'small'"),
-        (tmp_path, "is a folder: give the name of a file"),
+        (tmp_path, "is a folder or a device: give"),
     ):
         with pytest.raises(UserError, match=message):
             run_experiment(SMALL, tmp_path / "runs", record)

@@ -9,7 +9,7 @@ from tests.helpers import ROOT
 ROOM = "(?:attention_laws|transformer|engines|lessonkit|experiments)"
 FILE = re.compile(rf"(?<![\w./-])(?:{ROOM}|tests|docs|notebooks|figures|\.ci)(?:/[\w.]+)+/?")
 DOTTED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
-MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
+MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`batches`)
 COMMAND = re.compile(rf"python -m ({ROOM}\.[\w.]+)")
 
 

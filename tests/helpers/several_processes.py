@@ -23,8 +23,8 @@ from transformer.model import Transformer
 from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import TrainingResult, train
-from transformer.training.report import read_log
+from transformer.training.loop import train
+from transformer.training.report import TrainingResult, read_log
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(

@@ -40,6 +40,8 @@ def test_here_it_is_the_checkout_of_these_tests_and_in_a_wheel_the_package(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     assert files.checkout() == files.require_checkout() == ROOT
+    assert files.cache_folder() == ROOT / "data" / "cache"
+    assert "data/cache/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     for name, folder in INSIDE.items():
         assert folder() == ROOT / "data" / name
     package = tmp_path / "site-packages" / "transformer"  # as a wheel leaves it
@@ -160,8 +162,9 @@ def test_what_cannot_be_made_is_seen_before(tmp_path: Path) -> None:
             check_folder(tmp_path / name)
         with pytest.raises(UserError, match="is not a folder"):
             check_file(tmp_path / name / "a.json")
-    with pytest.raises(UserError, match="is a folder: give the name of a file"):
-        check_file(tmp_path)
+    for path in (tmp_path, Path("/dev/null")):
+        with pytest.raises(UserError, match=f"{path} is a folder or a device: give the name"):
+            check_file(path)
     with pytest.raises(UserError, match="has over 200 levels: give a shorter path"):
         check_file(tmp_path / ("a/" * 1500))
     for place in (Path("/proc/new/a"), tmp_path / ("a" * 300)):  # root may write to both, it says

@@ -1,14 +1,30 @@
 """What a machine can do, and what is chosen for it: by its own word, or by the clock."""
 
+import datetime
+import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from transformer import __version__
 from transformer.support.errors import UserError
 from transformer.training import devices
-from transformer.training.devices import Precision, check_memory, memory, pick
+from transformer.training.devices import (
+    Precision,
+    check_memory,
+    command,
+    commit,
+    hardware,
+    memory,
+    pick,
+    pick_device,
+    provenance,
+)
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -32,40 +48,29 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return says
 
 
-@pytest.mark.parametrize(
-    ("capability", "chosen"),
-    [((6, 0), "fp16"), ((7, 5), "fp16"), ((8, 0), "bf16"), ((8, 9), "bf16"), ((9, 0), "bf16")],
-)
-def test_a_gpu_gets_what_its_capability_has(
-    machine: Callable[..., None], capability: tuple[int, int], chosen: str
-) -> None:
-    machine(capability=capability)
-    found = pick(GPU)
-    assert found.precision == chosen
-    assert str(found) == (
-        f"a GPU, 15 GB, {chosen} (compute capability {capability[0]}.{capability[1]})"
-    )
+def test_a_gpu_gets_what_its_capability_has(machine: Callable[..., None]) -> None:
+    chosen = {(6, 0): "fp16", (7, 5): "fp16", (8, 0): "bf16", (8, 9): "bf16", (9, 0): "bf16"}
+    for (major, minor), precision in chosen.items():
+        machine(capability=(major, minor))
+        said = f"a GPU, 15 GB, {precision} (compute capability {major}.{minor})"
+        assert (str(pick(GPU)), pick(GPU).precision) == (said, precision)
 
 
-@pytest.mark.parametrize(
-    ("instructions", "seconds", "chosen", "why"),
-    [
+def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> None:
+    for instructions, seconds, chosen, why in (
         (False, 0.5, "float32", "no instructions"),
         (True, 0.5, "bf16", "has instructions"),
         (True, 2.0, "float32", "is slower with"),
-    ],
-)
-def test_a_processor_gets_bf16_where_it_gains(
-    machine: Callable[..., None], instructions: bool, seconds: float, chosen: str, why: str
-) -> None:
-    machine(instructions=instructions, seconds=seconds)
-    found = pick(CPU)
-    assert found.precision == chosen
-    assert why in found.why
+    ):
+        machine(instructions=instructions, seconds=seconds)
+        found = pick(CPU)
+        assert found.precision == chosen
+        assert why in found.why
 
 
-def test_mps_computes_in_float32() -> None:
+def test_where_nothing_is_said() -> None:
     assert pick(torch.device("mps")).precision == Precision.FLOAT32
+    assert pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def test_what_is_asked_for_is_taken_where_it_can_be_had(machine: Callable[..., None]) -> None:
@@ -79,33 +84,25 @@ def test_what_is_asked_for_is_taken_where_it_can_be_had(machine: Callable[..., N
     assert pick(GPU, Precision.TF32).precision == Precision.TF32
 
 
-@pytest.mark.parametrize(
-    ("precision", "expected"),
-    [
-        (Precision.FLOAT32, torch.float32),
-        (Precision.BF16, torch.bfloat16),
-        (Precision.FP16, torch.float16),
-    ],
-)
-def test_products_are_in_the_precision(precision: Precision, expected: torch.dtype) -> None:
+def test_products_are_in_the_precision() -> None:
     one = torch.rand(3, 5)
-    with precision.products(CPU):
-        assert (one @ one.T).dtype == expected
-    assert (one @ one.T).dtype == torch.float32
+    for name, expected in (("float32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16")):
+        with Precision(name).products(CPU):
+            assert (one @ one.T).dtype == getattr(torch, expected)
+        assert (one @ one.T).dtype == torch.float32
 
 
-@pytest.mark.parametrize(
-    ("precision", "setting"), [("float32", "highest"), ("tf32", "high"), ("bf16", "high")]
-)
 def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(
-    monkeypatch: pytest.MonkeyPatch, precision: str, setting: str
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(torch, "set_float32_matmul_precision", said.append)
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: torch.inference_mode())
-    with Precision(precision).products(GPU):
-        assert said == [setting]
-    assert said == [setting, torch.get_float32_matmul_precision()]
+    for precision, setting in (("float32", "highest"), ("tf32", "high"), ("bf16", "high")):
+        said.clear()
+        with Precision(precision).products(GPU):
+            assert said == [setting]
+        assert said == [setting, torch.get_float32_matmul_precision()]
 
 
 def test_a_product_takes_time_in_each() -> None:
@@ -120,16 +117,87 @@ def test_a_giant_is_refused_without_being_made(monkeypatch: pytest.MonkeyPatch) 
         check_memory(giant, CPU)
 
 
-@pytest.mark.parametrize(
-    ("device", "processes", "copies"), [("cpu", 1, 4), ("cpu", 3, 3 * 5), ("cuda", 3, 5)]
-)
-def test_the_bound_of_memory_by_hand(
-    device: str, processes: int, copies: int, monkeypatch: pytest.MonkeyPatch
+def test_the_bound_of_memory_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, weights = nn.Linear(5, 7), 4 * (5 * 7 + 7)
+    for device, processes, copies in ((CPU, 1, 4), (CPU, 3, 3 * 5), (GPU, 3, 5)):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+        monkeypatch.setattr(devices, "memory", lambda device, copies=copies: copies * weights)
+        check_memory(model, device)
+        monkeypatch.setattr(devices, "memory", lambda device, copies=copies: copies * weights - 1)
+        with pytest.raises(UserError, match="of memory at the least"):
+            check_memory(model, device)
+
+
+# --- where a figure comes from ---------------------------------------------------------------
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_checkout_has_its_commit_and_all_else_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weights = 4 * (5 * 7 + 7)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
-    monkeypatch.setattr(devices, "memory", lambda device: copies * weights)
-    check_memory(nn.Linear(5, 7), torch.device(device))
-    monkeypatch.setattr(devices, "memory", lambda device: copies * weights - 1)
-    with pytest.raises(UserError, match="of memory at the least"):
-        check_memory(nn.Linear(5, 7), torch.device(device))
+    git(tmp_path, "init", "-q")
+    tracked = tmp_path / "tracked.txt"
+    tracked.write_text("one\n", encoding="utf-8")
+    git(tmp_path, "add", "tracked.txt")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    head = git(tmp_path, "rev-parse", "HEAD")
+    (tmp_path / "runs").write_text("what a run leaves is no change", encoding="utf-8")
+    assert len(head) == 40
+    assert commit(tmp_path) == head
+    tracked.write_text("two\n", encoding="utf-8")
+    assert commit(tmp_path) == f"{head} with changes"
+
+    version = f"version {__version__}"
+    inside = tmp_path / "site-packages"  # another project's repository is not ours
+    inside.mkdir()
+    assert commit(inside) == version
+    (inside / ".git").write_text("gitdir: /nowhere\n", encoding="utf-8")
+    assert commit(inside) == version
+    monkeypatch.setenv("PATH", "")
+    assert commit(tmp_path) == version
+
+
+def test_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    for typed, shown in (
+        (["/x/transformer/__main__.py", "train", "a b"], "python -m transformer train 'a b'"),
+        (["/x/experiments/__main__.py", "bench"], "python -m experiments bench"),
+        (["/x/bin/attention-course", "train", "demo"], "attention-course train demo"),
+    ):
+        monkeypatch.setattr(sys, "argv", typed)
+        assert command() == shown
+    monkeypatch.setattr(sys, "argv", ["/x/ipykernel_launcher.py", "-f", "/x/kernel.json"])
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert command() == "a notebook"
+
+
+def test_hardware_names_the_processor_and_counts_the_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for threads, words in ((1, "1 thread"), (2, "2 threads")):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        name, _, said = hardware(torch.device("cpu")).rpartition(", ")
+        assert name
+        assert said == words
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file() and "model name" in cpuinfo.read_text(encoding="utf-8"):
+        assert f": {name}\n" in cpuinfo.read_text(encoding="utf-8")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_hardware_names_the_gpu() -> None:
+    assert hardware(torch.device("cuda")) == torch.cuda.get_device_name()
+
+
+def test_all_of_it_is_ready_for_json() -> None:
+    values = provenance(torch.device("cpu"))
+    assert json.loads(json.dumps(values)) == values
+    assert list(values) == ["command", "commit", "hardware", "torch", "date"]
+    age = datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(values["date"])
+    assert age.days in (0, 1)

@@ -1,11 +1,12 @@
 """The loop: what it computes, what it keeps, and how it goes on after any stop."""
 
 import errno
+import itertools
 import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,14 +19,14 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
-from transformer.data.batches import Batch, Example, TokenBudgetBatches
+from transformer.data.batches import Batch, Example, TokenBudgetBatches, collate, cut
 from transformer.model import Transformer
 from transformer.models.folder import LAST, load_tensors
 from transformer.support.errors import UserError
 from transformer.training import loop, progress
 from transformer.training.devices import Precision
 from transformer.training.loop import train
-from transformer.training.loss import validation_loss
+from transformer.training.loss import batch_loss, validation_loss
 from transformer.training.progress import State
 from transformer.training.report import Report, TrainingResult, read_log
 from transformer.training.schedule import learning_rate
@@ -135,41 +136,70 @@ def test_equals_a_plain_loop_of_torch(tmp_path: Path, rate: float | None) -> Non
         F.cross_entropy(logits, targets, ignore_index=PAD_ID, label_smoothing=0.1).backward()
         adam.param_groups[0]["lr"] = rate or learning_rate(step, D_MODEL, 5)
         adam.step()
-    for name, tensor in plain.state_dict().items():
-        torch.testing.assert_close(ours.state_dict()[name], tensor, msg=name)
+    close(ours, plain)
 
 
-@pytest.mark.parametrize("micro_tokens", [40, 13, 1])
-def test_micro_batches_equal_the_whole(tmp_path: Path, micro_tokens: int) -> None:
+def close(one: nn.Module, two: nn.Module) -> None:
+    for name, tensor in two.state_dict().items():
+        torch.testing.assert_close(one.state_dict()[name], tensor, msg=name)
+
+
+def test_micro_batches_equal_the_whole(tmp_path: Path) -> None:
     # Parts of unlike numbers of tokens: the mean of their means would be another gradient.
     # A large epsilon keeps Adam's step in proportion to the gradient.
     config = replace(CONFIG, average_last=1, epsilon=1.0)
-    at_once, parts = Tiny(dropout=0), Tiny(dropout=0)
+    at_once = Tiny(dropout=0)
     go(tmp_path / "1", at_once, config)
-    go(tmp_path / "2", parts, config, micro_tokens=micro_tokens)
     assert not same_weights(at_once, Tiny())
-    for name, tensor in at_once.state_dict().items():
-        torch.testing.assert_close(parts.state_dict()[name], tensor, msg=name)
+    for micro_tokens in (40, 13, 1):
+        parts = Tiny(dropout=0)
+        go(tmp_path / f"{micro_tokens} at once", parts, config, micro_tokens=micro_tokens)
+        close(parts, at_once)
 
 
-@pytest.mark.parametrize("limit", [0.01, 0.0])
-def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path, limit: float) -> None:
+def test_no_sentence_of_a_batch_is_lost_or_doubled() -> None:
+    def rows(*parts: Batch) -> list[tuple[list[int], list[int]]]:
+        pairs = [pair for part in parts for pair in zip(part.src, part.tgt_out, strict=True)]
+        found = [(src[src != PAD_ID].tolist(), tgt[tgt != PAD_ID].tolist()) for src, tgt in pairs]
+        return sorted(row for row in found if row[1])
+
+    for size, most in itertools.product((1, 2, 3, 97), (None, 25, 1)):
+        for batch in DATA.epoch(0):
+            parts = [part for rank in range(size) for part in cut(batch, rank, size, most)]
+            assert rows(*parts) == rows(batch)
+            widest = max(batch.src.size(1), batch.tgt_in.size(1))
+            assert most is None or max(len(part.src) for part in parts) <= max(most // widest, 1)
+
+
+def test_a_part_of_no_weight_leaves_no_gradient() -> None:
+    (part,) = cut(collate(EXAMPLES[:2]), 2, 3)
+    assert (part.num_tgt_tokens, part.src.size(0)) == (0, 1)
     model = Tiny()
-    go(tmp_path, model, replace(CONFIG, clip_norm=limit), stop_after=1)
-    norm = (
-        sum(float(p.grad.square().sum()) for p in model.parameters() if p.grad is not None) ** 0.5
-    )
-    assert norm == pytest.approx(0.01, rel=1e-3) if limit else norm > 0.1
+    sums = batch_loss(model, part, CONFIG)
+    sums.loss.backward()
+    assert float(sums.loss.detach()) == float(sums.nll) == 0
+    assert all(p.grad is not None and torch.all(p.grad == 0) for p in model.parameters())
 
 
-@pytest.mark.parametrize("given", [None, lambda step: 1e-3 / step])
-def test_the_rate_follows_the_schedule_or_what_is_given(
-    tmp_path: Path, given: Callable[[int], float] | None
-) -> None:
-    go(tmp_path, Tiny(), replace(CONFIG, report_every=1, learning_rate_factor=0.5), rate=given)
-    rates = {line["step"]: line["learning_rate"] for line in told(tmp_path)}
-    wanted = given or (lambda step: learning_rate(step, D_MODEL, 5, 0.5))
-    assert rates == {step: wanted(step) for step in range(1, 13)}
+def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path) -> None:
+    for limit in (0.01, 0.0):
+        model = Tiny()
+        go(tmp_path / str(limit), model, replace(CONFIG, clip_norm=limit), stop_after=1)
+        squares = [p.grad.square().sum() for p in model.parameters() if p.grad is not None]
+        norm = float(sum(squares)) ** 0.5
+        assert norm == pytest.approx(0.01, rel=1e-3) if limit else norm > 0.1
+
+
+def test_the_rate_follows_the_schedule_or_what_is_given(tmp_path: Path) -> None:
+    def halved(step: int) -> float:
+        return learning_rate(step, D_MODEL, 5, 0.5)
+
+    config = replace(CONFIG, report_every=1, learning_rate_factor=0.5)
+    for given in (None, lambda step: 1e-3 / step):
+        out = tmp_path / str(given is None)
+        go(out, Tiny(), config, rate=given)
+        rates = {line["step"]: line["learning_rate"] for line in told(out)}
+        assert rates == {step: (given or halved)(step) for step in range(1, 13)}
 
 
 def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
@@ -250,15 +280,19 @@ def test_16_bits_learn_about_the_same(tmp_path: Path, precision: Precision) -> N
     assert two.final_loss == pytest.approx(one.final_loss, abs=0.05)
 
 
-def spoiled(model: nn.Module, steps: range) -> nn.Module:
-    """A model whose gradients are infinite in some steps."""
+def spoiled(model: nn.Module, steps: range, where: str = "gradient") -> nn.Module:
+    """A model whose loss or gradients are not finite in some steps."""
     passes = 0
 
-    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> None:
+    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
         nonlocal passes
         passes += module.training
-        if module.training and passes in steps:
-            logits.register_hook(lambda grad: grad * float("inf"))
+        if not module.training or passes not in steps:
+            return logits
+        if where == "loss":
+            return logits * float("nan")
+        logits.register_hook(lambda grad: grad * float("inf"))
+        return logits
 
     model.register_forward_hook(spoil)
     return model
@@ -285,9 +319,7 @@ def test_a_compiled_model_learns_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     plain, compiled = Tiny(dropout=0), Tiny(dropout=0)
     go(tmp_path / "1", plain)
     go(tmp_path / "2", compiled, compiled=True)
-    for name, tensor in plain.state_dict().items():
-        torch.testing.assert_close(compiled.state_dict()[name], tensor, msg=name)
-    assert told(tmp_path / "1")[0].keys() == told(tmp_path / "2")[0].keys()
+    close(compiled, plain)
 
 
 # --- what is told ---------------------------------------------------------------------------
@@ -421,18 +453,19 @@ def test_ctrl_c_keeps_everything_and_a_second_one_harms_nothing(tmp_path: Path, 
     same_runs(tmp_path / "1", tmp_path / "2")
 
 
-@pytest.mark.parametrize(("first", "longer"), [(10, 12), (10, 13), (11, 12), (12, 15)])
 @pytest.mark.parametrize("average_last", [1, 3])
 def test_a_run_made_longer_is_one_that_was_so_long_from_the_beginning(
-    tmp_path: Path, first: int, longer: int, average_last: int
+    tmp_path: Path, average_last: int
 ) -> None:
     # The first run validates at 3, 6, 9 and at its end, which the longer run may pass by.
     config = replace(CONFIG, average_last=average_last)
-    whole = go(tmp_path / "1", Tiny(), replace(config, steps=longer))
-    go(tmp_path / "2", Tiny(), replace(config, steps=first))
-    result = go(tmp_path / "2", Tiny(), replace(config, steps=longer), resume=True)
-    assert replace(result, seconds=0, out=tmp_path) == replace(whole, seconds=0, out=tmp_path)
-    same_runs(tmp_path / "1", tmp_path / "2")
+    for first, longer in ((10, 13), (11, 12), (12, 15)):
+        one, two = tmp_path / f"{longer}", tmp_path / f"{first} to {longer}"
+        whole = go(one, Tiny(), replace(config, steps=longer))
+        go(two, Tiny(), replace(config, steps=first))
+        result = go(two, Tiny(), replace(config, steps=longer), resume=True)
+        assert replace(result, seconds=0, out=one) == replace(whole, seconds=0)
+        same_runs(one, two)
 
 
 def test_an_end_between_validations_that_is_the_best_is_kept_and_then_forgotten(
@@ -522,28 +555,17 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])
-@pytest.mark.parametrize("report_every", [2, 100])
 def test_a_step_that_is_not_finite_stops_the_run_and_is_never_saved(
-    tmp_path: Path, where: str, report_every: int
+    tmp_path: Path, where: str
 ) -> None:
-    model, passes, config = Tiny(), 0, replace(CONFIG, report_every=report_every)
-
-    def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
-        nonlocal passes
-        passes += module.training
-        if passes != 7 or not module.training:
-            return logits
-        if where == "loss":
-            return logits * float("nan")
-        logits.register_hook(lambda grad: grad * float("inf"))
-        return logits
-
-    model.register_forward_hook(spoil)
-    with pytest.raises(UserError, match=r"step 7: the loss .*last\.safetensors, is unharmed"):
-        go(tmp_path / "1", model, config)
-    go(tmp_path / "1", Tiny(), config, resume=True)  # the fault was in the machine, say
-    go(tmp_path / "2", Tiny(), config)
-    same_runs(tmp_path / "1", tmp_path / "2")
+    go(tmp_path / "straight", Tiny())
+    for report_every in (2, 100):  # seen at a report, or at a checkpoint
+        out, config = tmp_path / str(report_every), replace(CONFIG, report_every=report_every)
+        with pytest.raises(UserError, match=r"step 7: the loss .*last\.safetensors, is unharmed"):
+            go(out, spoiled(Tiny(), range(7, 8), where), config)
+        assert load_tensors(out / LAST)[1]["progress"]["step"] == 6
+    go(tmp_path / "2", Tiny(), resume=True)  # the fault was in the machine, say
+    same_runs(tmp_path / "straight", tmp_path / "2")
 
 
 def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> None:
@@ -556,17 +578,12 @@ def test_a_run_is_not_overwritten_or_gone_on_with_as_another(tmp_path: Path) -> 
     with pytest.raises(UserError, match=r"does not fit this model: .* has shape"):
         go(tmp_path, Tiny(size=17), resume=True)
     assert all_bytes(tmp_path) == before
-
-
-@pytest.mark.parametrize("resume", [True, False])
-def test_weights_without_their_last_checkpoint_are_not_overwritten(
-    tmp_path: Path, resume: bool
-) -> None:
-    go(tmp_path, Tiny())
+    go(tmp_path, Tiny(), resume=True)
     (tmp_path / LAST).unlink()
     before = all_bytes(tmp_path)
-    with pytest.raises(UserError, match=r"that needs checkpoints/last\.safetensors"):
-        go(tmp_path, Tiny(), resume=resume)
+    for resume in (True, False):  # weights without their last checkpoint
+        with pytest.raises(UserError, match=r"that needs checkpoints/last\.safetensors"):
+            go(tmp_path, Tiny(), resume=resume)
     assert all_bytes(tmp_path) == before
 
 
@@ -603,5 +620,4 @@ def test_on_a_gpu_resumed_goes_on_with_the_same_dropout(tmp_path: Path) -> None:
     go(tmp_path / "1", straight, device="cuda")
     go(tmp_path / "2", Tiny(), device="cuda", stop_after=5)
     go(tmp_path / "2", resumed, device="cuda", resume=True)
-    for name, tensor in straight.state_dict().items():
-        torch.testing.assert_close(resumed.state_dict()[name], tensor, msg=name)
+    close(resumed, straight)

@@ -1,10 +1,12 @@
-"""Several processes that train one model, and one that does it by itself."""
+"""Several processes that train one model, one that does it by itself, and Ctrl-C in it."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ import torch
 from tests.helpers import ROOT, TINY
 from tests.helpers.several_processes import network
 from transformer.training import processes
-from transformer.training.processes import launcher
+from transformer.training.processes import NOTED, launcher, noted_interrupt
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
@@ -164,3 +166,75 @@ def test_ctrl_c_or_a_request_to_end_keeps_everything(
     last = [line for line in out.splitlines() if line.startswith("step ")][-1]
     assert said[0].startswith(f"stopped after step {last.split()[1].split('/')[0]},")
     assert (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def default_handler() -> Iterator[None]:
+    """Whatever the test runner does with Ctrl-C, begin with Python's own handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_handler")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_request_to_end_counts_where_it_interrupts(ignored: bool) -> None:
+    # A shell without job control starts what runs in the background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with noted_interrupt() as pressed:
+            signal.raise_signal(signal.SIGTERM)
+            assert pressed == [signal.SIGTERM]
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_the_first_says_so_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with noted_interrupt():
+        signal.raise_signal(signal.SIGINT)
+        assert capsys.readouterr() == ("", f"{NOTED}\n")
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class InTheMiddle(io.StringIO):
+        def write(self, text: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
+
+    monkeypatch.setattr(sys, "stderr", InTheMiddle())
+    with noted_interrupt() as pressed:
+        signal.raise_signal(signal.SIGINT)
+    assert pressed
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_someone_elses_handler_stays() -> None:
+    seen = []
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    with noted_interrupt() as pressed:
+        signal.raise_signal(signal.SIGINT)
+    assert seen == [signal.SIGINT]
+    assert not pressed
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_another_thread_may_train() -> None:
+    entered = []
+
+    def work() -> None:
+        with noted_interrupt() as pressed:
+            entered.append(list(pressed))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [[]]

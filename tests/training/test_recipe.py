@@ -1,8 +1,9 @@
 """Recipes carried out: what a run writes, when, and how it goes on."""
 
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,14 @@ from transformer.support.errors import UserError
 from transformer.training import devices, processes
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
-from transformer.training.loop import TrainingResult
 from transformer.training.recipe import digest_of, train_recipe
-from transformer.training.report import read_log
+from transformer.training.report import TrainingResult, read_log
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
 
@@ -45,11 +45,17 @@ def carry_out(recipe: Recipe, out: Path, **options: Any) -> TrainingResult:
     return train_recipe(recipe, out, device=CPU, on_begin=quiet, on_report=quiet, **options)
 
 
-def final_weights(out: Path) -> dict[str, torch.Tensor]:
-    return load_tensors(out / "model.safetensors")[0]
+def same(one: Path, two: Path) -> bool:
+    """Whether two runs end with the same weights."""
+    first, second = (load_tensors(out / "model.safetensors")[0] for out in (one, two))
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.usefixtures("quick")
+def record(out: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((out / "run.json").read_text())
+    return values
+
+
 def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     begun: list[str] = []
     reports: list[object] = []
@@ -66,65 +72,51 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     (said,) = begun
     assert "199 sentence pairs to learn from, 23 to validate with" in said
     assert f"{count_parameters(model):,} parameters, 5 steps" in said
-    record = json.loads((out / "run.json").read_text())
-    assert (record["steps"], record["seed"]) == (5, 1)
-    assert record["validation_loss"] == result.final_loss
-    assert {"command", "commit", "hardware", "torch", "date", "minutes"} <= record.keys()
+    kept = record(out)
+    assert (kept["steps"], kept["seed"]) == (5, 1)
+    assert kept["validation_loss"] == result.final_loss
+    assert {"command", "commit", "hardware", "torch", "date", "minutes"} <= kept.keys()
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_run_in_two_parts_ends_where_one_in_one_part_does(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path / "one")
-    stopped = carry_out(RECIPE, tmp_path / "two", stop_after=3)
+def test_a_run_in_two_parts_ends_where_one_in_one_part_does_and_may_go_on(tmp_path: Path) -> None:
+    one, two, longer = tmp_path / "one", tmp_path / "two", RECIPE.override({"steps": "7"})
+    carry_out(RECIPE, one)
+    stopped = carry_out(RECIPE, two, stop_after=3)
     assert (stopped.interrupted, stopped.step) == (True, 3)
-    assert not (tmp_path / "two" / "model.safetensors").exists()
-    assert not (tmp_path / "two" / "run.json").exists()
-    assert carry_out(RECIPE, tmp_path / "two", resume=True).step == 5
-    one, two = final_weights(tmp_path / "one"), final_weights(tmp_path / "two")
-    assert all(torch.equal(one[name], two[name]) for name in one)
-
-
-@pytest.mark.usefixtures("quick")
-def test_more_steps_go_on(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path)
-    longer = RECIPE.override({"steps": "7"})
-    assert carry_out(longer, tmp_path, resume=True).step == 7
-    assert read_model(tmp_path)[0].recipe == longer
-    assert json.loads((tmp_path / "run.json").read_text())["steps"] == 7
+    assert not (two / "model.safetensors").exists()
+    assert not (two / "run.json").exists()
+    assert carry_out(RECIPE, two, resume=True).step == 5
+    assert same(one, two)
+    assert carry_out(longer, two, resume=True).step == 7
+    assert record(two)["steps"] == 7
     with pytest.raises(UserError, match="has done 7 steps already"):
-        carry_out(RECIPE, tmp_path, resume=True)
-    assert read_model(tmp_path)[0].recipe == longer
+        carry_out(RECIPE, two, resume=True)
+    assert read_model(two)[0].recipe == longer
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(("split", "part"), [("train", "training"), ("validation", "validation")])
-def test_other_data_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str, part: str
-) -> None:
+def test_other_data_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carry_out(RECIPE, tmp_path, stop_after=3)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
 
-    def changed(name: str, of: str, src_lang: str, tgt_lang: str) -> ParallelText:
-        text = small_corpus(name, of, src_lang, tgt_lang)
-        if of != split:
-            return text
+    def changed(split: str, name: str, of: str, *langs: str) -> ParallelText:
+        text = small_corpus(name, of, *langs)
         tgt = [text.tgt[5], *text.tgt[1:5], text.tgt[0], *text.tgt[6:]]  # two change places
-        return ParallelText(src_lang=src_lang, tgt_lang=tgt_lang, src=text.src, tgt=tgt)
+        return replace(text, tgt=tgt) if of == split else text
 
-    with monkeypatch.context() as patch:
-        patch.setattr(corpora, "load", changed)
-        with pytest.raises(
-            UserError,
-            match=f"the {part} examples are not those that the run was begun with .*data.json.*"
-            "put the corpus and the tokenizers back as they were, or begin in another folder",
-        ) as caught:
-            carry_out(RECIPE, tmp_path, resume=True)
-    assert "\n" not in str(caught.value)
+    for split, part in (("train", "training"), ("validation", "validation")):
+        with monkeypatch.context() as patch:
+            patch.setattr(corpora, "load", partial(changed, split))
+            with pytest.raises(UserError) as caught:
+                carry_out(RECIPE, tmp_path, resume=True)
+        assert str(caught.value) == (
+            f"the {part} examples are not those that the run was begun with "
+            f"({tmp_path / 'data.json'}): put the corpus and the tokenizers back as they were, "
+            "or begin in another folder"
+        )
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
     assert carry_out(RECIPE, tmp_path, resume=True).step == 5
 
 
-@pytest.mark.usefixtures("quick")
 def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def resumed(stop_after: int) -> list[str]:
         said: list[str] = []
@@ -142,7 +134,6 @@ def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.M
     assert resumed(3) == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,23 +150,20 @@ def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
     monkeypatch.setattr(corpora, "load", beside)
     with pytest.raises(UserError, match="holds a run already"):
         carry_out(RECIPE.override({"seed": "2"}), second)
-    one, two = final_weights(first), final_weights(second)
-    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert same(first, second)
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("content", [b"[1]", b'{"training": 1}', b"half", None])
-def test_damaged_data_json(tmp_path: Path, content: bytes | None) -> None:
+def test_damaged_data_json(tmp_path: Path) -> None:
     carry_out(RECIPE, tmp_path, stop_after=1)
-    (tmp_path / "data.json").unlink()
-    if content is not None:
-        (tmp_path / "data.json").write_bytes(content)
-    with pytest.raises(UserError, match=r"data\.json"):
-        carry_out(RECIPE, tmp_path, resume=True)
+    for content in (b"[1]", b'{"training": 1}', b"half", None):
+        (tmp_path / "data.json").unlink()
+        if content is not None:
+            (tmp_path / "data.json").write_bytes(content)
+        with pytest.raises(UserError, match=r"data\.json"):
+            carry_out(RECIPE, tmp_path, resume=True)
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_record_tells_of_how_the_run_began(
+def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
@@ -186,24 +174,13 @@ def test_a_record_tells_of_how_the_run_began(
     monkeypatch.setattr(devices, "commit", lambda: "at the beginning")
     monkeypatch.setattr(recipe_run, "train", someone_commits)
     carry_out(RECIPE, tmp_path)
-    assert json.loads((tmp_path / "run.json").read_text())["commit"] == "at the beginning"
-
-
-@pytest.mark.usefixtures("quick")
-def test_resuming_what_is_done_leaves_the_record_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    carry_out(RECIPE, tmp_path)
-    before = (tmp_path / "run.json").read_bytes()
-    monkeypatch.setattr(devices, "commit", lambda: "later")
     carry_out(RECIPE, tmp_path, resume=True)
-    assert (tmp_path / "run.json").read_bytes() == before
+    assert record(tmp_path)["commit"] == "at the beginning"
     (tmp_path / "run.json").unlink()
     carry_out(RECIPE, tmp_path, resume=True)
-    assert json.loads((tmp_path / "run.json").read_text())["commit"] == "later"
+    assert record(tmp_path)["commit"] == "later"
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has nothing to resume"):
         carry_out(RECIPE, tmp_path / "none", resume=True)
@@ -213,28 +190,23 @@ def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
         carry_out(RECIPE, tmp_path / "run")
 
 
-@pytest.mark.usefixtures("quick")
-def test_held_out_sentences_longer_than_a_batch_are_left_out(tmp_path: Path) -> None:
+def test_held_out_sentences_longer_than_a_batch_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def load(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         text = small_corpus(name, split, src_lang, tgt_lang)
-        if split == "train":
-            return text
-        long = "and " * 150
-        return ParallelText(
-            src_lang=src_lang, tgt_lang=tgt_lang, src=[*text.src, long], tgt=[*text.tgt, long]
-        )
+        long = ["and " * 150] * (split != "train")
+        return replace(text, src=[*text.src, *long], tgt=[*text.tgt, *long])
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpora, "load", load)
-        recipe = RECIPE.override({"batch_tokens": "100", "steps": "1"})
-        assert carry_out(recipe, tmp_path).step == 1
+    monkeypatch.setattr(corpora, "load", load)
+    recipe = RECIPE.override({"batch_tokens": "100", "steps": "1"})
+    assert carry_out(recipe, tmp_path).step == 1
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
     network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=True)
-    training = dataclasses.replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
-    recipe = dataclasses.replace(RECIPE, model=network, training=training)
+    training = replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
+    recipe = replace(RECIPE, model=network, training=training)
     assert carry_out(recipe, tmp_path / "run", stop_after=2).interrupted
     assert not carry_out(recipe, tmp_path / "run", resume=True).interrupted
     translator = Translator.load(tmp_path / "run")
@@ -246,10 +218,8 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
         removal_scores(translator, ["word1"], ["mot1"], ["word2"])
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("now", [Precision.BF16, Precision.FLOAT32])
 def test_a_run_keeps_the_precision_that_it_was_begun_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: Precision
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.BF16, "as measured"))
     begun: list[str] = []
@@ -258,12 +228,11 @@ def test_a_run_keeps_the_precision_that_it_was_begun_in(
     assert begun[0].endswith("bf16 (as measured)")
     with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
         carry_out(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
-    monkeypatch.setattr(devices, "_fastest", lambda device: (now, "as measured"))
+    monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.FLOAT32, "as measured"))
     carry_out(RECIPE, tmp_path, resume=True)
-    assert json.loads((tmp_path / "run.json").read_text())["precision"] == "bf16"
+    assert record(tmp_path)["precision"] == "bf16"
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_memory_decides_how_much_is_computed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,7 +254,6 @@ def test_the_memory_decides_how_much_is_computed_at_once(
     assert max(seen) > 50
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,18 +270,15 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
             carry_out(RECIPE, tmp_path / "two", start=start)
     carry_out(RECIPE, tmp_path / "two", resume=True, start=start)
     carry_out(RECIPE, tmp_path / "plain")
-    one, two, plain = (final_weights(tmp_path / name) for name in ("one", "two", "plain"))
-    assert all(torch.equal(one[name], two[name]) for name in one)
-    assert not all(torch.equal(one[name], plain[name]) for name in one)
+    assert same(tmp_path / "one", tmp_path / "two")
+    assert not same(tmp_path / "one", tmp_path / "plain")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_that_torchrun_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "launcher", lambda: "torchrun --nproc-per-node 3")
     monkeypatch.setattr(devices, "provenance", lambda _: {"command": "python -m transformer"})
     carry_out(RECIPE, tmp_path)
-    record = json.loads((tmp_path / "run.json").read_text())
-    assert record["command"] == "torchrun --nproc-per-node 3 -m transformer"
+    assert record(tmp_path)["command"] == "torchrun --nproc-per-node 3 -m transformer"
 
 
 def test_examples_are_known_again_by_their_digest() -> None:
@@ -330,7 +295,6 @@ def test_examples_are_known_again_by_their_digest() -> None:
     assert digest_of(examples).startswith("6bae888d71fe85b7")  # on every machine
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_is_refused_before_its_first_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

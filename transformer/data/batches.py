@@ -47,12 +47,8 @@ def encode_pairs(
 ) -> list[Example]:
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
-    Args:
-        src_tokenizer, tgt_tokenizer, text: One tokenizer for each side of the text.
-        max_tokens: Most tokens of either side, end mark not counted; None keeps all.
-
-    Raises:
-        UserError: no pair is left.
+    `max_tokens` is the most of either side, end mark not counted; None keeps all. A UserError
+    where no pair is left.
     """
     sides = zip(src_tokenizer.encode_all(text.src), tgt_tokenizer.encode_all(text.tgt), strict=True)
     examples = [
@@ -114,8 +110,7 @@ def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = No
     Args:
         batch: The same for every process: (batch, src_len), (batch, tgt_len).
         rank, size: Number of the process, from 0, and how many there are.
-        most_tokens: Of a micro-batch on either side, padding included, or one sentence; None
-            gives one micro-batch.
+        most_tokens: Of a micro-batch on either side, padding included; None: all in one.
     """
     check_number("size", size, 1, whole=True)
     check_number("rank", rank, 0, size - 1, whole=True)
@@ -156,15 +151,12 @@ class TokenBudgetBatches:
 
     Args:
         examples: The training pairs.
-        batch_tokens: Most positions of a batch on either side, padding and end marks
-            included: rows x the longest row.
+        batch_tokens: Most positions of a batch on either side, padding and end marks included:
+            rows x the longest row. It is a promise about memory: a UserError where one example
+            alone is over it.
         batch_sentences: Most sentence pairs of a batch; None: tokens alone bound it.
         pool_batches: Batches per pool; more means less padding and less chance.
         seed: Of the order.
-
-    Raises:
-        UserError: one example alone is over `batch_tokens` (the budget is a promise about
-            memory).
     """
 
     def __init__(
@@ -188,11 +180,9 @@ class TokenBudgetBatches:
                 f"with its end mark: give batch_tokens of {longest} or more, or leave out long "
                 "sentences by a smaller max_train_tokens"
             )
-        self.examples = examples
-        self.batch_tokens = batch_tokens
+        self.examples, self.seed = examples, seed
+        self.batch_tokens, self.pool_batches = batch_tokens, pool_batches
         self.batch_sentences = batch_sentences or len(examples)
-        self.pool_batches = pool_batches
-        self.seed = seed
 
     def plan(self, epoch: int) -> list[list[int]]:
         """Give an epoch's batches as positions in `examples`, each exactly once."""
@@ -210,14 +200,13 @@ class TokenBudgetBatches:
 
     def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
         """Cut the order where a pool holds `pool_batches` batches, by tokens or by sentences."""
-        most_tokens = self.pool_batches * self.batch_tokens
-        most_sentences = self.pool_batches * self.batch_sentences
         pool: list[int] = []
         tokens = 0
         for index in order:
             pool.append(index)
             tokens += _length(self.examples[index])
-            if tokens >= most_tokens or len(pool) >= most_sentences:
+            batches = max(tokens / self.batch_tokens, len(pool) / self.batch_sentences)
+            if batches >= self.pool_batches:
                 yield pool
                 pool, tokens = [], 0
         if pool:

@@ -17,16 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from transformer.data import embedded
-from transformer.data.parallel import (
-    Pair,
-    ParallelText,
-    english,
-    french,
-    side_by_side,
-    split_lines,
-    split_pairs,
-)
+from transformer.data import embedded, parallel
+from transformer.data.parallel import Pair, ParallelText, side_by_side, split_lines
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import cache_folder, write_atomically
 
@@ -38,8 +30,7 @@ IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and te
     "validation": "IWSLT16.TED.tst2013.{pair}.{lang}.xml",
     "test": "IWSLT16.TED.tst2014.{pair}.{lang}.xml",
 }
-# Its lines that say something of a talk, between the sentences.
-TALK_LINE = re.compile(
+TALK_LINE = re.compile(  # says something of a talk, between the sentences
     r"\s*</?(doc|url|keywords|talkid|speaker|reviewer|translator|title|description|transcript)\b"
 )
 
@@ -76,15 +67,9 @@ def default_split(corpus: str) -> str:
 
 
 def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    """Load one split of a corpus in one direction, getting the files it needs.
+    """Load one split of a corpus in one direction, as `CORPORA` names them, getting its files.
 
-    Sentences are stripped, and blanks of other kinds (tab, no-break, thin) become plain ones.
-    A pair with an empty side is dropped, in every split, and their number is logged.
-
-    Args:
-        corpus: A name in `CORPORA`.
-        split: One of the corpus's splits.
-        src_lang, tgt_lang: One of its directions, as "de" and "en"; "tree" is a tree of phrases.
+    Blanks are plain, single ones. A pair with an empty side is dropped, and their number is logged.
 
     Raises:
         UserError: a name is unknown, a file cannot be had or read, the sides have different
@@ -117,10 +102,7 @@ def fetch(name: str) -> list[Path]:
 
 
 def _obtain(corpus: Corpus, file: str) -> Path:
-    """Give the path of a checked copy of a file, downloaded if need be.
-
-    One that is corrupted is downloaded anew in the cache, and left as it is in the user's folder.
-    """
+    """Give the path of a checked copy of a file, downloaded anew unless it is the user's own."""
     path, right_sum = files_folder() / corpus.name / file, corpus.files[file]
     remedy = f"put the right file there yourself (its sha256 is {right_sum})"
     if _is_right(path, right_sum):
@@ -151,7 +133,7 @@ def verify(name: str) -> dict[Path, bool]:
 
 
 def _download(address: str) -> bytes:
-    """Read what an address holds, within bounds; the length that a server tells is not believed."""
+    """Read what an address holds, within bounds of size and time."""
     import requests
 
     print(f"downloading {address}", file=sys.stderr)
@@ -180,12 +162,12 @@ def all_tatoeba_pairs() -> list[Pair]:
     with zipfile.ZipFile(_obtain(CORPORA["tatoeba"], "data.zip")) as archive:
         text = archive.read("data/eng-fra.txt").decode("utf-8")
     columns = (line.split("\t") for line in split_lines(text))
-    return list(dict.fromkeys((english(en), french(fr)) for en, fr in columns))
+    return list(dict.fromkeys((parallel.english(en), parallel.french(fr)) for en, fr in columns))
 
 
 def _read_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """In train a sentence stands once with each of its translations, else once with all."""
-    pairs = split_pairs(all_tatoeba_pairs())[split]
+    pairs = parallel.split_pairs(all_tatoeba_pairs())[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
     if src_lang == "fr":
         pairs = [(french, english) for english, french in pairs]

@@ -227,10 +227,7 @@ def train(
     """Learn the source's and the target's tokenizer from the training text (§5.1).
 
     With `joint_vocabulary` both have the same ids; each treats and cuts text by its language's
-    rules.
-
-    Raises:
-        UserError: no word is seen `min_frequency` times, or a text has a lone surrogate.
+    rules. A UserError where no word is seen `min_frequency` times.
     """
     sides = [
         (lang, [*map(TREATMENTS[BY_LANGUAGE.get(lang, PLAIN)], texts)])

@@ -26,18 +26,13 @@ def checkout() -> Path | None:
 
 
 def require_checkout() -> Path:
-    """Give the root of the checkout, where records, figures and shipped models are made.
-
-    Raises:
-        UserError: this is an installed package.
-    """
-    root = checkout()
-    if root is None:
-        raise UserError(
-            f"{PACKAGE} is an installed package, and what the course keeps is made in its "
-            "repository: clone the repository, and run this there"
-        )
-    return root
+    """Give the root of the checkout; a UserError where this is an installed package."""
+    if root := checkout():
+        return root
+    raise UserError(
+        f"{PACKAGE} is an installed package, and what the course keeps is made in its "
+        "repository: clone the repository, and run this there"
+    )
 
 
 def data_folder() -> Path:
@@ -73,11 +68,7 @@ def model_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """Give the folder of a model: of this path, or else the shipped one of this name.
-
-    Raises:
-        UserError: there is neither.
-    """
+    """Give the folder of a model: of this path, or the shipped one of this name, or a UserError."""
     require(isinstance(model, str | Path), f"model is {shown(model)}: give a folder, or a name")
     if Path(model).is_dir():
         return Path(model)
@@ -90,11 +81,7 @@ def find_model(model: str | Path) -> Path:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file by new content: after a crash it holds the old or the new, whole.
-
-    Raises:
-        UserError: no space, no permission ...; the file of before is unharmed.
-    """
+    """Replace a file by new content: after a crash, or a UserError, it holds one of both, whole."""
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")  # this call's alone
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,11 +108,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def to_json(value: Any) -> bytes:
-    """Give JSON that people and every program can read.
-
-    Raises:
-        UserError: a number in it is not finite, which JSON has no way to say.
-    """
+    """Give JSON that every program can read; a UserError where a number in it is not finite."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
@@ -142,11 +125,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        UserError: the file is missing or is not JSON.
-    """
+    """Read JSON; a UserError where the file is missing or is none."""
     if not path.is_file():  # but perhaps a pipe, which waits, or a device, which has no end
         raise UserError(f"no file {path}: is this the folder of a trained model?")
     try:
@@ -172,19 +151,17 @@ def check_folder(folder: Path) -> None:
 
 def check_file(path: Path) -> None:
     """Refuse, before the work, a file that could not be written."""
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: give the name of a file")
+    if path.exists() and not path.is_file():  # a device would be replaced
+        raise UserError(f"{path} is a folder or a device: give the name of a file")
     check_folder(path.parent)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, made where there is none, for this thread alone; it may ask again.
+    """Hold a folder, made where there is none, for this thread alone, which may ask again.
 
-    Where there are no locks of folders (Windows, some network drives), nothing is held.
-
-    Raises:
-        UserError: another process or thread holds it, or it cannot be made.
+    A UserError where another process or thread holds it, or it cannot be made. Where there are no
+    locks of folders (Windows, some network drives), nothing is held.
     """
     holder = threading.get_ident(), folder.absolute()
     if sys.platform == "win32" or holder in _held:

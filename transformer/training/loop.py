@@ -71,9 +71,8 @@ def train(
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`. To repeat a run, begin with the same weights.
         config: How to train; its seed is dropout's.
-        batches: The training data, the same in every process.
-        validation_batches: What to choose the best weights by.
-        out: The run's folder: log.jsonl, checkpoints/, model.safetensors.
+        batches, validation_batches: The same in every process.
+        out: The run's folder (see `models.folder`).
         d_model: Width of the model, for the schedule.
         device, precision: Where and in what numbers (see `devices.pick`).
         micro_tokens: Most tokens to compute at once, a step's gradients being added up over parts
@@ -88,9 +87,8 @@ def train(
 
     Raises:
         UserError: `out` holds a run and it is not resumed, or is resumed with another
-            configuration or model, or without its last checkpoint; a loss is not finite
-            (seen at the next report or validation, and never saved); a file cannot be written;
-            another process trains in `out`.
+            configuration or model; a loss is not finite (seen at the next report or checkpoint,
+            and never saved); a file cannot be written; another process trains in `out`.
     """
     device = torch.device(device)
     with ExitStack() as held:
@@ -174,9 +172,8 @@ def update(
         network: The state's model, or what `processes.wrap` and torch.compile made of it.
         state: Model, optimizer and scaler.
         batch: The same for every process, each of which takes its part.
-        config: The loss and the limit of the gradient.
+        config, precision, micro_tokens: As `train` has them.
         rate: The learning rate.
-        precision, micro_tokens: As `train` has them.
 
     Returns:
         How many real target tokens the batch has; and, scalars on the device, the negative log

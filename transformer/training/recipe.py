@@ -21,17 +21,19 @@ from transformer.support.errors import UserError, is_out_of_memory
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
 from transformer.training.devices import Devices, Precision
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.loss import batch_loss
 from transformer.training.progress import check_run, require_same
+from transformer.training.report import TrainingResult
 
 Say = Callable[[str], None]
 
 
 class Work(NamedTuple):
-    """All that is read before a run begins: the model's description and the encoded text."""
+    """All that is read before a run begins."""
 
-    description: Description
+    description: Description  # of the model
+    where: Devices
     batches: TokenBudgetBatches
     held_out: TokenBudgetBatches
 
@@ -72,10 +74,9 @@ def train_recipe(
             with another recipe, other data, or without its last checkpoint; the corpus
             cannot be had; or as of `loop.train`.
     """
-    where = processes.from_first(lambda: _pick(out, resume, device, precision))
-    where = replace(where, device=device or where.device)  # each process has its own
+    work = processes.from_first(lambda: _prepare(recipe, out, resume, device, precision))
+    where = replace(work.where, device=device or work.where.device)  # each process has its own
     first, origin = processes.rank() == 0, devices.provenance(where.device)
-    work = processes.from_first(lambda: _prepare(recipe, out, resume, where.device))
     torch.manual_seed(recipe.training.seed)
     model = build(work.description)
     if start is not None:  # a resumed run has its weights from the checkpoint
@@ -83,9 +84,9 @@ def train_recipe(
     if fit_memory:
         micro_tokens = _fitting_tokens(model, work, where)
     with locked(out) if first else nullcontext():
-        ended = processes.from_first(lambda: _begin(work, out, resume, where, on_begin))
+        ended = processes.from_first(lambda: _begin(work, out, resume, on_begin))
         if first:
-            on_begin(_summary(work, model, where, micro_tokens))
+            on_begin(_summary(work, model, micro_tokens))
         result = train(
             model,
             recipe.training,
@@ -101,27 +102,13 @@ def train_recipe(
         )
         if first and not result.interrupted:
             if not ended:  # some step was made
-                write_json(out / folder.RUN, _record(origin, result, recipe, where.precision))
+                write_json(out / folder.RUN, _record(origin, result, work))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
             # It is done only when it was read back and has translated a line.
             line = work.description.src_tokenizer.decode(work.held_out.examples[0].src)
             Translator.load(out).translate([line], beam_size=1)
     return result
-
-
-def _pick(
-    out: Path, resume: bool, device: torch.device | None, precision: Precision | None
-) -> Devices:
-    """Choose for all processes, since clocks may differ; a resumed run has its own precision."""
-    if precision is None and resume and (out / folder.DATA).is_file():
-        try:
-            precision = Precision(read_json(out / folder.DATA)["precision"])
-        except (TypeError, KeyError, ValueError) as error:
-            raise UserError(
-                f"{out / folder.DATA} is damaged: put it back, or begin in another folder"
-            ) from error
-    return devices.pick(device, precision)
 
 
 def _check_folder(out: Path, resume: bool) -> None:
@@ -132,12 +119,27 @@ def _check_folder(out: Path, resume: bool) -> None:
     check_folder(out)
 
 
-def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> Work:
+def _read_begun(out: Path) -> dict[str, Any]:
+    """Read what a run was begun with."""
+    begun = read_json(out / folder.DATA)
+    if not isinstance(begun, dict) or begun.get("precision") not in list(Precision):
+        raise UserError(f"{out / folder.DATA} is damaged: put it back, or begin in another folder")
+    return begun
+
+
+def _prepare(
+    recipe: Recipe,
+    out: Path,
+    resume: bool,
+    device: torch.device | None,
+    precision: Precision | None,
+) -> Work:
     """Load the text and encode it, and refuse, before the work, what cannot be done."""
     _check_folder(out, resume)
     if resume:
         require_same(folder.read_recipe(out).settings(), recipe.settings())
-    data, training = recipe.data, recipe.training
+        precision = precision or Precision(_read_begun(out)["precision"])
+    where, data, training = devices.pick(device, precision), recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
@@ -145,7 +147,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
     else:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
-        devices.check_memory(description.build(), device)
+        devices.check_memory(description.build(), where.device)
     sides = description.src_tokenizer, description.tgt_tokenizer
     examples = encode_pairs(*sides, text, data.max_train_tokens)
     sizes = training.batch_tokens, training.batch_sentences
@@ -153,6 +155,7 @@ def _prepare(recipe: Recipe, out: Path, resume: bool, device: torch.device) -> W
     held_out_examples = encode_pairs(*sides, held_out, longest)
     return Work(
         description,
+        where,
         TokenBudgetBatches(examples, *sizes, seed=training.seed),
         TokenBudgetBatches(held_out_examples, training.batch_tokens),
     )
@@ -162,10 +165,9 @@ def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
     """Give the most tokens, of a step's and its halves, whose gradients the memory holds."""
     training = work.description.recipe.training
     longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
-    widest = 1 + max(map(len, longest[0]))
-    batch = collate(longest[: max(1, training.batch_tokens // widest)])
+    tokens, widest = training.batch_tokens, 1 + max(map(len, longest[0]))
+    batch = collate(longest[: max(1, tokens // widest)])
     model.to(where.device).train()
-    tokens = training.batch_tokens
     while True:
         try:
             part = cut(batch, most_tokens=tokens)[0].to(where.device)
@@ -181,21 +183,19 @@ def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
     return int(min(processes.add_up(fitting)))
 
 
-def _begin(work: Work, out: Path, resume: bool, where: Devices, say: Say) -> bool:
+def _begin(work: Work, out: Path, resume: bool, say: Say) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
-    digests = {
-        "training": digest_of(work.batches.examples),
-        "validation": digest_of(work.held_out.examples),
-    }
+    texts = {"training": work.batches.examples, "validation": work.held_out.examples}
+    digests = {split: digest_of(examples) for split, examples in texts.items()}
     # What the order of the run's sums depends on, so its last bits.
-    machine: dict[str, Any] = {"hardware": devices.hardware(where.device)}
+    machine: dict[str, Any] = {"hardware": devices.hardware(work.where.device)}
     machine |= {"torch": torch.__version__, "processes": processes.size()}
     if not resume:
-        write_json(out / folder.DATA, digests | machine | {"precision": where.precision})
+        write_json(out / folder.DATA, digests | machine | {"precision": work.where.precision})
         folder.write_description(out, work.description)
         return False
-    begun = read_json(out / folder.DATA)
+    begun = _read_begun(out)
     for split, digest in digests.items():
         if begun.get(split) != digest:
             raise UserError(
@@ -220,7 +220,7 @@ def digest_of(examples: Sequence[Example]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _summary(work: Work, model: nn.Module, where: Devices, micro_tokens: int | None) -> str:
+def _summary(work: Work, model: nn.Module, micro_tokens: int | None) -> str:
     """Say in a few lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = work.description
     data, training = recipe.data, recipe.training
@@ -232,21 +232,19 @@ def _summary(work: Work, model: nn.Module, where: Devices, micro_tokens: int | N
         f"{len(work.batches.examples):,} sentence pairs to learn from, "
         f"{len(work.held_out.examples):,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
-        f"most {training.batch_tokens:,} tokens{at_once}\non {where}{differs}"
+        f"most {training.batch_tokens:,} tokens{at_once}\non {work.where}{differs}"
     )
 
 
-def _record(
-    origin: dict[str, Any], result: TrainingResult, recipe: Recipe, precision: Precision
-) -> dict[str, Any]:
+def _record(origin: dict[str, Any], result: TrainingResult, work: Work) -> dict[str, Any]:
     """Say how a run was started (torchrun included) and how it went."""
     several = {"processes": processes.size()} if processes.size() > 1 else {}
     return {
         **origin,
         "command": origin["command"].replace("python", processes.launcher(), 1),
         **several,
-        "precision": precision,
-        "seed": recipe.training.seed,
+        "precision": work.where.precision,
+        "seed": work.description.recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,
         "minutes": round(result.seconds / 60, 1),

@@ -1,8 +1,9 @@
 # On Colab this cell fetches the course. Anywhere else it does nothing.
 import sys
 
-REPO = ""  # owner/name on GitHub; `make colab REPO=owner/name` writes it here
-REVISION = "main"  # the branch, tag or commit that is fetched
+# REPO is owner/name on GitHub; `make colab REPO=owner/name` writes both.
+REPO = ""
+REVISION = "main"  # a branch, tag or commit
 KEEP_ON_DRIVE = False  # True: what you train stays on your Google Drive
 
 if "google.colab" in sys.modules:

@@ -16,7 +16,7 @@ from lessonkit.charts import draw_head_grid, draw_removals, heads_explorer
 from lessonkit.charts.heads import FILLED, THUMB
 from lessonkit.charts.knife import NOTHING, knife_explorer
 from lessonkit.charts.renderer import PICTURE_VERSION
-from lessonkit.charts.style import TARGET
+from lessonkit.charts.style import INK, TARGET
 from tests.helpers.vega import (
     NUM_HEADS,
     NUM_LAYERS,
@@ -113,9 +113,9 @@ def test_a_removed_head_s_translation_is_written_in_another_colour() -> None:
     spec = heads_explorer(some_attention(), 1, without).to_dict()
     assert "a control removes the chosen head" in spec["description"]
     for way, text, colour, heading in (
-        ("not", "le chat", "black", "Translation with encoder 2.3"),
+        ("not", "le chat", INK, "Translation with encoder 2.3"),
         ("by zero", "sans encoder 2.3", TARGET, "Translation without encoder 2.3, by zero"),
-        ("by its mean", "le chat", "black", "Translation without encoder 2.3, by its mean"),
+        ("by its mean", "le chat", INK, "Translation without encoder 2.3, by its mean"),
     ):
         moved = with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
         shown = part(moved, TRANSLATION)

@@ -31,7 +31,7 @@ def shown(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def image(forms: dict[str, Any]) -> Image.Image:
-    return Image.open(BytesIO(base64.b64decode(forms["image/png"], validate=True))).convert("RGB")
+    return Image.open(BytesIO(base64.b64decode(forms["image/png"], validate=True))).convert("RGBA")
 
 
 def test_a_chart_is_stored_in_three_forms() -> None:
@@ -52,15 +52,16 @@ def test_a_chart_is_stored_in_three_forms() -> None:
     assert ".vega-bindings { order: -1;" in layout["defaultStyle"]
 
 
-def test_a_chart_has_its_own_light_ground_and_dark_text_in_any_theme() -> None:
+def test_a_chart_leaves_the_ground_to_the_page_and_is_read_on_white_and_black() -> None:
     spec = schedule_explorer().to_dict()
     before = json.dumps(spec)
     forms, _ = renderer.bundle(spec)
     config = forms[renderer.VEGALITE]["config"]
-    assert config["background"] == "#ffffff"
+    assert config["background"] == "transparent"
     for text in (config["title"]["color"], config["style"]["guide-label"]["fill"]):
-        assert max(bytes.fromhex(text[1:])) < 64
-    assert image(forms).getpixel((0, 0)) == (255, 255, 255)
+        light = (int(text[1:3], 16) / 255) ** 2.2  # of a grey
+        assert min(1.05 / (light + 0.05), (light + 0.05) / 0.0556) > 4  # from white, from #111111
+    assert image(forms).getextrema()[3] == (0, 255)
     assert renderer.bundle(spec)[0] == forms
     assert json.dumps(spec) == before
     spec |= {"config": {"background": "#eeeeee"}, "description": "Masks of\n  two sentences."}
