@@ -128,11 +128,16 @@ def fused_smoothing_loss(
     overwrites what it was made from.
     """
     check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
-    _check_targets(targets, logits.size(-1), pad_id)
+    check_ids("targets", targets)
+    check_number("pad_id", pad_id, -MOST_TYPES, MOST_TYPES, whole=True)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     real = targets != pad_id
-    loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
+    try:
+        loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
+    except RuntimeError:  # only now, for a step waits for no number: is a target to blame?
+        _check_targets(targets, logits.size(-1), pad_id)
+        raise
     return LossSums(loss, -true.where(real, 0).sum(), real.sum())
 
 
