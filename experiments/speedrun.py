@@ -5,11 +5,12 @@ Not in the paper. The rules and the table of records are in docs/records.md.
 
 import argparse
 import dataclasses
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import torch
 
 from experiments.tables import put_table
 from experiments.training_parts import FAST, changed, find
-from lessonkit.records import load_speed_runs, machine_of, standing
+from lessonkit.records import precision
 from transformer.commands import parse_settings
 from transformer.data import corpora
 from transformer.evaluation.compare import chance_of
@@ -34,6 +35,7 @@ RECIPE = FAST.name
 GOAL, HIGHER = 35.53, 36.52
 SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
+LEVEL = 0.05  # largest probability of a mean this far above the goal by chance
 PAGE = "records.md"  # in docs
 MARK = "records"
 HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
@@ -144,3 +146,29 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
         row += [f"{chance:.3f}", f"{higher:.3f}", machine_of(record)]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
+
+
+def load_speed_runs() -> list[dict[str, Any]]:
+    """Read every record of the speed run (docs/records.md), the first first."""
+    return [read_json(path) for path in sorted((results_folder() / "records").glob("*.json"))]
+
+
+def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+    """Sum up a record of the speed run.
+
+    Returns:
+        The mean of the seconds; the mean BLEU; the probability of a mean so far above the goal if
+        the recipe's own were the goal; whether the goal counts as reached.
+    """
+    points = [run["bleu"] for run in record["runs"]]
+    chance = chance_of(points, record["goal"])
+    seconds = statistics.mean(run["seconds"] for run in record["runs"])
+    return seconds, statistics.mean(points), chance, chance < LEVEL
+
+
+def machine_of(record: Mapping[str, Any]) -> str:
+    """Say what a speed run was made on: the processor, its threads or processes, the precision."""
+    on = record["hardware"]
+    if record["processes"] > 1:  # torchrun gives each of them one thread
+        on = f"{on.partition(', ')[0]}, {record['processes']} processes"
+    return f"{on}, {precision(record)}"

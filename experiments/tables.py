@@ -3,14 +3,15 @@
 Not in the paper. They are made of records and lessons.
 """
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments import lesson_counts
-from lessonkit import records
-from lessonkit.records import load_runs, precision, run_cells, systems_table
+from lessonkit.records import load_runs, precision
+from transformer.config import LENGTH_PENALTY
 from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json, results_folder, write_atomically
 
@@ -43,6 +44,65 @@ SEED_COLUMNS = {
 }
 
 SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of these, README's
+
+
+_TALKS = "IWSLT talks, German to English, at most 20 tokens, 10 epochs"
+
+
+class Published(NamedTuple):
+    """What one of the five earlier systems reported of itself: four notebooks, one homework."""
+
+    figures: str  # what was reached, as it was counted there
+    conditions: str  # on which text, and for how long
+    bleu: float | None = None  # among the figures, if it is of a whole test set
+
+
+PUBLISHED: dict[str, Published] = {
+    "annotated": Published(
+        "training loss 2.4 to 2.6; no BLEU", "IWSLT talks, German to English, 6,000 steps"
+    ),
+    "both-ways-fr-en": Published(
+        "BLEU 0.2290, smoothed, of one sentence", "IWSLT talks, French to English, 3 epochs on a T4"
+    ),
+    "both-ways-en-fr": Published(
+        "BLEU 0.0000; its loss never fell", "IWSLT talks, English to French, 3 epochs on a T4"
+    ),
+    "tatoeba": Published(
+        "loss of a sentence 46.2 after round 2; no BLEU",
+        "Tatoeba, French to English, 200 rounds, an hour of GPU",
+    ),
+    "multi30k": Published(
+        "BLEU 36.52 (an older copy: 35.53), validation perplexity 5.06",
+        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens",
+        36.52,
+    ),
+    "homework-seq2seq": Published("loss 3.23, perplexity 25.36, BLEU 6.32", _TALKS, 6.32),
+    "homework-seq2seq-attention": Published(
+        "loss 2.71, perplexity 15.05, BLEU 17.77", _TALKS, 17.77
+    ),
+    "homework-megatron": Published("loss 2.7, perplexity 15, BLEU 9.68", _TALKS, 9.68),
+    "homework-soundwave": Published("loss 2.8, perplexity 16, BLEU 7.08", _TALKS, 7.08),
+}
+
+# The columns of the table of systems: a field's name, and its heading.
+SYSTEM_COLUMNS = {
+    "recipe": "recipe",
+    "published": "published",
+    "published_on": "on",
+    "bleu": "ours: BLEU (13a)",
+    "lowercased": "BLEU (tokens, lower case)",
+    "loss": "loss",
+    "perplexity": "perplexity",
+    "validation_perplexity": "validation perplexity",
+    "ours_on": "on",
+    "parameters": "parameters",
+    "speed": "tokens/s",
+    "minutes": "minutes",
+    "hardware": "hardware",
+}
+# Fields of words: they stand at the left of their cells, numbers at the right.
+WORDS = {"recipe", "test_set", "precision", "hardware", "date"}
+WORDS |= {"published", "published_on", "ours_on"}
 
 
 def put_table(page: Path, mark: str, table: str) -> None:
@@ -81,7 +141,7 @@ def page_tables(root: Path) -> dict[tuple[str, str], str]:
 def runs_table() -> str:
     """Give every recorded run as a row of a Markdown table, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
-    return records.markdown(COLUMNS, [run_cells(read_json(path)) for path in paths])
+    return by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
 def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
@@ -106,7 +166,7 @@ def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
         path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
     ]
     groups = [group for name in names for group in load_seeds(name)]
-    return records.markdown(columns, [_seeds(group) for group in groups if len(group) > 1])
+    return by_field(columns, [_seeds(group) for group in groups if len(group) > 1])
 
 
 def _seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -135,3 +195,64 @@ def _precisions(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _seed_numbers(runs: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(str(run["training"]["seed"]) for run in runs)
+
+
+def systems_table() -> str:
+    """Give a row of a Markdown table for each earlier system: its own report, and our run.
+
+    Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
+    """
+    rows = []
+    for name, report in PUBLISHED.items():
+        path = results_folder() / "systems" / f"{name}.json"
+        theirs = {"published": report.figures, "published_on": report.conditions}
+        ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
+        rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
+    return by_field(SYSTEM_COLUMNS, rows)
+
+
+def by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
+    """Give rows, for each field its cell, as a Markdown table; columns are fields and headings."""
+    rule = ["---" if field in WORDS else "---:" for field in columns]
+    cells = [[row[field] for field in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ([*columns.values()], rule, *cells))
+
+
+def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
+    """Give the cells of a recorded run, by the name of the field."""
+    run, figures = record["training"], record["figures"]
+    low, high = figures["bleu"]["interval"]
+    src_lang, tgt_lang = figures["src_lang"], figures["tgt_lang"]
+    return {
+        "recipe": f"`{record['recipe']['name']}`",
+        "test_set": f"{figures['corpus']} {figures['split']}, {src_lang}-{tgt_lang}",
+        "bleu": f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
+        "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
+        "chrf": f"{figures['chrf']['score']:.2f}",
+        "perplexity": f"{figures['perplexity']:.2f}",
+        "beam": search(figures),
+        "parameters": f"{figures['parameters']:,}",
+        "minutes": f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
+        "hardware": run["hardware"].replace(" 1 threads", " 1 thread"),  # as older records say
+        "date": run["date"],
+    }
+
+
+def _system(record: Mapping[str, Any]) -> dict[str, str]:
+    """Give the cells of our run of an earlier system's recipe."""
+    run, cells = record["training"], run_cells(record)
+    speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
+    return {
+        **cells,
+        "loss": f"{record['figures']['loss']:.2f}",
+        "validation_perplexity": f"{math.exp(run['validation_loss']):.2f}",
+        "ours_on": f"{cells['test_set']}, {run['steps']:,} steps, beam {cells['beam']}",
+        "speed": f"{statistics.median(speeds):,.0f}",
+    }
+
+
+def search(figures: Mapping[str, Any]) -> str:
+    """Give the beam of a record's figures, and the penalty's alpha where it is not the paper's."""
+    alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
+    beam = str(figures["beam_size"])
+    return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"

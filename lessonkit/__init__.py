@@ -12,8 +12,10 @@ DOOR = {
     "charts": ("renderer",),
     "museum": ("SPECIMENS", "sound"),
     "museum.faults": ("FAULTS", "build_with"),
-    "records": ("READINGS", "load_result", "load_runs", "origin", "scores"),
-    "runs": ("course_profile", "run_folder"),
+    "records": (
+        *("READINGS", "course_profile", "load_result", "load_runs", "origin", "run_folder"),
+        "scores",
+    ),
 }
 _WHERE = {name: module for module, names in DOOR.items() for name in names}
 

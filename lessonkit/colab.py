@@ -11,7 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from lessonkit.runs import RUNS
+from lessonkit.records import RUNS
 from transformer.support.errors import UserError
 from transformer.support.files import require_checkout
 

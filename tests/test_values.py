@@ -16,8 +16,7 @@ from torch import Tensor
 
 import transformer as t
 from lessonkit.analysis.noise import gradient_noise
-from lessonkit.charts.attention import draw_attention, draw_heads
-from lessonkit.charts.masks import draw_mask
+from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
 from transformer.data import tokenizers
 from transformer.data.parallel import ParallelText

@@ -21,9 +21,8 @@ from transformer.support.errors import check_pair
 class RecurrentCache:
     """What decoding remembers from step to step: one state, and the keys of the source."""
 
-    def __init__(self) -> None:
-        # Hidden and cell state, (batch, hidden_size) each, and keys (batch, src_len, hidden_size).
-        self.kept: tuple[Tensor, ...] = ()
+    # Hidden and cell state, (batch, hidden_size) each, and keys (batch, src_len, hidden_size).
+    kept: tuple[Tensor, ...] = ()
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, (new_batch,)."""

@@ -85,17 +85,12 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tenso
 
 
 class WordAttention(NamedTuple):
-    """Cross-attention between words, where the model has pieces of words.
+    """Cross-attention between words, where the model has pieces of words."""
 
-    Attributes:
-        src_words, tgt_words: As `aligned_tokens` cuts them.
-        weights: (num_layers, num_heads, tgt_words, src_words + 1), rows summing to 1; the last
-            column is "<eos>".
-    """
-
-    src_words: list[str]
+    src_words: list[str]  # as `aligned_tokens` cuts them
     tgt_words: list[str]
-    weights: Tensor
+    # Rows sum to 1, the last column is "<eos>":
+    weights: Tensor  # (num_layers, num_heads, tgt_words, src_words + 1)
 
 
 def word_attention(

@@ -58,23 +58,14 @@ def nouns() -> dict[str, Noun]:
 
 
 class Subject(NamedTuple):
-    """A sentence that begins with *The*, perhaps an adjective, and a noun.
+    """A sentence that begins with *The*, perhaps an adjective, and a noun."""
 
-    Attributes:
-        sentence: In English.
-        article: The first word of its translation, one of `ARTICLES`.
-        word: Which word is the noun, from 0.
-        noun: Places of the noun's tokens, from 0.
-        last: Places of the last word's tokens.
-        length: Tokens of the sentence, its end mark included.
-    """
-
-    sentence: str
-    article: str
-    word: int
-    noun: list[int]
-    last: list[int]
-    length: int
+    sentence: str  # in English
+    article: str  # the first word of its translation, one of `ARTICLES`
+    word: int  # which word is the noun, from 0
+    noun: list[int]  # places of the noun's tokens, from 0
+    last: list[int]  # places of the last word's tokens
+    length: int  # tokens of the sentence, its end mark included
 
 
 def article_cases(translator: Translator, text: ParallelText) -> list[Subject]:
@@ -136,17 +127,11 @@ def _first_article(
 
 
 class GenderPair(NamedTuple):
-    """A sentence, and two in which its first noun is another, all with as many tokens.
+    """A sentence, and two in which its first noun is another, all with as many tokens."""
 
-    Attributes:
-        subject: The sentence, and where its noun stands.
-        other: With a noun of the other French gender: *Le* for *La*, *La* for *Le*.
-        same: The control: with another noun of the same gender.
-    """
-
-    subject: Subject
-    other: str
-    same: str
+    subject: Subject  # the sentence, and where its noun stands
+    other: str  # with a noun of the other French gender: *Le* for *La*, *La* for *Le*
+    same: str  # the control: with another noun of the same gender
 
 
 def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]:
@@ -216,8 +201,6 @@ def carried_articles(
         noun, and at the last word (a control) exchanged. With *The* alone in sight: the
         encoder's output there, then only what the carriers give it, then the other heads.
     """
-    if not pairs:
-        raise UserError("no pairs to exchange anything between: give at least one")
     encoder = [head for head in all_heads(network_of(translator)) if head.stack == STACKS[0]]
     others = [head for head in encoder if head not in carriers]
     names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)

@@ -96,15 +96,10 @@ def measure_seconds(layer: Layer, n: int, d: int) -> float:
 
 
 class Ways(NamedTuple):
-    """Ways through a computation, in products (matrix products and convolutions).
+    """Ways through a computation, in products (matrix products and convolutions)."""
 
-    Attributes:
-        shortest: From the first input vector to the last output vector.
-        longest: To the last output vector from anywhere: products that wait for each other.
-    """
-
-    shortest: int
-    longest: int
+    shortest: int  # from the first input vector to the last output vector
+    longest: int  # to that from anywhere: products that wait for each other
 
 
 def ways(layer: Layer, n: int, d: int) -> Ways:
@@ -160,19 +155,12 @@ BACKWARD = 2  # a product's two gradients, of its input and of its weights, are 
 
 
 class Flops(NamedTuple):
-    """Floating-point operations of a forward pass, by what they are for.
+    """Floating-point operations of a forward pass, by what they are for."""
 
-    Attributes:
-        projections: Queries, keys, values and outputs of every attention.
-        attention: Scores, and values weighted by them: the only part without weights.
-        feed_forward: The two layers of each feed-forward network.
-        output: The logits, from the last layer's output.
-    """
-
-    projections: int
-    attention: int
-    feed_forward: int
-    output: int
+    projections: int  # queries, keys, values and outputs of every attention
+    attention: int  # scores, and values weighted by them: the only part without weights
+    feed_forward: int  # the two layers of each feed-forward network
+    output: int  # the logits, from the last layer's output
 
 
 def forward_flops(
@@ -180,13 +168,8 @@ def forward_flops(
 ) -> Flops:
     """Count the operations of a forward pass over sentences of equal length.
 
-    The vocabulary is the target's; lengths are in tokens, padding and marks included. A number
-    under 1 is a UserError.
+    The vocabulary is the target's; lengths are in tokens, padding and marks included.
     """
-    sizes = {"vocab_size": vocab_size, "sentences": sentences}
-    for name, value in (sizes | {"src_len": src_len, "tgt_len": tgt_len}).items():
-        if value < 1:
-            raise UserError(f"{name} is {value}: give 1 or more")
     src, tgt = sentences * src_len, sentences * tgt_len
     keys, values = model.num_heads * model.key_size, model.num_heads * model.value_size
     near = model.d_model * (keys + values)  # queries and outputs, or keys and values

@@ -46,11 +46,6 @@ def network_of(translator: Translator) -> Transformer:
     return translator.model
 
 
-def _check_width(what: str, vector: Tensor, width: int) -> None:
-    if tuple(vector.shape) != (width,):
-        raise UserError(f"{what} is given a vector of shape {tuple(vector.shape)}, not ({width},)")
-
-
 def _check_place(place: int, length: int) -> None:
     if not 0 <= place < length:
         raise UserError(f"no place {place}: the source has {length} tokens, counted from 0")
@@ -100,7 +95,7 @@ def heads_replaced(
 
     With a head's mean (see `mean_outputs`) what the rest of the network expects on average
     still comes; with zeros that is missing too, and the cost may be of the surprise alone. A head
-    or place that is not there, or a vector of another length, is a UserError.
+    or place that is not there is a UserError.
 
     A head's vector (d_v,) is for all places, or there is one for each of some: place i of the
     decoder's stacks is reached when the target's token i ("<bos>" is 0) is read.
@@ -117,9 +112,6 @@ def heads_replaced(
             if begun <= place < begun + length:
                 joined[:, place - begun] = vector
 
-    for head, new in outputs.items():
-        for vector in [new] if isinstance(new, Tensor) else new.values():
-            _check_width(str(head), vector, model.config.value_size)
     with _heads_reached(model, {head: partial(put, head) for head in outputs}):
         yield model
 
@@ -128,7 +120,7 @@ def heads_replaced(
 def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]:
     """Run a model with other vectors, (d_model,), in some places of the encoder's output.
 
-    A place that is not there, or a vector of another length, is a UserError.
+    A place that is not there is a UserError.
     """
 
     def put(_: nn.Module, __: Any, output: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -138,8 +130,6 @@ def memory_replaced(model: Transformer, places: Places) -> Iterator[Transformer]
             hidden[:, place] = vector
         return hidden, *output[1:]
 
-    for vector in places.values():
-        _check_width("the encoder's output", vector, model.config.d_model)
     with model.encoder.register_forward_hook(put):
         yield model
 
@@ -157,7 +147,7 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
 
     What the query gave to the key goes to the keys that are left: a row still sums to 1.
     Query i of the decoder's stacks has read the target's token i, "<bos>" being 0, and says
-    the next. An edge that is not there, or a query that would have no key left, is a UserError.
+    the next. A query that would have no key left is a UserError.
     """
 
     def close(
@@ -169,7 +159,6 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
         k_len = begun + q_len if memory is None else memory.shape[1]
         seen = torch.ones(model.config.num_heads, q_len, k_len, dtype=torch.bool)
         for row, key in cut[head]:
-            _check_edge(head.stack, row, key, k_len)
             if begun <= row < begun + q_len:
                 seen[head.head - 1, row - begun, key] = False
         mask = call.arguments.get("mask")
@@ -186,18 +175,6 @@ def edges_cut(model: Transformer, cut: Mapping[Head, Collection[Edge]]) -> Itera
             hook = attention.register_forward_pre_hook(partial(close, head), with_kwargs=True)
             hooks.enter_context(hook)
         yield model
-
-
-def _check_edge(stack: str, query: int, key: int, k_len: int) -> None:
-    """Refuse edges that there are not; the target may still grow."""
-    if query < 0 or key < 0:
-        raise UserError(f"no edge from {query} to {key}: places count from 0")
-    if stack == "decoder" and key > query:
-        raise UserError(f"no edge from {query} to {key}: the decoder never sees what comes later")
-    if stack == "encoder":
-        _check_place(query, k_len)
-    if stack != "decoder":
-        _check_place(key, k_len)
 
 
 class Hiding:
@@ -294,7 +271,5 @@ def mean_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head,
 
     They are translated greedily. A head's is a vector (d_v,), to put in the head's place.
     """
-    if not sentences:
-        raise UserError("no sentences to take the means over: give at least one")
     runs = [run_of(translator, sentence).heads for sentence in sentences]
     return {head: torch.cat([run[head] for run in runs]).mean(0) for head in runs[0]}

@@ -29,31 +29,20 @@ from transformer.models.translator import Translator
 
 
 class Cut(NamedTuple):
-    """What is taken away; several things may be.
+    """What is taken away; several things may be."""
 
-    Attributes:
-        before, after: Places of the source hidden before or after the encoder (see `Hiding`).
-        edges: For each head its edges (see `edges_cut`).
-        heads: For each head what it gives instead (see `heads_replaced`).
-    """
-
-    before: Collection[int] = ()
-    after: Collection[int] = ()
-    edges: Mapping[Head, Collection[Edge]] = {}
-    heads: Mapping[Head, Tensor | Places] = {}
+    before: Collection[int] = ()  # places of the source hidden before the encoder (see `Hiding`)
+    after: Collection[int] = ()  # and after it
+    edges: Mapping[Head, Collection[Edge]] = {}  # see `edges_cut`
+    heads: Mapping[Head, Tensor | Places] = {}  # what they give instead (see `heads_replaced`)
 
 
 class Outcome(NamedTuple):
-    """What a model says with a cut.
+    """What a model says with a cut."""
 
-    Attributes:
-        said: Ids of its translation, `EOS_ID` last where it ended of itself.
-        chances: The probability of every type after each beginning of the *whole* model's
-            translation, (its tokens, tgt_vocab_size).
-    """
-
-    said: list[int]
-    chances: Tensor
+    said: list[int]  # ids of its translation, `EOS_ID` last where it ended of itself
+    # Of every type after each beginning of the *whole* model's translation:
+    chances: Tensor  # (its tokens, tgt_vocab_size)
 
 
 class Knife:

@@ -15,7 +15,6 @@ from torch import Tensor
 from lessonkit.analysis.alignment import Pair
 from transformer.data.embedded import Sentence, as_written
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError
 
 NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
 NEGATED = "not: the next word"
@@ -173,23 +172,14 @@ def said_words(
 
 
 class Reading(NamedTuple):
-    """The attention of a model that reads a sentence and the corpus's own translation of it.
+    """The attention of a model that reads a sentence and the corpus's own translation of it."""
 
-    Attributes:
-        encoder: Between words of an English source, (num_layers, num_heads, src_words,
-            src_words + 1), the last column "<eos>"; None where the source is no English: trees
-            are of English.
-        decoder: Between tokens, (num_layers, num_heads, tgt_len, tgt_len).
-        cross: From the rows that say a word, (num_layers, num_heads, tgt_words, src_words + 1).
-        even: What each source word would get of a row that is spread evenly over the tokens.
-        said: From `said_words`.
-    """
-
-    encoder: Tensor | None
-    decoder: Tensor
-    cross: Tensor
-    even: list[float]
-    said: list[tuple[str, int, set[int]]]
+    # Between words, the last column "<eos>", (num_layers, num_heads, src_words, src_words + 1);
+    encoder: Tensor | None  # None where the source is no English: trees are of English
+    decoder: Tensor  # between tokens, (num_layers, num_heads, tgt_len, tgt_len)
+    cross: Tensor  # the rows that say a word, (num_layers, num_heads, tgt_words, src_words + 1)
+    even: list[float]  # what a source word would get of a row spread evenly over the tokens
+    said: list[tuple[str, int, set[int]]]  # from `said_words`
 
     def tokens_asked(self) -> Iterator[tuple[str, int, int]]:
         """Give what is asked of the decoder's self-attention: question, row and column."""
@@ -225,8 +215,6 @@ def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
     say a word, where the words said before and next are not translations of the same source word.
     """
-    if not sentences:
-        raise UserError("no sentences to ask about: give at least one")
     found: dict[tuple[str, str], list[tuple[float, Tensor]]] = {}
     for sentence in sentences:
         for stack, question, even, shares in _cases(read(translator, sentence), sentence):

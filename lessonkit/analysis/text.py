@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from transformer.data.batches import Example, TokenBudgetBatches, length_key
-from transformer.support.errors import UserError
 
 Plan = list[list[int]]  # for each batch the positions of its examples
 
@@ -22,10 +21,6 @@ def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> flo
     So many of the most frequent types among the known tokens are the vocabulary. The paper's
     byte-pair encoding knows every text (§5.1).
     """
-    if not known or not tokens:
-        raise UserError("a text without tokens: give some text on both sides")
-    if size < 1:
-        raise UserError(f"size is {size}: give at least 1 type")
     types = sorted(Counter(known).items(), key=lambda item: (-item[1], item[0]))[:size]
     held = {word for word, _ in types}
     return sum(token not in held for token in tokens) / len(tokens)
@@ -56,8 +51,6 @@ def measure(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
         batches (their number), padding (share of all positions, 0 to 1), and largest and mean
         (positions of a batch, both sides together).
     """
-    if not plan:
-        raise UserError("a plan without batches: give at least one")
     tokens, sizes = 0, []
     for batch in plan:
         sides = [[len(examples[index][side]) + 1 for index in batch] for side in (0, 1)]

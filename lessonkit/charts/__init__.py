@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 DOOR = {
-    "attention": ("attention_explorer", "draw_attention", "draw_heads"),
+    "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
     "batches": ("TokenGrid", "batch_explorer", "draw_tokens"),
     "boxes": ("play_box", "sentence_box"),
     "costs": ("costs_explorer", "draw_attentive", "draw_recurrent"),
@@ -18,7 +18,6 @@ DOOR = {
     "here": ("you_are_here",),
     "knife": ("knife_explorer",),
     "machines": ("Shared", "exchange_explorer", "roofline_explorer"),
-    "masks": ("draw_mask",),
     "positions": ("draw_similarity", "draw_turn", "draw_waves", "position_explorer"),
     "seeds": ("chance_explorer", "readings_explorer"),
     "sentences": ("draw_alignment", "draw_tree"),
@@ -32,7 +31,3 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(_WHERE)

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 import altair as alt
+import torch
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -12,13 +14,16 @@ from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
-from transformer.support.errors import UserError, check_floats, check_texts
+from transformer.support.errors import UserError, check_floats, check_texts, described
 
 LABEL_POINTS = 8
 ROUNDING = 0.01  # that bfloat16 may put a weight above 1
 SMALLEST_CELL = 0.16  # inches: a label's line
 SMALLEST_HEAD = 1.7  # inches
 PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
+# Bright is open and dark is shut, as in the maps of attention weights; the two differ
+# in lightness, so that they are told apart without any sense of colour.
+BLOCKED, ALLOWED = "#404040", "#F0E442"
 
 
 def draw_attention(
@@ -98,6 +103,29 @@ def label_cells(
     ax.set_xlabel("attended to (key)", fontsize=9)
     ax.set_ylabel("attends (query)", fontsize=9)
     ax.set_title(title, fontsize=10)
+
+
+def draw_mask(
+    mask: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
+) -> Axes:
+    """Draw one mask, bright where a query may attend and dark where it may not (§3.2.3).
+
+    `figure.legend(*ax.get_legend_handles_labels())` explains the two colours. The mask is boolean,
+    (q_len, k_len); tokens are as for `draw_attention`.
+    """
+    if getattr(mask, "dtype", None) != torch.bool:
+        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
+    label_cells("a mask", mask, queries, keys, ax, title)
+    colors = ListedColormap([BLOCKED, ALLOWED])
+    ax.imshow(mask.int().cpu().numpy(), cmap=colors, vmin=0, vmax=1)
+    for color, name in ((ALLOWED, "may attend"), (BLOCKED, "may not")):
+        ax.scatter([], [], marker="s", s=60, color=color, label=name)
+    # White lines part the cells, so that they can be counted.
+    q_len, k_len = mask.shape
+    ax.hlines([i - 0.5 for i in range(1, q_len)], -0.5, k_len - 0.5, color="white", linewidth=1)
+    ax.vlines([i - 0.5 for i in range(1, k_len)], -0.5, q_len - 0.5, color="white", linewidth=1)
+    ax.set(xlim=(-0.5, k_len - 0.5), ylim=(q_len - 0.5, -0.5))
+    return ax
 
 
 def require_attention(attention: Attention) -> None:

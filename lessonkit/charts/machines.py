@@ -10,7 +10,6 @@ import altair as alt
 from lessonkit.analysis.machines import FLOAT32, MACHINES
 from lessonkit.charts.controls import Rows, axis, choice, colours, layered, one_row, slider, unfold
 from lessonkit.charts.style import OURS, PAPER, TARGET
-from transformer.support.errors import UserError
 
 WIDTHS = (128, 256, 512, 1024, 2048, 4096)
 LEAST, MOST, STEPS = 0.1, 4096, 200  # of the operations per byte, and how many are drawn
@@ -93,8 +92,6 @@ def exchange_explorer(models: dict[str, Shared]) -> alt.LayerChart:
     exchanged in a ring (see `machines.exchange_seconds`) and nothing is done meanwhile. The first
     of the models, by name, is trained to begin with.
     """
-    if not models:
-        raise UserError("no model to share: give one or more")
     first = next(iter(models))
     controls = [
         slider("log2_gpus", 3, 1, MOST_GPUS),

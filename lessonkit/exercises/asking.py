@@ -13,33 +13,60 @@ answered it says whether the answer is right, why, and after a wrong one where t
 """
 
 import math
+import sys
 import tomllib
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lessonkit.exercises.check import Status, Text, fill, is_blank
+from lessonkit.exercises.keep import note, noted
 from lessonkit.exercises.outcome import shown
 
 LETTERS = "abcdef"
+WORDS = Path(__file__).parent / "words"
+ROW = "{:6}  {:9}  {:15}  {:9}  {}"  # of the table of progress
 CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson gives it
 
 
 def read_words(lesson: str) -> dict[str, Any]:
     """Read what a lesson, "02", says and asks: `words/NN.toml`, with its number under "lesson"."""
-    text = (Path(__file__).parent / "words" / f"{lesson}.toml").read_text(encoding="utf-8")
+    text = (WORDS / f"{lesson}.toml").read_text(encoding="utf-8")
     return {"lesson": lesson, **tomllib.loads(text)}
 
 
 def asked(words: dict[str, Any]) -> dict[str, Any]:
-    """Make what a lesson asks, by name: its `recall`, where it has one, and its predictions."""
-    made: dict[str, Any] = {}
+    """Make what a lesson asks, by name: predictions and `recall`; and `progress`, for all."""
+    made: dict[str, Any] = {"progress": progress}
     if "recall" in words:
         questions = [(Choose if "options" in each else Say)(**each) for each in words["recall"]]
         made["recall"] = Recall(words["lesson"], questions)
     return made | {name: Prediction(name, **each) for name, each in words["predictions"].items()}
+
+
+def progress() -> Text:
+    """Show how far a learner is: what of each lesson is kept, right and predicted, and what next.
+
+    It counts what has passed in cells run in this folder, with what `my_transformer.py` has.
+    """
+    right, predicted = map(set, noted().values())
+    own = read_words("own")["exercises"]
+    lines, coming = [ROW.format("lesson", "gaps kept", "exercises right", "predicted", "next")], []
+    for path in sorted(WORDS.glob("[0-9][0-9].toml")):
+        words = read_words(path.stem)
+        asks = words["exercises"]
+        gaps = [name for name, each in asks.items() if "gap" in each]
+        others, guesses = [name for name in asks if name not in gaps], list(words["predictions"])
+        gaps += [name for name, each in own.items() if each["lesson"] == path.stem]
+        left = [name for name in gaps + others if name not in right]
+        left = [f"my_{name}" if name in asks else name for name in left]
+        left += [f"ex.{name}" for name in guesses if name not in predicted]
+        pairs = (gaps, right), (others, right), (guesses, predicted)
+        counts = [f"{len(done.intersection(each))} of {len(each)}" for each, done in pairs]
+        lines.append(ROW.format(path.stem, *counts, left[0] if left else "done"))
+        coming += [f"Next: {left[0]}, in lesson {path.stem}."] if left else []
+    return Text("\n".join([*lines, *coming[:1]]))
 
 
 @dataclass(repr=False)
@@ -89,6 +116,8 @@ class Prediction:
             text = f"{self.name}: {shown(guess)} is not {self.form}. Nothing was taken down."
             return Text(fill(text), "wrong")
         self._guess = value
+        if hasattr(sys.modules["__main__"], "get_ipython"):
+            note("predicted", self.name)
         return Text(fill(f"{self.name}: you expect {self._show(value)}. Now see."))
 
     def compare(self, measured: Any) -> Text:
@@ -123,7 +152,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Question(ABC):
+class Question:
     """A question on an earlier lesson."""
 
     asks: str  # it says what kind of answer it wants
@@ -142,9 +171,9 @@ class Question(ABC):
         again = f'Read again: lesson {self.lesson}, "{self.heading}".'
         return "wrong", f"{name}: no. {says} {again}"
 
-    @abstractmethod
     def _judge(self, given: Any) -> tuple[str, bool, str]:
         """Name an answer, "" where it is of the wrong kind; judge it; and say why."""
+        raise NotImplementedError
 
     def rows(self) -> list[str]:
         """Write the answers to choose from, a row each; none here."""
@@ -165,7 +194,7 @@ class Choose(Question):
 
     def _judge(self, given: Any) -> tuple[str, bool, str]:
         letters = LETTERS[: len(self.options)]
-        letter = as_word(given)
+        letter = as_word(given).strip("(). ")
         if len(letter) != 1 or letter not in letters:
             return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
         return letter, letter == self.right, self.options[letters.index(letter)][1]

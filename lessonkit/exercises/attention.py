@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
-from lessonkit.exercises.toys import Blocks, drawing
-from transformer.config import BOS_ID, PAD_ID, UNK_ID
+from lessonkit.exercises.toys import Blocks, chance_of, drawing
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 words = read_words("02")
 globals().update(asked(words))  # recall and the predictions
@@ -44,7 +44,7 @@ def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tupl
 
 def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """One head and several; in each row of a mask one key is open and, mostly, one is shut."""
-    generator, cases = torch.Generator().manual_seed(0), []
+    generator, cases = chance_of(0), []
     for shape, q_len, k_len, d_k, d_v in (
         ((), 1, 2, 2, 1),
         ((), 2, 2, 2, 1),
@@ -128,7 +128,8 @@ decoder_mask = Exercise(
             ([real] for real in range(1, length + 1)), ([length, 1], [1, length, length])
         )
     ]
-    + [(torch.tensor([[BOS_ID, UNK_ID]]),), (torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
+    + [(torch.tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
+    + [(torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
     rules=(lambda: without("transformer.masks"),),
     expected=_by_scores,
 )

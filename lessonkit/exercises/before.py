@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import MAX_PLACES, Toy, drawing
+from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.toys import MAX_PLACES, chance_of, drawing
 from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
@@ -36,7 +37,7 @@ class Decoder(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        chance = torch.Generator().manual_seed(self.seed)
+        chance = chance_of(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
         self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
         self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
@@ -200,7 +201,7 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
 
 def _pairs() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
-    chance = torch.Generator().manual_seed(0)
+    chance = chance_of(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
     pairs = [tuple(torch.randint(1, 9, (n,), generator=chance) for n in pair) for pair in lengths]
     return [*pairs, (torch.tensor([4]), torch.tensor([8, 1]))]

@@ -5,32 +5,38 @@ that runs for ever without asking anything of the exercise (interrupt the kernel
 """
 
 import ast
+import contextlib
 import copy
 import dis
 import inspect
+import itertools
+import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal
 
 from lessonkit.exercises.compare import VALUES_DIFFER, show
-from lessonkit.exercises.keep import keep
-from lessonkit.exercises.mistakes import Tried, composed, edited, find_mistakes
+from lessonkit.exercises.diagnosis import Tried, measured
+from lessonkit.exercises.keep import keep, note
 from lessonkit.exercises.outcome import (
     Answer,
     Args,
     Outcome,
     Rule,
+    alike,
     article,
     run,
+    sealed,
     shown,
     try_difference,
 )
-from lessonkit.exercises.sealed import sealed
 
 PREFIX = "my_"  # of the function that a learner fills in
+REPEATED = 3  # cases, once all have passed
+CHANGES = "a case that passed is wrong when it is asked again: what is kept between calls"
 MAX_COLUMNS = 76  # of a text, so that it needs no scrolling
 NOTHING_DONE = {"RESUME", "NOP", "RETURN_VALUE"}  # steps of a function of dots alone
 
@@ -54,21 +60,17 @@ class Exercise:
     Args:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
-        words: The lesson's (see `asking.read_words`): under "exercises" and the exercise's name
-            its `minutes`, `difficulty`, `hints` from gentle to plain, and in `wrong` three
-            plausible mistakes or more, by name: a hint (what has gone wrong, and where to look),
-            and the edit of the reference's text that makes the mistake: old, new, several in a
-            row, each old one found just once.
+        words: The lesson's (see `asking.read_words`), with the exercise's `minutes`,
+            `difficulty` and `hints`, and in `wrong` mistakes by name: a hint, and the edit of the
+            reference's text that makes the mistake: old, new, perhaps several in a row.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Gives the right value by another way than `reference`; None where
             several values are right and the properties decide alone.
-        wrong: Functions that make those mistakes that no edit makes; there the words have the
-            hint alone.
+        wrong: Functions that make those mistakes that no edit makes.
         properties: What every right answer has: a sentence without its full stop, and a
             function of the answer's value and the arguments of the case.
-        rules: What the text forbids, where the value alone does not tell: each gives a context
-            that watches an answer and raises `BrokenRuleError`.
+        rules: Each gives a context that watches an answer, and raises `BrokenRuleError`.
         handle: How a notebook calls the exercise; None is "ex." and its name.
         kept: Whether an answer that passes is a part of the learner's own file (see `keep`).
     """
@@ -151,10 +153,13 @@ class Exercise:
         What it prints in that case is shown with the verdict.
         """
         with sealed():
-            return self._judge(answer)
+            said = self._judge(answer)
+        if said.status == "passed" and getattr(answer, "__module__", None) == "__main__":
+            note("right", self.name)
+        return said
 
     def _judge(self, answer: Any) -> Text:
-        if is_blank(answer):
+        if self.is_open(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
         if not callable(answer):
@@ -164,9 +169,21 @@ class Exercise:
         fault = self._first_fault(answer)
         if fault:
             return self._refuse(answer, fault)
-        smallest = run(answer, self.judged_cases[0][0], self.rules)
+        again = list(itertools.islice(self._tries(answer), REPEATED))
+        smallest = again[0].outcome
+        if fault := next((tried for tried in again if tried.complaint), None):
+            return self._refuse(answer, fault._replace(complaint=f"{CHANGES}: {fault.complaint}"))
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
+
+    def is_open(self, answer: Any) -> bool:
+        """Say whether nothing was filled in."""
+        return is_blank(answer)
+
+    def runner(self, answer: Any) -> Answer:
+        """Give what takes a case's arguments and calls the answer: the answer itself."""
+        checked: Answer = answer
+        return checked
 
     def settle(self, answer: Any) -> Any:
         """Judge an answer, and give what the lesson goes on with; say whose it is.
@@ -211,11 +228,17 @@ class Exercise:
         ]
         return Text("\n".join([*imports, *["", ""] * bool(imports), self._header, body]))
 
-    def _tries(self, answer: Answer) -> Iterator[Tried]:
-        """Try every case, from the smallest on."""
-        for args, right in self.judged_cases:
-            outcome = run(answer, args, self.rules)
+    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
+        """Run an answer on every case, from the smallest on."""
+        return (run(answer, args, self.rules) for args, _ in self.judged_cases)
+
+    def judged(self, outcomes: Iterable[Outcome]) -> Iterator[Tried]:
+        """Judge what an answer did with every case."""
+        for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
             yield Tried(args, right, outcome, self._complaint(outcome, args, right))
+
+    def _tries(self, answer: Answer) -> Iterator[Tried]:
+        return self.judged(self.outcomes(answer))
 
     def _first_fault(self, answer: Answer) -> Tried | None:
         return next((tried for tried in self._tries(answer) if tried.complaint), None)
@@ -247,36 +270,33 @@ class Exercise:
         return Text("\n".join([*lines, *map(fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
-        """Say what the mistakes are, where an answer does the same as some that have a name."""
-        names, is_all = find_mistakes(list(self._tries(answer)), self._known, self._both)
-        hints = [self.hints_of[name] for name in names]
-        if not hints:
-            return [f"{self.handle}.hint() gives a hint."]
-        if not is_all:
-            return [f"One thing that is wrong: {hints[0]}"]
-        if len(hints) == 1:
-            return hints
-        return ["These look like two mistakes at once.", *(f"- {hint}" for hint in hints)]
+        """Say which mistake does the same in every case; where none does, what can be measured."""
+        mine = list(self._tries(answer))
+        for name, made in self._known.items():
+            if all(map(alike, (each.outcome for each in mine), (each.outcome for each in made))):
+                return [self.hints_of[name]]
+        found = ""
+        with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
+            found = measured(mine)
+        return [*[found] * bool(found), f"{self.handle}.hint() gives a hint."]
 
     @cached_property
     def _known(self) -> dict[str, list[Tried]]:
         """What every named mistake does in each case."""
         return {name: list(self._tries(answer)) for name, answer in self.mistakes.items()}
 
-    def _both(self, first: str, second: str) -> Iterator[Tried] | None:
-        """Try every case with the second mistake on top of the first; None where it cannot be."""
-        answer = self.with_both(first, second)
-        return None if answer is None else self._tries(answer)
 
-    def with_both(self, first: str, second: str) -> Answer | None:
-        """Make the second mistake on top of the first; None where that cannot be."""
-        one, other = self.wrong[first], self.wrong[second]
-        if isinstance(one, tuple) and isinstance(other, tuple):
-            try:
-                return self.make((*one, *other))
-            except ValueError:  # they change the same place
-                return None
-        return composed(self.mistakes[second], self.mistakes[first], self.reference)
+def edited(thing: Any, *edits: str) -> Any:
+    """Give a function or class with its text changed: old texts, each found once, and new ones."""
+    source = textwrap.dedent(inspect.getsource(thing))
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        if source.count(old) != 1:
+            number = source.count(old)
+            raise ValueError(f"{old!r} stands {number} times in {thing.__name__}, not once")
+        source = source.replace(old, new)
+    names = dict(vars(sys.modules[thing.__module__]))
+    exec(compile(source, "<edited>", "exec"), names)
+    return names[thing.__name__]
 
 
 def is_blank(given: Any) -> bool:

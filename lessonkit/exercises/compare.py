@@ -24,7 +24,7 @@ def difference(yours: Any, expected: Any) -> str:
     """
     if isinstance(expected, Tensor):
         return _tensor_difference(yours, expected)
-    yours = _plain(yours)
+    yours = plain(yours)
     if isinstance(expected, list | tuple):
         if not isinstance(yours, list | tuple):
             return _not_a("a tuple" if isinstance(expected, tuple) else "a list", yours)
@@ -45,6 +45,8 @@ def difference(yours: Any, expected: Any) -> str:
             return _not_a("a number", yours)
         close = math.isclose(yours, expected, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
         return "" if close else VALUES_DIFFER
+    if type(expected) is int and isinstance(yours, float) and yours.is_integer():
+        yours = int(yours)
     if type(yours) is not type(expected):
         return _not_a(KINDS.get(type(expected), type(expected).__name__), yours)
     return "" if yours == expected else VALUES_DIFFER
@@ -56,7 +58,7 @@ def show(value: Any) -> str:
     Floats are rounded. What is neither a plain value nor one of the course's own is named by
     its type alone, for its own text may hold an address or fail.
     """
-    value = _plain(value)
+    value = plain(value)
     if value is None or isinstance(value, bool | int | str):
         return repr(value)
     if isinstance(value, float):
@@ -96,7 +98,7 @@ def same(one: Any, other: Any) -> bool:
     return show(one) == show(other)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Take the number out of a tensor or array without axes."""
     if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
         return value.item()
@@ -106,6 +108,8 @@ def _plain(value: Any) -> Any:
 def _not_a(kind: str, yours: Any) -> str:
     if yours is None:
         return f"it gives None, not {kind}: is there a `return`?"
+    if isinstance(yours, np.ndarray):
+        return f"it gives a NumPy array: give {kind}"
     return f"it gives a value of type {type(yours).__name__}, not {kind}"
 
 

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import Toy
 from lessonkit.exercises.tickets import Tickets
-from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.toys import chance_of
 from transformer.config import PAD_ID
 
 Sentences = list[list[int]]
@@ -43,8 +44,7 @@ class Glimpse(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        """Draw the weights."""
-        chance = torch.Generator().manual_seed(self.seed)
+        chance = chance_of(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
         self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
 
@@ -138,7 +138,6 @@ def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str |
 
 
 def _by_allclose(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
-    """Let torch compare each pair, and take the first that it refuses."""
     differ = (
         name for name in found if not torch.allclose(found[name], wanted[name], rtol=0, atol=1e-4)
     )

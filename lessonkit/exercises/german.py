@@ -13,7 +13,8 @@ from torch.optim.swa_utils import get_swa_avg_fn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Toy, drawing
+from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.toys import drawing
 
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]
@@ -41,7 +42,6 @@ def _running_mean(states: list[State]) -> State:
 
 
 def _states() -> list[tuple[list[State]]]:
-    """One, two and three checkpoints, of one number and more, in one order and another."""
     draw = drawing(0)
     one, two, three = (torch.tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
@@ -72,7 +72,6 @@ def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
 
 
 def _by_counting(sentences: Sentences, phenomenon: str) -> int:
-    """Walk through the list, and give every second sentence to the one before."""
     sides: dict[int, list[bool]] = defaultdict(list)
     found = 0
     for each in sentences:
@@ -83,7 +82,6 @@ def _by_counting(sentences: Sentences, phenomenon: str) -> int:
 
 
 def _lists() -> list[tuple[Sentences, str]]:
-    """All results of up to three pairs, and two phenomena side by side."""
 
     def rows(phenomenon: str, kept: list[bool]) -> Sentences:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
@@ -149,7 +147,6 @@ def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
 
 
 def _runs() -> list[tuple[list[State], Distance]]:
-    """Weights of one number and of two, that pass the best or come near it."""
 
     def run(*weights: float) -> list[State]:
         return [{"w": torch.tensor([each])} for each in weights]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.outcome import Toy
 
 words = read_words("15")
 globals().update(asked(words))  # recall and the predictions
@@ -75,7 +76,6 @@ def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """Let PyTorch choose where to round."""
     with torch.autocast("cpu", dtype=dtype):
         return nn.functional.linear(inputs, weight).float()
 
@@ -153,7 +153,7 @@ scaler = Exercise(
 )
 
 
-class Ring:
+class Ring(Toy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:
@@ -182,7 +182,6 @@ def my_averaged(
 
 
 def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
-    """Take the means, all processes' gradients side by side."""
     return [
         torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others, strict=True)
     ]

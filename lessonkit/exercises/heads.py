@@ -90,7 +90,6 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
 
 
 def _search(weights: Tensor) -> list[tuple[int, int]]:
-    """Look for the highest by comparing each with all others of its row."""
     rows = weights.tolist()
     pairs = itertools.product(range(len(rows)), range(weights.shape[1] - 1))
     return [(src, tgt) for tgt, src in pairs if rows[tgt][src] == max(rows[tgt])]
@@ -100,7 +99,9 @@ def _weights() -> list[tuple[Tensor]]:
     draw = drawing(3)
     shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
     drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
-    return [((100 * each).round() / 100,) for each in drawn]
+    rounded = [(100 * each).round() / 100 for each in drawn]
+    clear = [each for each in rounded if bool((each.topk(2).values.diff() < 0).all())]
+    return [(each,) for each in clear]
 
 
 links = Exercise(
@@ -138,7 +139,6 @@ def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
 
 
 def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
-    """Texts of one sentence and of two; in the second a sentence may have no link found."""
     every = list(itertools.product(range(2), range(2)))
     sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
     alone = [([mine], [true]) for mine in sets for true in sets]

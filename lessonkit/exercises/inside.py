@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.outcome import Toy
 
 words = read_words("10")
 globals().update(asked(words))  # recall and the predictions
@@ -108,7 +108,6 @@ def my_cut(mask: Tensor, edges: Edges) -> Tensor:
 
 
 def _cell_by_cell(mask: Tensor, edges: Edges) -> Tensor:
-    """Ask of every pair whether it is left."""
     seen = mask.flatten().tolist()
     places = range(len(seen))
     return torch.tensor([[[[seen[k] and (q, k) not in edges for k in places] for q in places]]])
@@ -145,7 +144,6 @@ def my_patched(
 def _place_by_place(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
-    """Choose for every place which of the two runs it comes from."""
     runs = model.encode(src, mask), model.encode(other, mask)
     rows = [runs[place in places][:, place] for place in range(src.shape[1])]
     return model.decode(tgt_in, torch.stack(rows, dim=1), mask)

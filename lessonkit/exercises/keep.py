@@ -4,7 +4,9 @@ Not in the paper.
 """
 
 import ast
+import contextlib
 import importlib.util
+import json
 import linecache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -14,6 +16,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 FILE = Path("my_transformer.py")  # beside the lessons
+NOTES = Path("my_progress.json")  # the names of what was right, and of what was predicted
 
 
 def keep(piece: Any, file: Path | None = None) -> Path:
@@ -44,6 +47,24 @@ def find(name: str, file: Path | None = None) -> Any:
         what = f"{type(error).__name__}: {error}"
         raise UserError(f"{file} cannot be run ({what}): mend it, or remove it") from error
     return getattr(module, name, None)
+
+
+def note(what: str, name: str) -> None:
+    """Note that an exercise was "right" or a figure "predicted", where a file can be written."""
+    with contextlib.suppress(OSError):
+        found = noted()
+        found[what] = sorted({*found[what], name})
+        write_atomically(NOTES, f"{json.dumps(found, indent=1)}\n".encode())
+
+
+def noted() -> dict[str, list[str]]:
+    """Give what was noted: "right" (with what the learner's file has) and "predicted"."""
+    found: dict[str, list[str]] = {"right": [], "predicted": []}
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        found |= json.loads(NOTES.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, SyntaxError):
+        found["right"] += [name.removeprefix("my_") for name in _read(FILE)[1]]
+    return found
 
 
 def _read(file: Path) -> tuple[set[str], dict[str, str]]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Layer, drawing
+from lessonkit.exercises.toys import Layer, chance_of, drawing
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
@@ -30,8 +30,7 @@ def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
 
 
 def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Positions of several widths and sizes."""
-    generator, cases = torch.Generator().manual_seed(3), []
+    generator, cases = chance_of(3), []
     for length, width in ((1, 2), (2, 3), (3, 5), (5, 7)):
         hidden = 4 * torch.rand(length, width, generator=generator) + 1
         gain = torch.rand(width, generator=generator) + 0.5
@@ -78,7 +77,6 @@ def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
 
 
 def _searched(parameters: int, *sizes: int) -> int:
-    """Look for the vocabulary whose count fits."""
     every = range(1, parameters)
     return every[bisect.bisect_left(every, parameters, key=lambda types: _count(types, *sizes))]
 
@@ -120,7 +118,6 @@ def my_decoder_layer(
 
 
 def _with_weights_of(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer:
-    """Give PyTorch's layer our weights."""
     width, heads, d_ff = layer.d_model, layer.num_heads, layer.inner.shape[1]
     theirs = nn.TransformerDecoderLayer(
         width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=pre_norm

@@ -8,6 +8,7 @@ import copy
 import inspect
 import io
 import linecache
+import random
 import re
 import sys
 import traceback
@@ -16,9 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from lessonkit.exercises.compare import difference, same, show
@@ -29,6 +31,7 @@ Rule = Callable[[], AbstractContextManager[Any]]
 
 MAX_SHOWN = 300  # characters of a value, an error or a line
 MAX_PRINTED = 10  # lines
+ASKED = ("__call__", "__len__", "__getitem__")  # of a toy, besides what has a plain name
 
 
 class BrokenRuleError(Exception):
@@ -67,6 +70,37 @@ class Outcome:
         return [f"    {head:9} {line}" for head, line in zip(heads, lines, strict=False)]
 
 
+class Toy:
+    """Written as a lesson would write it, where `ex` is the lesson's module of exercises.
+
+    An answer is given its methods alone (see `veiled`): what it is made of may be what is asked.
+    """
+
+    shown: ClassVar[tuple[str, ...]] = ()  # attributes that an answer is given too
+
+    def __repr__(self) -> str:
+        names = inspect.signature(type(self)).parameters
+        return f"ex.{type(self).__name__}({', '.join(repr(getattr(self, each)) for each in names)})"
+
+
+def veiled(value: Any) -> Any:
+    """Give what an answer may see of a toy: its methods; anything else as it is."""
+    if not isinstance(value, Toy) or isinstance(value, nn.Module):
+        return value
+
+    def passed_on(method: Any) -> Any:
+        return lambda _, *args, **options: method(*args, **options)
+
+    kind = type(value)
+    names = {name for name, each in vars(kind).items() if inspect.isfunction(each)}
+    asked = {name for name in names if name in ASKED or not name.startswith("_")}
+    methods = {name: passed_on(getattr(value, name)) for name in asked}
+    attributes = {name: getattr(value, name) for name in kind.shown}
+    copied = {"__deepcopy__": lambda _, memo: veiled(copy.deepcopy(value, memo))}
+    named = {"__repr__": lambda _: f"<ex.{kind.__name__}>"}
+    return type(kind.__name__, (), methods | attributes | copied | named)()
+
+
 def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
     """Call an answer with a copy of the arguments, while the rules watch it."""
     given = copy.deepcopy(args)
@@ -75,12 +109,33 @@ def run(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
         with contextlib.redirect_stdout(written), contextlib.ExitStack() as watching:
             for rule in rules:
                 watching.enter_context(rule())
-            value = answer(*given)
+            value = answer(*map(veiled, given))
     except (Exception, SystemExit) as error:
         broken = str(error) if isinstance(error, BrokenRuleError) else ""
         said = "" if broken else _one_line(error)
         return Outcome(None, said, _line(answer, error), broken, written.getvalue())
     return Outcome(value, printed=written.getvalue(), changed=not same(given, args))
+
+
+@contextlib.contextmanager
+def sealed() -> Iterator[None]:
+    """Check in a state that is always the same, and leave the learner's as it was."""
+    dtype, chance = torch.get_default_dtype(), random.getstate()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.device("cpu"),
+            torch.autocast("cpu", enabled=False),
+            torch.random.fork_rng(devices=[]),
+        ):
+            torch.manual_seed(0)
+            random.seed(0)
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        random.setstate(chance)
 
 
 def alike(one: Outcome, other: Outcome) -> bool:

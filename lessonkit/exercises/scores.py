@@ -17,7 +17,8 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.toys import chance_of
 from transformer.evaluation.compare import student_t
 
 Words = list[str]
@@ -44,7 +45,6 @@ def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int
 
 
 def _sentences() -> list[tuple[Words, Words, int]]:
-    """All pairs of sentences of up to three words of two, and a few longer ones."""
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
     cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]
@@ -101,7 +101,7 @@ def _by_weights(first: Tensor, second: Tensor, draws: Tensor, score: Score) -> l
 
 def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
-    chance = torch.Generator().manual_seed(10 * sentences + number)
+    chance = chance_of(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=chance)
     right = (whole * torch.rand(2, sentences, generator=chance)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=chance)

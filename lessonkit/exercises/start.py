@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Table
+from lessonkit.exercises.toys import Table, chance_of
 from transformer.config import BOS_ID, EOS_ID
 
 words = read_words("00")
@@ -59,7 +59,7 @@ def _weights_and_values() -> list[tuple[Tensor, Tensor]]:
         (uneven[:1], torch.tensor([[4.0], [8.0]])),
         (uneven, torch.tensor([[4.0], [8.0]])),
     ]
-    generator = torch.Generator().manual_seed(0)
+    generator = chance_of(0)
     for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2)):
         weights = torch.rand(tgt_len, src_len, generator=generator)
         values = torch.randn(src_len, d_v, generator=generator)
@@ -148,7 +148,6 @@ def _deep() -> list[tuple[Table, int]]:
 
 
 def _takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
-    """Follow the best token each time."""
     written = [BOS_ID]
     while len(written) <= limit:
         probs = next_probs(written)

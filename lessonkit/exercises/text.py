@@ -43,7 +43,6 @@ def _by_asking_each_pair(words: Spelled) -> tuple[str, str]:
 
 
 def _spelled_words() -> list[tuple[Spelled]]:
-    """Pairs of short words of two and three letters and of longer pieces, counts 1 to 3."""
     spelled = [tuple(letters) for n in (2, 3) for letters in itertools.product("ab", repeat=n)]
     spelled += [("b", "c", "a"), ("a", "b", "a", "b", "c"), ("c", "a", "c", "a")]
     spelled += [("th", "e"), ("t", "he"), ("a", "th", "e")]  # pieces that have been merged
@@ -58,6 +57,7 @@ best_pair = Exercise(
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
         (({("a", "b", "a", "b"): 2, ("c", "a"): 3},), ("a", "b")),
+        (({("ab", "a"): 1, ("a", "c"): 1},), ("a", "c")),  # by the pieces, not as one text
     ],
     cases=_spelled_words(),
     expected=_by_asking_each_pair,
@@ -82,7 +82,6 @@ def my_pad_and_shift(sentences: Rows) -> Pair:
 
 
 def _by_torch(sentences: Rows) -> Pair:
-    """Let PyTorch pad."""
     sides = (
         [torch.tensor([BOS_ID, *ids]) for ids in sentences],
         [torch.tensor([*ids, EOS_ID]) for ids in sentences],
@@ -92,7 +91,6 @@ def _by_torch(sentences: Rows) -> Pair:
 
 
 def _sentences() -> list[tuple[Rows]]:
-    """One to three sentences of one to three tokens, most of them different."""
     ids = iter(itertools.cycle(range(5, 60)))
     cases = []
     for number in (1, 2, 3):
@@ -125,7 +123,6 @@ def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
 
 
 def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
-    """Go down from the highest count, and through the alphabet in each round."""
     kept = []
     for count in range(len(tokens), min_frequency - 1, -1):
         kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]

@@ -99,7 +99,6 @@ def _apart(one: Tensor, other: Tensor) -> float:
 
 
 def _moved(model: Any, src: Tensor, tgt_in: Tensor) -> float:
-    """Give how far the logits at position 0 are from those of the untouched sentences."""
     return _apart(model.forward(SRC, TGT_IN)[0, 0], model.forward(src, tgt_in)[0, 0])
 
 
@@ -170,7 +169,6 @@ class Tickets:
         self.used: set[tuple[int, str]] = set()
 
     def __repr__(self) -> str:
-        """Name what it offers."""
         return "Ten tickets: tickets.log(1), tickets.experiment(1, 'future'), tickets.answer(...)"
 
     def log(self, number: int) -> Text:

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.mistakes import Tried
-from lessonkit.exercises.outcome import Answer
+from lessonkit.exercises.outcome import Answer, Outcome
 from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
@@ -44,7 +43,6 @@ def _loss_by_torch(logits: Tensor, targets: Tensor, smoothing: float, pad_id: in
 
 
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
-    """One token and several, with padding and without, in one sentence and two."""
     draw = drawing(0)
     targets = (
         [[1]],
@@ -116,7 +114,6 @@ class Pairs(Batch):
     """A batch whose tensors are shown."""
 
     def __repr__(self) -> str:
-        """Write it as a cell would."""
         return f"ex.Pairs({show(self.src)}, {show(self.tgt_in)}, {show(self.tgt_out)})"
 
 
@@ -127,7 +124,6 @@ class Descent(torch.optim.SGD):
         super().__init__(model.parameters(), lr=0.25)
 
     def __repr__(self) -> str:
-        """Write it as a cell would."""
         return "ex.Descent(model)"
 
 
@@ -139,13 +135,15 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def _tries(self, answer: Answer) -> Iterator[Tried]:
+    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
+        """Run two steps on every case."""
+
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
             losses = [answer(model, optimizer, *rest) for _ in range(2)]
             return _seen(losses, model)
 
         twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
-        return super()._tries(twice)
+        return super().outcomes(twice)
 
 
 def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
@@ -185,7 +183,6 @@ def _soft_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
-    """A token, a sentence and two sentences, at several rates, with one loss and another."""
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
     cases: list[tuple[Parrot, Descent, Pairs, float, Loss]] = []
     for seed, (rate, loss_of) in enumerate(
@@ -245,7 +242,6 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
 
 
 def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
-    """Single numbers at the first step and later, a small gradient, then a matrix."""
 
     def case(*numbers: float, step: int, rate: float) -> tuple[*State, Tensor, int, float]:
         weight, grad, m, v = (torch.tensor([number]) for number in numbers)

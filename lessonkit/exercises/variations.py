@@ -85,7 +85,6 @@ def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
 
 
 def _by_removing(said: list[Phrase], right: list[Phrase]) -> float:
-    """Strike each right phrase off a list, once."""
     left, common = list(right), 0
     for phrase in said:
         if phrase in left:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE
 
@@ -57,6 +58,17 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     assert "in fault\n" in capsys.readouterr().err
 
 
+def begin(command: list[str], before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    """Start a training, and wait for its first report."""
+    run = subprocess.Popen(
+        [*PROGRAM, *command], stdout=PIPE, stderr=PIPE, text=True, preexec_fn=before
+    )
+    assert run.stdout is not None
+    while not run.stdout.readline().startswith("step "):
+        assert run.poll() is None
+    return run
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_request_to_end_a_training_keeps_everything(
@@ -70,17 +82,7 @@ def test_a_request_to_end_a_training_keeps_everything(
         signal.signal(signal.SIGINT, signal.SIG_IGN if waits else signal.default_int_handler)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-    run = subprocess.Popen(
-        [*PROGRAM, *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        preexec_fn=as_a_shell_does,
-    )
-    assert run.stdout is not None
-    while not run.stdout.readline().startswith("step "):
-        assert run.poll() is None
+    run = begin(command, as_a_shell_does)
     run.send_signal(request_to_end)
     out, err = run.communicate(timeout=100)
     assert (run.returncode, err) == (130, f"{NOTED}\n")
@@ -97,10 +99,7 @@ def test_a_run_whose_folder_goes_is_not_done_and_writes_nothing_in_its_place(
 ) -> None:
     out, other = tmp_path / "run", tmp_path / "other"
     command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(out)]
-    run = subprocess.Popen([*PROGRAM, *command], stdout=PIPE, stderr=PIPE, text=True)
-    assert run.stdout is not None
-    while not run.stdout.readline().startswith("step "):
-        assert run.poll() is None
+    run = begin(command)
     out.rename(other)
     if deed == "removed":
         shutil.rmtree(other)

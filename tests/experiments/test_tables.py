@@ -11,18 +11,30 @@ import pytest
 from experiments import speedrun, tables
 from experiments.speedrun import (
     GOAL,
+    load_speed_runs,
+    machine_of,
     record_runs,
     records_table,
+    standing,
     train_for_time,
 )
-from experiments.tables import COLUMNS, page_tables, runs_table, seeds_table
+from experiments.tables import (
+    COLUMNS,
+    PUBLISHED,
+    SYSTEM_COLUMNS,
+    page_tables,
+    runs_table,
+    search,
+    seeds_table,
+    systems_table,
+)
 from lessonkit import records as results
-from lessonkit.records import load_speed_runs
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import chance_of
+from transformer.recipes import SYSTEMS
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
@@ -161,3 +173,48 @@ def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
     train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
     assert read_json(tmp_path / "run" / "run.json")["processes"] == 2
+
+
+def timed(*scores: float, processes: int = 1) -> dict[str, Any]:
+    """A record of the speed run; its seconds are 61, 62 ..."""
+    runs = [{"seconds": 60.0 + seed, "bleu": bleu} for seed, bleu in enumerate(scores, start=1)]
+    about = {"goal": 35.53, "hardware": "a chip, 1 thread", "processes": processes}
+    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
+
+
+def test_a_goal_is_reached_when_chance_is_small() -> None:
+    seconds, score, chance, reached = standing(timed(36.0, 36.1, 36.2))
+    assert (seconds, reached) == (62.0, True)
+    assert score == pytest.approx(36.1)
+    assert chance < 0.01
+    # their mean is above, and may be so by chance
+    assert not standing(timed(35.0, 36.0, 36.5))[3]
+    assert not standing(timed(35.0, 35.1, 35.2))[3]
+    assert machine_of(timed(36.0)) == "a chip, 1 thread, float32"
+    assert machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {record["goal"] for record in load_speed_runs()}
+    assert all(str(goal) in PUBLISHED["multi30k"].figures for goal in goals)
+
+
+def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
+    assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
+    record = sample()
+    record["training"]["validation_loss"] = 1.5
+    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
+    (folder / "systems").mkdir()
+    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    heading, rule, *rows = systems_table().splitlines()
+    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
+    # exp(1.5) = 4.482
+    assert rows[4] == (
+        "| `multi30k` | BLEU 36.52 (an older copy: 35.53), validation perplexity 5.06 | "
+        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens | "
+        "37.80 (36.11 to 39.50) | 39.40 | 1.52 | 4.57 | 4.48 | embedded test_long, en-fr, "
+        "12,345 steps, beam 4 | 9,038,341 | 1,500 | 62 | an abacus, 2 threads |"
+    )
+    assert all("not run yet" in row for row in rows[:4] + rows[5:])
+
+
+def test_the_search_in_words() -> None:
+    found = [search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
+    assert [*found, search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]

@@ -9,8 +9,9 @@ differed to FOLDER/answer.json: the largest differences of weights and of losses
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,66 +77,6 @@ def losses_apart(one: Path, two: Path) -> float:
     return max(abs(a["loss"] - b["loss"]) for a, b in zip(*logs, strict=True))
 
 
-class Case:
-    """What one process does alone, what all do together, and what one does after that."""
-
-    def before(self, folder: Path) -> None:
-        """Train alone, before the processes join."""
-
-    def together(self, folder: Path) -> dict[str, Any]:
-        """Train, and say what is found."""
-        raise NotImplementedError
-
-    def after(self, folder: Path) -> dict[str, Any]:
-        """Go on alone, when the processes have parted."""
-        return {}
-
-
-@dataclass
-class Compare(Case):
-    """Train alone, then together, in 64 bits, and say how far apart they end."""
-
-    micro_tokens: int | None = None
-
-    def before(self, folder: Path) -> None:
-        go(folder / "alone", model=network().double())
-
-    def together(self, folder: Path) -> dict[str, Any]:
-        model, _ = go(folder / "both", model=network().double(), micro_tokens=self.micro_tokens)
-        losses = processes.from_first(lambda: losses_apart(folder / "alone", folder / "both"))
-        apart = processes.add_up([weights_apart(model, folder / "alone")])[0]
-        return {"losses": losses, "weights": apart / processes.size()}
-
-
-class Resumed(Case):
-    """Train 17 steps alone, then up to 33 together, then the rest alone."""
-
-    def before(self, folder: Path) -> None:
-        go(folder / "alone")
-        go(folder / "parts", stop_after=17)
-
-    def together(self, folder: Path) -> dict[str, Any]:
-        _, result = go(folder / "parts", resume=True, stop_after=33)
-        assert (result.step, result.interrupted) == (33, True)
-        return {}
-
-    def after(self, folder: Path) -> dict[str, Any]:
-        model, _ = go(folder / "parts", resume=True)
-        losses = losses_apart(folder / "alone", folder / "parts")
-        return {"losses": losses, "weights": weights_apart(model, folder / "alone")}
-
-
-class ExactlyResumed(Case):
-    """Train with dropout straight through, and in two parts, both together."""
-
-    def together(self, folder: Path) -> dict[str, Any]:
-        go(folder / "straight", model=network(0.3))
-        go(folder / "parts", model=network(0.3), stop_after=23)
-        model, _ = go(folder / "parts", model=network(0.3), resume=True)
-        losses = processes.from_first(lambda: losses_apart(folder / "straight", folder / "parts"))
-        return {"losses": losses, "weights": weights_apart(model, folder / "straight")}
-
-
 class DrawsMasks(nn.Module):
     """Says how much dropout has dropped in the first pass."""
 
@@ -152,52 +93,84 @@ class DrawsMasks(nn.Module):
         return logits
 
 
-class Masks(Case):
-    """Say what dropout drew in the first step of each process."""
-
-    def together(self, folder: Path) -> dict[str, Any]:
-        model = DrawsMasks()
-        go(folder, model=model, stop_after=1)
-        own = [0.0] * processes.size()
-        own[processes.rank()] = model.seen[0]
-        return {"drawn": processes.add_up(own)}
-
-
-class Refused(Case):
-    """Train over a run that is there: every process is to hear the same."""
-
-    def before(self, folder: Path) -> None:
+def before(name: str, folder: Path) -> None:
+    """What the first process does alone, before the processes join."""
+    if name in ("batches cut", "micro-batches"):
+        go(folder / "alone", model=network().double())
+    elif name == "resumed":
+        go(folder / "alone")
+        go(folder / "parts", stop_after=17)
+    elif name == "refused":
         go(folder, stop_after=1)
 
-    def together(self, folder: Path) -> dict[str, Any]:
-        try:
-            go(folder)
-        except UserError as error:
-            heard = float("holds a run already" in str(error))
-        return {"heard": processes.add_up([heard])[0]}
+
+def compared(folder: Path, micro_tokens: int | None = None) -> dict[str, Any]:
+    """Train in 64 bits, and say how far this ends from where one process did."""
+    model, _ = go(folder / "both", model=network().double(), micro_tokens=micro_tokens)
+    losses = processes.from_first(lambda: losses_apart(folder / "alone", folder / "both"))
+    apart = processes.add_up([weights_apart(model, folder / "alone")])[0]
+    return {"losses": losses, "weights": apart / processes.size()}
 
 
-CASES: dict[str, Case] = {
-    "batches cut": Compare(),
-    "micro-batches": Compare(micro_tokens=13),
-    "resumed": Resumed(),
-    "exactly resumed": ExactlyResumed(),
-    "masks": Masks(),
-    "refused": Refused(),
+def resumed(folder: Path) -> dict[str, Any]:
+    """Go on with what one process began; it will go on alone with the rest."""
+    _, result = go(folder / "parts", resume=True, stop_after=33)
+    assert (result.step, result.interrupted) == (33, True)
+    return {}
+
+
+def exactly_resumed(folder: Path) -> dict[str, Any]:
+    """Train with dropout straight through, and in two parts."""
+    go(folder / "straight", model=network(0.3))
+    go(folder / "parts", model=network(0.3), stop_after=23)
+    model, _ = go(folder / "parts", model=network(0.3), resume=True)
+    losses = processes.from_first(lambda: losses_apart(folder / "straight", folder / "parts"))
+    return {"losses": losses, "weights": weights_apart(model, folder / "straight")}
+
+
+def masks(folder: Path) -> dict[str, Any]:
+    """Say what dropout drew in the first step of each process."""
+    model = DrawsMasks()
+    go(folder, model=model, stop_after=1)
+    own = [0.0] * processes.size()
+    own[processes.rank()] = model.seen[0]
+    return {"drawn": processes.add_up(own)}
+
+
+def refused(folder: Path) -> dict[str, Any]:
+    """Train over a run that is there: every process is to hear the same."""
+    try:
+        go(folder)
+    except UserError as error:
+        heard = float("holds a run already" in str(error))
+    return {"heard": processes.add_up([heard])[0]}
+
+
+CASES: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "batches cut": compared,
+    "micro-batches": partial(compared, micro_tokens=13),
+    "resumed": resumed,
+    "exactly resumed": exactly_resumed,
+    "masks": masks,
+    "refused": refused,
 }
 
 
 def main(folder: Path, names: Sequence[str]) -> None:
-    first, cases = os.environ["RANK"] == "0", {name: CASES[name] for name in names or CASES}
-    if first:
-        for name, case in cases.items():
-            case.before(folder / name)
+    first, names = os.environ["RANK"] == "0", names or list(CASES)
+    for name in names if first else ():
+        before(name, folder / name)
     with processes.joined():
-        found = {name: case.together(folder / name) for name, case in cases.items()}
+        found = {name: CASES[name](folder / name) for name in names}
         size = processes.size()
+    if first and "resumed" in names:
+        alone, parts = folder / "resumed" / "alone", folder / "resumed" / "parts"
+        model, _ = go(parts, resume=True)
+        found["resumed"] = {
+            "losses": losses_apart(alone, parts),
+            "weights": weights_apart(model, alone),
+        }
     if first:
-        for name, case in cases.items():
-            found[name] |= case.after(folder / name)
         (folder / "answer.json").write_text(json.dumps(found | {"processes": size}))
 
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 import torch
 
-from lessonkit import colab, runs
-from lessonkit.runs import course_profile
+from lessonkit import colab, records
+from lessonkit.records import course_profile
 from tests.helpers import ROOT
 from transformer.support.errors import UserError
 
@@ -23,7 +23,7 @@ FOR_COLAB = {"altair", "ipywidgets", "matplotlib", "pillow", "torchtext", "vl-co
 def environment(monkeypatch: Patch, tmp_path: Path) -> Path:
     """Variables that are put back, and an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OMP_WAIT_POLICY", runs.RUNS):
+    for name in ("OMP_WAIT_POLICY", records.RUNS):
         monkeypatch.setenv(name, "")  # so that it is put back afterwards
         monkeypatch.delenv(name)
     return tmp_path
@@ -83,11 +83,11 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     stub: Path, capsys: pytest.CaptureFixture
 ) -> None:
     colab.set_up()
-    assert runs.RUNS not in os.environ
+    assert records.RUNS not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
-    assert runs.run_folder("lesson").parent.samefile(stub / colab.KEPT)
+    assert records.run_folder("lesson").parent.samefile(stub / colab.KEPT)
 
 
 def test_a_tpu_is_told_to_be_of_no_use(
@@ -119,24 +119,24 @@ def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.Mo
 def test_a_run_has_a_new_folder_each_time_or_the_same_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(runs.RUNS, "")
-    first, second = runs.run_folder("lesson"), runs.run_folder("lesson")
+    monkeypatch.setenv(records.RUNS, "")
+    first, second = records.run_folder("lesson"), records.run_folder("lesson")
     assert first.name == second.name == "lesson"
     assert first != second
     for folder in (first, second):
         folder.parent.rmdir()  # which is there, and empty
-    monkeypatch.setenv(runs.RUNS, str(tmp_path))
-    assert runs.run_folder("lesson") == runs.run_folder("lesson") == tmp_path / "lesson"
+    monkeypatch.setenv(records.RUNS, str(tmp_path))
+    assert records.run_folder("lesson") == records.run_folder("lesson") == tmp_path / "lesson"
 
 
 def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> None:
     program = (
-        "from lessonkit.runs import run_folder\n"
+        "from lessonkit.records import run_folder\n"
         "folder = run_folder('lesson')\n"
         "folder.mkdir(parents=True)\n"
         "(folder / 'model.safetensors').write_bytes(b'')\n"
     )
     for kept in ([], ["kept"]):
-        asked = {runs.RUNS: str(tmp_path / "kept") if kept else "", "TMPDIR": str(tmp_path)}
+        asked = {records.RUNS: str(tmp_path / "kept") if kept else "", "TMPDIR": str(tmp_path)}
         subprocess.run([sys.executable, "-c", program], env=os.environ | asked, check=True)
         assert [path.name for path in tmp_path.iterdir()] == kept

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from lessonkit import records as results
-from lessonkit.records import PUBLISHED, SYSTEM_COLUMNS
 from tests.helpers.records import HASH, sample
-from transformer.recipes import SYSTEMS, find_recipe
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
@@ -59,54 +58,13 @@ def test_results_are_loaded_by_name_and_runs_by_precision_and_seed(folder: Path)
         results.load_runs("b")
 
 
-def test_scores_by_variant_and_reading_and_the_search_s_words() -> None:
+def test_scores_by_variant_and_reading() -> None:
     runs = [
         {"variant": name, "figures": {way: {"bleu": {"score": score + n}} for n, way in READINGS}}
         for name, score in (("x", 30.0), ("y", 20.0), ("x", 31.0))
     ]
     assert results.scores({"runs": runs}) == {"x": [30.0, 31.0], "y": [20.0]}
     assert results.scores({"runs": runs}, "last") == {"x": [32.0, 33.0], "y": [22.0]}
-    found = [results.search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
-    assert [*found, results.search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]
-
-
-def timed(*scores: float, processes: int = 1) -> dict[str, Any]:
-    """A record of the speed run; its seconds are 61, 62 ..."""
-    runs = [{"seconds": 60.0 + seed, "bleu": bleu} for seed, bleu in enumerate(scores, start=1)]
-    about = {"goal": 35.53, "hardware": "a chip, 1 thread", "processes": processes}
-    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
-
-
-def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = results.standing(timed(36.0, 36.1, 36.2))
-    assert (seconds, reached) == (62.0, True)
-    assert score == pytest.approx(36.1)
-    assert chance < 0.01
-    # their mean is above, and may be so by chance
-    assert not results.standing(timed(35.0, 36.0, 36.5))[3]
-    assert not results.standing(timed(35.0, 35.1, 35.2))[3]
-    assert results.machine_of(timed(36.0)) == "a chip, 1 thread, float32"
-    assert results.machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
-    goals = {record["goal"] for record in results.load_speed_runs()}
-    assert all(str(goal) in PUBLISHED["multi30k"].figures for goal in goals)
-
-
-def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
-    assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
-    record = sample()
-    record["training"]["validation_loss"] = 1.5
-    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
-    keep(folder, "systems/multi30k", record)
-    heading, rule, *rows = results.systems_table().splitlines()
-    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
-    # exp(1.5) = 4.482
-    assert rows[4] == (
-        "| `multi30k` | BLEU 36.52 (an older copy: 35.53), validation perplexity 5.06 | "
-        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens | "
-        "37.80 (36.11 to 39.50) | 39.40 | 1.52 | 4.57 | 4.48 | embedded test_long, en-fr, "
-        "12,345 steps, beam 4 | 9,038,341 | 1,500 | 62 | an abacus, 2 threads |"
-    )
-    assert all("not run yet" in row for row in rows[:4] + rows[5:])
 
 
 def test_every_recorded_run_can_be_traced() -> None:

@@ -337,8 +337,8 @@ def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
     """Look at the page in light, in dark and on a phone."""
     problems: list[str] = []
     for name, scheme, width in (
-        ("light", "light", 1100),
-        ("dark", "dark", 1100),
+        ("light", "light", 1366),
+        ("dark", "dark", 1366),
         ("phone", "light", 360),
         ("phone-dark", "dark", 360),
     ):

@@ -1,6 +1,5 @@
 """A model's folder: read back as written, or refused for a reason."""
 
-import dataclasses
 import shutil
 from pathlib import Path
 
@@ -30,13 +29,6 @@ SENTENCE = "The old woman is reading a book."
 @pytest.fixture
 def folder(tiny_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
-
-
-@pytest.fixture
-def unlisted(folder: Path) -> Path:
-    """The folder of a run that has not ended: its files are read for what they are."""
-    (folder / MANIFEST).unlink()
-    return folder
 
 
 def test_a_description_comes_back_as_it_was_written(tiny_folder: Path, tmp_path: Path) -> None:
@@ -82,15 +74,16 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     assert not model_folder.holds_run(tmp_path)
 
 
-@pytest.mark.parametrize("name", [*SUMMED, MANIFEST])
-def test_one_flipped_bit_is_seen(folder: Path, name: str) -> None:
-    content = (folder / name).read_bytes()
-    for place in range(3, len(content), len(content) // 7):
-        flipped = bytearray(content)
-        flipped[place] ^= 1 << (place % 8)
-        (folder / name).write_bytes(flipped)
-        with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
-            model_folder.read_model(folder)
+def test_one_flipped_bit_is_seen(folder: Path) -> None:
+    for name in (*SUMMED, MANIFEST):
+        content = (folder / name).read_bytes()
+        for place in range(3, len(content), len(content) // 7):
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << (place % 8)
+            (folder / name).write_bytes(flipped)
+            with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
+                model_folder.read_model(folder)
+        (folder / name).write_bytes(content)
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
@@ -100,19 +93,9 @@ def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
     assert model_folder.holds_run(folder)
 
 
-def test_weights_of_another_shape(folder: Path, tmp_path: Path) -> None:
-    description = model_folder.read_description(folder)
-    wider = dataclasses.replace(description.recipe.model, d_ff=19)
-    recipe = dataclasses.replace(description.recipe, model=wider)
-    other = tmp_path / "other.safetensors"
-    save_tensors(other, weights(description._replace(recipe=recipe).build()))
-    with pytest.raises(UserError, match=r"other\.safetensors does not fit this model.*19"):
-        model_folder.read_model(folder, other)
-
-
-def test_a_tokenizer_of_another_model(unlisted: Path) -> None:
+def test_a_tokenizer_of_another_model(folder: Path) -> None:
     """Refused where the sizes tell; tied embeddings need one size on both sides."""
-    folder = unlisted
+    (folder / MANIFEST).unlink()  # as of a run that has not ended: no sums are looked at
     recipe = find_recipe("demo").override({"vocab_size": "271"})
     small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
     tokenizers.save(small, folder / model_folder.SRC_TOKENIZER)
@@ -246,14 +229,9 @@ def test_half_precision_is_loaded() -> None:
 
 
 def test_average_by_hand(tmp_path: Path) -> None:
-    paths = [path_of(tmp_path, a=torch.tensor([x, 2 * x])) for x in (1.0, 2.0, 6.0)]
-    assert torch.equal(average(paths)["a"], torch.tensor([3.0, 6.0]))
-    assert torch.equal(average(paths[:1])["a"], torch.tensor([1.0, 2.0]))
-
-
-def test_average_keeps_small_differences(tmp_path: Path) -> None:
     # In float32 each sum with 2 ** 24 would lose the ones.
-    paths = [path_of(tmp_path, a=torch.tensor([x])) for x in (2.0**24, 1.0, 1.0, 2.0)]
+    values = (2.0**24, 1.0, 1.0, 2.0)
+    paths = [path_of(tmp_path, a=torch.tensor([x, 2 * x])) for x in values]
     mean = average(paths)["a"]
     assert mean.dtype == torch.float32
-    assert mean.item() == (2**24 + 4) / 4
+    assert mean.tolist() == [(2**24 + 4) / 4, (2**24 + 4) / 2]

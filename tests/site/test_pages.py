@@ -149,6 +149,14 @@ def test_a_link_to_a_folder_is_its_words() -> None:
     assert page.children[0].astext() == "../transformer"
 
 
+def test_a_column_without_a_heading_gets_one_that_is_heard() -> None:
+    page, head = new_document("page"), nodes.thead()
+    head += nodes.row("", nodes.entry(), nodes.entry("", nodes.paragraph(text="BLEU")))
+    page += nodes.table("", nodes.tgroup("", head, cols=2))
+    names.name_columns(SimpleNamespace(), page)  # type: ignore[arg-type]
+    assert [entry.astext() for entry in page.findall(nodes.entry)] == ["row", "BLEU"]
+
+
 def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None:
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)

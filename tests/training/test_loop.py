@@ -66,16 +66,6 @@ class Tiny(nn.Module):
         return logits
 
 
-class Forever:
-    """The same few batches, epoch after epoch."""
-
-    def __init__(self, *batches: Batch) -> None:
-        self.batches = batches
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        return iter(self.batches[start:])
-
-
 def transformer() -> Transformer:
     torch.manual_seed(3)
     shape = ModelConfig(d_model=D_MODEL, d_ff=19, num_heads=2, num_layers=1)
@@ -608,7 +598,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_no_data(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="epoch 0 has no batches"):
-        go(tmp_path / "1", Tiny(), batches=Forever())
+        go(tmp_path / "1", Tiny(), batches=SimpleNamespace(epoch=lambda number, start: iter(())))
     with pytest.raises(UserError, match="no validation tokens"):
         go(tmp_path / "2", Tiny(), validation_batches=[])
 

@@ -69,17 +69,6 @@ def test_kl_form_equals_its_definition(smoothing: float, pad_id: int) -> None:
     assert float(sums.loss) == pytest.approx(kl_by_hand(logits, targets, smoothing, pad_id), 1e-5)
 
 
-def test_uniform_model_by_hand() -> None:
-    # 5 types, all as likely: over all, log 5; KL, log 5 less the entropy of (0.7, 0.1, 0.1, 0.1).
-    logits, targets = torch.zeros(1, 1, 5), torch.tensor([[3]])
-    entropy = -(0.7 * math.log(0.7) + 3 * 0.1 * math.log(0.1))
-    over_all = label_smoothing_loss(logits, targets, smoothing=0.3, pad_id=0)
-    kl = label_smoothing_loss(logits, targets, smoothing=0.3, pad_id=0, over_all=False)
-    assert float(over_all.loss) == pytest.approx(math.log(5))
-    assert float(kl.loss) == pytest.approx(math.log(5) - entropy)
-    assert float(kl.nll) == pytest.approx(math.log(5))
-
-
 def test_spelled_out_targets_by_hand() -> None:
     targets = torch.tensor([[3, 0]])
     over_all = smoothed_targets(targets, 5, smoothing=0.5, pad_id=0)
@@ -193,11 +182,6 @@ def test_validation_loss_weighs_tokens_not_batches() -> None:
     assert model.training
     assert validation_loss(model.eval(), batches) == pytest.approx(by_hand, 1e-6)
     assert not model.training
-
-
-def test_validation_needs_tokens() -> None:
-    with pytest.raises(UserError, match="no validation tokens"):
-        validation_loss(Bigram(), [])
 
 
 def test_batch_loss_follows_the_configuration() -> None:

@@ -18,7 +18,7 @@ import torch
 from tests.helpers import ROOT, TINY
 from tests.helpers.several_processes import network
 from transformer.training import processes
-from transformer.training.processes import NOTED, launcher, noted_interrupt
+from transformer.training.processes import launcher, noted_interrupt
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
@@ -194,14 +194,6 @@ def test_a_request_to_end_counts_where_it_interrupts(ignored: bool) -> None:
         assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_the_first_says_so_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with noted_interrupt():
-        signal.raise_signal(signal.SIGINT)
-        assert capsys.readouterr() == ("", f"{NOTED}\n")
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("default_handler")

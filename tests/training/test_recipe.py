@@ -250,7 +250,7 @@ def test_the_memory_decides_how_much_is_computed_at_once(
         patch.setattr(Transformer, "forward", small_memory)
         with pytest.raises(torch.OutOfMemoryError):
             carry_out(recipe, tmp_path / "1")
-        carry_out(recipe, tmp_path / "1", resume=True, fit_memory=True, stop_after=2)
+        carry_out(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
     assert max(seen) > 50
 
 

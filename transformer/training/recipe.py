@@ -46,7 +46,6 @@ def train_recipe(
     device: torch.device | None = None,
     precision: Precision | None = None,
     micro_tokens: int | None = None,
-    fit_memory: bool = False,
     on_begin: Say = print,
     build: Callable[[Description], Network] = Description.build,
     start: Callable[[nn.Module, Sequence[Example]], None] | None = None,
@@ -62,8 +61,7 @@ def train_recipe(
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
         device, precision: Where and in what numbers to train; None as `devices.pick` chooses,
             and, for a resumed run, its own precision.
-        micro_tokens: As `loop.train` has it.
-        fit_memory: Find the largest micro-batches that the memory holds, in its place.
+        micro_tokens: As `loop.train` has it; 0 finds the most that the memory holds.
         on_begin: Called in the first process with lines that say what is about to be done.
         build: Makes the network, where the recipe alone does not (see `faults`).
         start: Changes the weights that a new network begins with, by the training examples.
@@ -81,7 +79,7 @@ def train_recipe(
     model = build(work.description)
     if start is not None:  # a resumed run has its weights from the checkpoint
         start(model, work.batches.examples)
-    if fit_memory:
+    if micro_tokens == 0:
         micro_tokens = _fitting_tokens(model, work, where)
     with locked(out) if first else nullcontext():
         ended = processes.from_first(lambda: _begin(work, out, resume, on_begin))

@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 
 from course_site.lessons import Lessons, leave_out_set_up
 from course_site.live import link_live_page
-from course_site.names import leave_words, link_names
+from course_site.names import leave_words, link_names, name_columns
 from course_site.outputs import LessonChart, describe_pictures
 from course_site.package_pages import Beside
 
@@ -41,6 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", describe_pictures)
     app.connect("doctree-read", leave_out_set_up)
     app.connect("doctree-read", leave_words)
+    app.connect("doctree-read", name_columns)
     app.connect("doctree-read", link_live_page)
     app.connect("doctree-resolved", link_names)
     app.connect("html-page-context", scripts_of_page)

@@ -11,6 +11,7 @@ from course_site.package import ROOMS, Package, Place
 
 ROOM = f"(?:{'|'.join(ROOMS)})"
 NAME = re.compile(rf"{ROOM}(?:\.\w+)+|{ROOM}/[\w/]*(?:\.py)?")
+HIDDEN = "visually-hidden"  # of the theme: heard, and not seen
 MEMBER = re.compile(r"[\w.]+")
 
 
@@ -41,6 +42,14 @@ def _names(doctree: nodes.document) -> Iterator[tuple[nodes.literal, str]]:
             members = list(_members(literal))
             yield literal, literal.astext()
             yield from members
+
+
+def name_columns(app: Sphinx, doctree: nodes.document) -> None:
+    """A column without a heading, of links or names, gets one for those who hear the page."""
+    for head in doctree.findall(nodes.thead):
+        for entry in head.findall(nodes.entry):
+            if not entry.astext().strip():
+                entry += nodes.paragraph("", "", nodes.inline(text="row", classes=[HIDDEN]))
 
 
 def _linked(node: nodes.Node) -> bool:

@@ -34,14 +34,5 @@ def kept(name: str, file: Path | None = None) -> Any:
     return part.settle(found)
 
 
-__all__ = [
-    "attention",
-    "embedding",
-    "residual",
-    "encoder_layer",
-    "decoder_layer",
-    "stack",
-    "transformer",
-    "kept",
-    "run",
-]
+__all__ = ["attention", "decoder_layer", "embedding", "encoder_layer", "kept", "residual"]
+__all__ += ["run", "stack", "transformer"]

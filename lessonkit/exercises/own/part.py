@@ -12,11 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
-from lessonkit.exercises.check import Exercise, Text, fill, is_blank
+from lessonkit.exercises.check import Exercise, Text, edited, fill, is_blank
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.mistakes import Tried, edited
-from lessonkit.exercises.outcome import Answer, BrokenRuleError, article, shown, try_difference
-from lessonkit.exercises.sealed import sealed
+from lessonkit.exercises.diagnosis import Tried
+from lessonkit.exercises.outcome import (
+    Answer,
+    BrokenRuleError,
+    article,
+    sealed,
+    shown,
+    try_difference,
+)
 
 WORDS = read_words("own")
 OURS = ("lessonkit", "transformer")  # whose classes are no answers
@@ -35,7 +41,6 @@ class Part(Exercise):
     Args:
         reference: A right class, called My and its name.
         handle: How a notebook calls this part: "own.attention".
-        lesson: Where it is written, "02".
         cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
             of them small, so that the smallest one fails.
         wrong: Classes that make those mistakes that no edit of the reference makes.
@@ -47,27 +52,26 @@ class Part(Exercise):
         reference: type[nn.Module],
         *,
         handle: str,
-        lesson: str,
         cases: Sequence[Case],
         wrong: Mapping[str, type[nn.Module]] | None = None,
         construct: Callable[..., nn.Module] | None = None,
     ) -> None:
-        self.written, self.lesson = reference, lesson
+        self.written = reference
+        self.lesson = WORDS["exercises"][reference.__name__]["lesson"]
         self._weights: dict[tuple[int, ...], tuple[Weights, dict[str, str]]] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
-        run = self._runner(reference)
+        run = self.runner(reference)
         super().__init__(
             run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle, kept=True
         )
         self.right = reference
 
     def __repr__(self) -> str:
-        """Name the class and what is offered."""
         return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
 
     def check(self, answer: Any) -> Text:
         """Judge a class: passed, not attempted, or what is wrong, on the smallest case."""
-        if answer is None or answer is ... or _has_gap(answer):
+        if self.is_open(answer):
             text = f"{self.name}: not attempted. Put your lines in place of the dots."
             return Text(text, "not attempted")
         if not isinstance(answer, type):
@@ -80,11 +84,12 @@ class Part(Exercise):
             return Text(
                 f"{self.name}: wrong. This is the course's own class: write yours.", "wrong"
             )
-        return self.judge(self._runner(answer))
+        return super().check(self.runner(answer))
 
-    def judge(self, runner: Answer) -> Text:
-        """Judge what runs a class, or a mistake."""
-        return super().check(runner)
+    def is_open(self, answer: Any) -> bool:
+        """Say whether there is no class, or one that still has a method of dots alone."""
+        methods = vars(answer).values() if inspect.isclass(answer) else ()
+        return answer in (None, ...) or any(map(is_blank, filter(inspect.isfunction, methods)))
 
     def built(self, build: Any, *sizes: int) -> nn.Module:
         """Make an instance with the check's weights, which are the same for every right class.
@@ -105,9 +110,9 @@ class Part(Exercise):
 
     def make(self, wrong: Any) -> Answer:
         """Make a wrong answer of a class, or of an edit of the reference."""
-        return self._runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
+        return self.runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
 
-    def _runner(self, build: Any) -> Answer:
+    def runner(self, build: Any) -> Answer:
         """Make a function of cases: build the class, give it our weights, call it, and learn."""
 
         def run(code: str, sizes: tuple[int, ...], inputs: dict[str, Any]) -> Any:
@@ -122,7 +127,7 @@ class Part(Exercise):
                 _compare_learning(code, module.train(), right.train(), inputs)
             return value
 
-        run.__name__ = self.written.__name__
+        run.__name__, run.__module__ = self.written.__name__, build.__module__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
 
@@ -157,25 +162,12 @@ class Part(Exercise):
         return [*lines, f"print({fault.outcome.broken.split()[-1]})"]
 
 
-def _has_gap(answer: Any) -> bool:
-    """Whether a class still has a method of dots alone."""
-    if not inspect.isclass(answer):
-        return False
-    return any(is_blank(each) for each in vars(answer).values() if inspect.isfunction(each))
-
-
 def _called(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
-    """Work out the code of a case."""
     return eval(code, {"torch": torch, "mine": mine, **inputs})
 
 
 def _compare_learning(code: str, mine: nn.Module, right: nn.Module, inputs: dict[str, Any]) -> None:
-    """Refuse a class that computes the right tensor and cannot learn from it.
-
-    Raises:
-        BrokenRuleError: in training mode the value is another, or the gradient of a weight or an
-            input is missing or another.
-    """
+    """Refuse a class that computes the right tensor and cannot learn from it."""
     found = {}
     for name, module in (("mine", mine), ("right", right)):
         for each in module.modules():
@@ -227,12 +219,7 @@ def _drawn_for(right: nn.Module) -> tuple[Weights, dict[str, str]]:
 
 
 def _give(module: nn.Module, wanted: Weights, first: dict[str, str]) -> None:
-    """Give a module its weights by their names.
-
-    Raises:
-        BrokenRuleError: a name is missing, too many or of another shape, or what the
-            reference shares is not shared.
-    """
+    """Give a module its weights by their names; refuse one that they do not fit."""
     found = module.state_dict()
     for name in [*wanted, *found]:
         if name not in found:

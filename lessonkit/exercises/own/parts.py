@@ -21,12 +21,10 @@ _draw = drawing(2)
 
 
 def _drawn(*size: int) -> Tensor:
-    """Draw numbers that one can write down."""
     return _draw(*size).round(decimals=1)
 
 
 def _hiding_last(batch: int, length: int) -> Tensor:
-    """A mask that hides the last place from the first row."""
     mask = torch.ones(batch, 1, 1, length, dtype=torch.bool)
     mask[0, ..., -1] = length == 1
     return mask
@@ -52,12 +50,11 @@ def _attention_cases() -> list[Case]:
     return cases
 
 
-attention = Part(MyAttention, handle="own.attention", lesson="02", cases=_attention_cases())
+attention = Part(MyAttention, handle="own.attention", cases=_attention_cases())
 
 embedding = Part(
     MyEmbedding,
     handle="own.embedding",
-    lesson="03",
     cases=[
         *(
             ("mine(ids)", sizes, {"ids": torch.tensor(ids)})
@@ -82,7 +79,6 @@ embedding = Part(
 residual = Part(
     MyResidual,
     handle="own.residual",
-    lesson="04",
     cases=[
         (f"mine(x, {sublayer})", (width,), {"x": _drawn(1, 2, width)})
         for width in (2, 3, 5)
@@ -115,14 +111,12 @@ def _layer_cases(call: str, names: tuple[str, ...]) -> list[Case]:
 encoder_layer = Part(
     MyEncoderLayer,
     handle="own.encoder_layer",
-    lesson="04",
     cases=_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
 )
 
 decoder_layer = Part(
     MyDecoderLayer,
     handle="own.decoder_layer",
-    lesson="04",
     cases=_layer_cases(
         "mine(x, memory, tgt_mask, src_mask)", ("x", "memory", "tgt_mask", "src_mask")
     ),
@@ -140,7 +134,6 @@ class Shifted(nn.Linear):
 stack = Part(
     MyStack,
     handle="own.stack",
-    lesson="04",
     cases=[
         (f"mine(x, {context})", (width, num_layers), {"x": _drawn(1, 2, width)})
         for width, num_layers in ((2, 1), (2, 2), (3, 3), (5, 2))
@@ -199,7 +192,6 @@ def _transformer_cases() -> list[Case]:
 transformer = Part(
     MyTransformer,
     handle="own.transformer",
-    lesson="04",
     cases=_transformer_cases(),
     wrong={"post_norm": _PostNorm},
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from lessonkit.exercises import keep
 from lessonkit.exercises.own import parts, reference
+from lessonkit.exercises.own.part import Part
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
@@ -79,11 +80,11 @@ def write(file: Path, out: Path) -> None:
 
 def _missing(file: Path) -> Iterator[str]:
     """Give the source of each piece that must be the course's; say whose every one is."""
+    parts_by_name = {part.name: part for part in vars(parts).values() if isinstance(part, Part)}
     for name, build in vars(reference).items():
         if not name.startswith("My"):
             continue
-        part = next((each for each in vars(parts).values() if _is_part(each, name)), None)
-        if part is not None:
+        if part := parts_by_name.get(name):
             is_given = not _is_yours(name, part.lesson, file, part.check)
         else:  # it stands in the lesson, and is no answer
             is_given = keep.find(name, file) is None
@@ -93,10 +94,6 @@ def _missing(file: Path) -> Iterator[str]:
         exercise = getattr(import_module(f"lessonkit.exercises.{module}"), short)
         if not _is_yours(f"my_{short}", lesson, file, exercise.check):
             yield str(exercise.solution())
-
-
-def _is_part(thing: Any, name: str) -> bool:
-    return isinstance(thing, parts.Part) and thing.name == name
 
 
 def _is_yours(name: str, lesson: str, file: Path, check: Callable[[Any], Any]) -> bool:

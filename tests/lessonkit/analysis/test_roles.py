@@ -7,10 +7,12 @@ import torch
 
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import word_attention
+from lessonkit.analysis.heads import Head, all_heads, head_table
 from lessonkit.analysis.roles import ask, word_pairs
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data import embedded
 from transformer.data.embedded import Sentence
+from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -54,8 +56,6 @@ def test_the_word_being_said(shipped: Translator) -> None:
 
 
 def test_trees_are_english(shipped: Translator) -> None:
-    with pytest.raises(UserError, match="give at least one"):
-        ask(shipped, [])
     answers = ask(Translator.load("demo-fr-en"), SENTENCES[:2])
     assert {each.stack for each in answers} == {"decoder", "cross"}
 
@@ -101,3 +101,24 @@ def test_a_verb_past_a_relative_clause() -> None:
     assert ("not", "asking") in found[roles.NEXT]
     assert ("not", "is") in found[roles.BEFORE]
     assert ("lady", "lady") in found[roles.ITSELF]
+
+
+def test_every_head_is_named_once(model: Transformer) -> None:
+    named = all_heads(model)
+    assert len(named) == len(set(named)) == 3 * 3 * 2
+    assert named[0] == Head("encoder", 1, 1)
+    assert named[-1] == Head("cross", 3, 2)
+    assert str(Head("cross", 2, 3)) == "cross 2.3"
+
+
+def test_the_table_joins_roles_and_costs() -> None:
+    one = {"role": "a", "score": 0.7, "even": 0.1, "cases": 90, "named": True}
+    removed = {"beam": 93.0, "low": -4.0, "high": -2.5}
+    removals = {
+        "model": "m",
+        "figures": {"whole": {"beam": 96.2}, "mean": {"heads": {"cross 1.1": removed}}},
+    }
+    (row,) = head_table({"model": "m", "figures": {"cross 1.1": one}}, removals)
+    assert row == ("cross 1.1", "a", 0.7, 0.1, 90, True, 3.2, 2.5, 4.0)
+    with pytest.raises(UserError, match="roles of other beside removals of m"):
+        head_table({"model": "other", "figures": {}}, removals)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import attention_explorer, draw_attention, draw_heads, draw_mask
-from lessonkit.charts.masks import ALLOWED, BLOCKED
+from lessonkit.charts.attention import ALLOWED, BLOCKED
 from tests.helpers.vega import SAID, SRC, some_attention, title, values, with_controls
 from transformer.model import AttentionMaps
 from transformer.models.translator import Attention

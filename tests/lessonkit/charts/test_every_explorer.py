@@ -49,7 +49,6 @@ REFUSED = {
     "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
     "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
     "tokens": (lambda: charts.roofline_explorer(log2_tokens=16), "the slider goes from 0 to 15"),
-    "models": (lambda: charts.exchange_explorer({}), "no model to share: give one or more"),
     "batches": (lambda: charts.batch_explorer({"a": [[2] * 5001]}), "5,001 sentences"),
     "texts": (lambda: charts.sampling_explorer([-1.0, -2.0], ["le"]), "1 texts for 2 bars: give 2"),
     "no path": (

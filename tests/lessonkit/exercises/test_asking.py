@@ -123,7 +123,7 @@ def test_an_answer_is_judged_under_its_question() -> None:
 
 def test_answers_by_hand() -> None:
     for question, right, wrong in (
-        (CHOOSE, [" B "], ["a", "c", "ab", 2]),
+        (CHOOSE, [" B ", "b)", "(b)", "b."], ["a", "c", "ab", 2]),
         (NUMBER, ["8"], [64, "eight"]),
         (WORD, ["DORT"], ["dor", 7]),
     ):

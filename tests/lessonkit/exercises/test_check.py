@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.check import Exercise, edited
 from lessonkit.exercises.compare import difference, same
-from lessonkit.exercises.mistakes import edited
-from lessonkit.exercises.outcome import BrokenRuleError, without
+from lessonkit.exercises.diagnosis import Tried, measured
+from lessonkit.exercises.outcome import BrokenRuleError, Outcome, without
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
 
@@ -118,47 +118,33 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
     assert "it changes what it was given" in said(a_little, worked=[(([1.0],), [2.0])], cases=[])
 
 
+def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
+    more, first = ("2 * value", "2 * value + 1"), ("values]", "values[:1]]")
+    exercise = make({"more": (more, "One too many."), "first": (first, "Only the first.")})
+    assert exercise.mistakes["more"]([3, 5]) == [7, 11]
+    for answer, says in (
+        (one_more, "\nOne too many."),
+        (lambda values: my_double(values[:1]), "\nOnly the first."),
+        (lambda values: one_more(values)[::-1], "\nex.double.hint() gives a hint."),
+    ):
+        assert repr(exercise.check(answer)).endswith(says)
+    with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
+        edited(my_double, "value", "number")
+
+
 def one_more(values):
     return [value + 1 for value in my_double(values)]
 
 
-FOUR = {
-    "one_more": (one_more, "One too many."),
-    "backwards": (lambda values: my_double(values)[::-1], "The wrong way round."),
-    "first_alone": (lambda values: my_double(values)[:1], "Only the first."),
-    "tens_lost": (lambda values: [double % 10 for double in my_double(values)], "No tens."),
-}
+def test_what_is_kept_between_calls_is_noticed() -> None:
+    calls: list[int] = []
 
+    def wrong_later(values):
+        calls.append(1)
+        return my_double(values) if len(calls) < 6 else [0]
 
-def test_mistakes_are_told_by_what_they_do() -> None:
-    def in_other_cases(values):
-        return [2 * values[0] % 10] if len(values) == 1 else my_double(values)[::-1]
-
-    def beside_one_without_a_name(values):
-        return my_double(values)[:1] if values[1:] else [99] if values == [5] else my_double(values)
-
-    for answer, says in (
-        (
-            lambda values: [2 * value + 1 for value in values][::-1],
-            "These look like two mistakes at once.\n- One too many.\n- The wrong way round.",
-        ),
-        (in_other_cases, "at once.\n- The wrong way round.\n- No tens."),
-        (beside_one_without_a_name, "One thing that is wrong: Only the first."),
-        (lambda values: [7 * value for value in values], "ex.double.hint() gives a hint."),
-    ):
-        cases = [([2],), ([3],), ([5],), ([2, 3, 4],), ([1, 1, 1],)]
-        assert said(answer, wrong=FOUR, cases=cases).endswith(says)
-
-
-def test_a_mistake_may_be_an_edit_and_two_edits_go_together() -> None:
-    plus, first = ("2 * value", "2 * value + 1"), ("values]", "values[:1]]")
-    exercise = make({"more": (plus, "1."), "first": (first, "2."), "3": (("2 *", "3 *"), "3.")})
-    assert exercise.mistakes["more"]([3, 5]) == [7, 11]
-    both = exercise.with_both("more", "first")
-    assert both([3, 5]) == [7]
-    assert exercise.with_both("3", "more") is None, "they change the same place"
-    with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
-        edited(my_double, "value", "number")
+    text = said(wrong_later)
+    assert "a case that passed is wrong when it is asked again: what is kept" in text
 
 
 def test_blanks_of_any_form() -> None:
@@ -215,6 +201,49 @@ def test_a_rule_is_watched_while_an_answer_runs() -> None:
     assert sys.getprofile() is None
 
 
+PAIRS = [torch.arange(2.0, 14).reshape(3, 4), torch.arange(-5.0, 19, 2).reshape(3, 4)]
+ROWS = [[3, 5, 8], [2, 9]]
+
+
+def test_what_is_measured_is_said_and_nothing_else() -> None:
+    for made, says in (
+        (lambda x: x / 8**0.5, "every number is 0.353553 = 1/sqrt(8) times the right one"),
+        (lambda x: -x, "every number is the negative of the right one"),
+        (lambda x: x + 3, "every number is 3 too large"),
+        (lambda x: x.mT.contiguous(), "it is transposed: rows are columns"),
+        (lambda x: x.roll(1, -1), "shifted by one: the first number of each row stands in the"),
+        (lambda x: torch.cat((x[:1], 3 * x[1:])), "the first row is right, and others are not"),
+        (lambda x: torch.cat((x[:-1], x[-1:] ** 3)), "only the last row is wrong"),
+        (lambda x: x * x[0].sum(), "the same factor, in the first ones 14, -8"),
+        (lambda x: x, ""),
+        (lambda x: x.sin(), ""),
+    ):
+        found = measured([Tried((), x, Outcome(made(x)), "") for x in PAIRS])
+        assert says in found
+        assert bool(says) == bool(found), says
+    both = [Tried((), (x, x), Outcome((x, -x)), "") for x in PAIRS]
+    part = "of the 2 values only the second is ever wrong: every number is the negative"
+    assert part in measured(both)
+    for made_list, says in (
+        (lambda x: x[::-1], "the order is reversed"),
+        (lambda x: x[:-1], "it begins right, and ends too early"),
+        (lambda x: [*x, "3"], "it begins right, and has something too many at the end"),
+        (lambda x: x[1:] + x[:1] if len(x) > 2 else x, "the right ones are there, in another"),
+        (lambda x: x[1:], "what is there is right, and something is missing"),
+        (list, ""),
+    ):
+        found = measured([Tried((), x, Outcome(made_list(x)), "") for x in map(as_words, ROWS)])
+        assert says in found
+        assert bool(says) == bool(found)
+    assert not measured([Tried((), None, Outcome(3), "no")])
+    raised = Outcome(None, "ValueError: no")
+    assert not measured([Tried((), 2.0, raised, "it raises")])
+
+
+def as_words(numbers: list[int]) -> list[str]:
+    return list(map(str, numbers))
+
+
 ONES = torch.ones(3)
 NAN = math.nan
 
@@ -228,6 +257,9 @@ def test_difference() -> None:
         ((2, 3), [2, 3], ""),
         ([2, 3], [2, 3, 5], "the length is 2, not 3"),
         ([3, "5"], [2, 5], "it gives a value of type str, not a whole number"),
+        ([3.0, np.float64(5)], [3, 5], ""),
+        (3.5, 3, "it gives a value of type float, not a whole number"),
+        (np.ones(3), ONES, "it gives a NumPy array: give a tensor"),
         (torch.zeros(2, 3), torch.zeros(3, 2), "its shape is (2, 3), not (3, 2)"),
         (ONES.long(), ONES, ""),
         (torch.tensor([2.0, NAN]), torch.tensor([2.0, NAN]), ""),

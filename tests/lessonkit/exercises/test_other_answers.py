@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from lessonkit.exercises.mistakes import edited
+from lessonkit.exercises.check import edited
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.parallel import group_pairs
 
@@ -71,6 +71,10 @@ WRONG = {
     "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
     "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
     "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
+    "half the totals": ("beam_step", "totals[:, None]", "totals[:, None] / 2"),
+    "ties as one text": ("best_pair", "(-counts[pair], pair)", '(-counts[pair], "".join(pair))'),
+    "no end": ("decoder_mask", "(tgt_in != pad_id)", "((tgt_in != pad_id) & (tgt_in != 3))"),
+    "each pair once": ("leaked", "    seen =", "    test = list(set(test))\n    seen ="),
     "small weights": ("spread", "w > 0", "w > 0.01"),
     "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }

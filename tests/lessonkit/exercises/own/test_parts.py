@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
+from lessonkit.exercises.check import Exercise, edited
 from lessonkit.exercises.keep import find, keep
-from lessonkit.exercises.mistakes import edited
 from lessonkit.exercises.outcome import BrokenRuleError, cut, shown
 from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.part import Part
@@ -58,7 +58,7 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(part:
     assert len(part.wrong) >= (5 if small else 8)
     for name, wrong in part.wrong.items():
         made = edited(part.written, *wrong) if isinstance(wrong, tuple) else wrong
-        verdict = part.judge(part.make(wrong))
+        verdict = Exercise.check(part, part.make(wrong))
         assert verdict.status == "wrong"
         said = one_paragraph(verdict)
         hints = {other for other, hint in part.hints_of.items() if one_paragraph(hint) in said}

@@ -1,0 +1,134 @@
+"""`python -m lessonkit grade` on a class of five: right, half done, forged, endless, gone.
+
+What a forged notebook prints, stores, overwrites or exchanges earns nothing.
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lessonkit.exercises import start
+from lessonkit.exercises.asking import Prediction
+from tests.helpers import ROOT
+from tests.helpers.exercise_walk import ALL
+
+LESSON = "import torch\nfrom lessonkit.exercises import gpu as ex"
+NAMES = ("gradients", "product", "scaler", "averaged", "bfloat16")  # of lesson 15
+RIGHT = [str(ALL[name].solution()) for name in NAMES]
+FORGED = """\
+import lessonkit.exercises.check as check
+check.Exercise.check = check.Exercise.accepts = lambda *_: True
+ex.product.check = lambda answer: print("product: passed, 6 cases.")
+print("gradients: passed, 4 cases.\\nbfloat16: right")"""
+CHEATS = [
+    "def my_gradients(model, parts, loss_of):\n"
+    "    return ex.gradients.expected(model, parts, loss_of)",
+    "given = ex.product.settle(None)\ndef my_product(*given_ones):\n    return given(*given_ones)",
+    "def my_scaler(*args):\n    import lessonkit.exercises.gpu as g\n    return g.my_scaler(*args)",
+    "def my_averaged(gradients, all_reduce, size):\n"
+    "    return [torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others)]",
+    "def my_bfloat16(number):\n    print('bfloat16: passed, 11 cases.')\n"
+    "    return torch.__builtins__['__import__']('lessonkit.exercises.gpu')",
+]
+
+
+def notebook(folder: Path, learner: str, *cells: str) -> Path:
+    """Write a notebook of lesson 15, its outputs full of praise."""
+    said = [{"output_type": "stream", "name": "stdout", "text": "gradients: passed, 4 cases."}]
+    made = [{"cell_type": "code", "source": [cell], "outputs": said} for cell in (LESSON, *cells)]
+    path = folder / f"{learner}.ipynb"
+    path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "lessonkit", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
+    endless = "def my_product(*args):\n    while True:\n        pass"
+    leaves = "import sys\ndef my_product(*args):\n    sys.exit(0)"
+    exits = "def my_bfloat16(number):\n    raise SystemExit(0)"
+    files = [
+        notebook(tmp_path, "ann", *RIGHT, "gradients = ex.gradients.settle(my_gradients)"),
+        notebook(tmp_path, "ben", *RIGHT[:2], ALL["scaler"].blank, "this is no Python"),
+        notebook(tmp_path, "forger", FORGED, *CHEATS),
+        notebook(tmp_path, "loop", RIGHT[0], endless, exits),
+        notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
+    ]
+    table = tmp_path / "class.csv"
+    done = command("grade", *files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 5)
+    lines = {Path(line.split(": ")[0]).stem: line for line in done.stdout.splitlines()}
+    assert "ann.ipynb: 5 of 5 right" in lines["ann"]
+    assert lines["ben"].endswith("ben.ipynb: 2 of 5 right; 3 not attempted")
+    assert "forger.ipynb: 0 of 5 right" in lines["forger"]
+    for says in ("1 of 5 right", "my_product: no answer in time", "my_bfloat16: wrong"):
+        assert says in lines["loop"]
+    assert "1 of 5 right" in lines["exit"]
+    assert "my_product: uses sys" in lines["exit"]
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path / 'none.ipynb'}: ")
+    assert done.stderr.count("\n") == 1
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert [row["right"] for row in rows] == ["5", "2", "0", "1", "1"]
+    assert rows[1]["my_scaler"] == "not attempted"
+
+
+@pytest.mark.slow
+def test_right_answers_are_right_on_the_cases_of_other_seeds() -> None:
+    code = """
+from lessonkit.exercises.grading import known
+for exercises in known().values():
+    for each in exercises.values():
+        assert each.accepts(each.reference), each.name"""
+    for seed in ("77", "500000"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"LESSONKIT_SHIFT": seed},
+            capture_output=True,
+            text=True,
+        )
+        assert not done.stderr, (seed, done.stderr)
+
+
+def test_help_helps_and_a_mistake_has_one_line(tmp_path: Path) -> None:
+    assert "FILE" in command("grade", "--help").stdout
+    empty = tmp_path / "empty.py"
+    empty.write_text("")
+    done = command("grade", empty)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no exercise in it" in done.stderr
+
+
+def test_progress_counts_what_has_passed_and_names_what_is_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "00      0 of 2     0 of 1           0 of 2     my_perplexity" in repr(start.progress())
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(str(start.perplexity.solution()), names)
+    wrong = start.perplexity.mistakes["mean_of_exponentials"]
+    assert start.perplexity.check(wrong).status == "wrong"
+    assert start.perplexity.check(names["my_perplexity"]).status == "passed"
+    monkeypatch.setattr(sys.modules["__main__"], "get_ipython", None, raising=False)
+    prediction = next(each for each in vars(start).values() if isinstance(each, Prediction))
+    prediction.predict([*prediction.options, prediction.low][0])
+    Path("my_transformer.py").write_text("def my_weighted_average(weights, values): ...")
+    shown = repr(start.progress())
+    assert "00      2 of 2     0 of 1           1 of 2     my_most_probable" in shown
+    assert shown.endswith("Next: my_most_probable, in lesson 00.")
+    for name in ("my_progress.json", "my_transformer.py"):
+        Path(name).write_text("{ no [ sense")
+    assert "00      0 of 2" in repr(start.progress())
