@@ -60,8 +60,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'transformer' has no attribute {name!r}")
     place = f"transformer.{_PLACES[name]}"
     module = importlib.import_module(place)
-    return (
-        getattr(module, name)
-        if hasattr(module, name)
-        else importlib.import_module(f"{place}.{name}")
-    )
+    found = getattr(module, name, None)
+    return importlib.import_module(f"{place}.{name}") if found is None else found

@@ -11,7 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.config import MOST_SIZE
 from transformer.dropout import Dropout
+from transformer.support.errors import check_batches, check_floats, check_mask, check_number
 
 
 def scaled_dot_product_attention(
@@ -35,6 +37,12 @@ def scaled_dot_product_attention(
         (batch, num_heads, q_len, k_len): each row sums to 1. A query that may attend to nothing
         has weights 0 and output 0.
     """
+    check_floats("query", query, (..., None, None))
+    *batch, q_len, d_k = query.shape
+    check_floats("key", key, (*batch, None, d_k), query)
+    check_floats("value", value, (*batch, key.shape[-2], None), query)
+    if mask is not None:
+        check_mask(mask, (*batch, q_len, key.shape[-2]))
     scores = query @ key.transpose(-2, -1)  # (batch, num_heads, q_len, k_len)
     scores = scores / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -58,6 +66,7 @@ class KeyValueCache:
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add positions, and return all keys and values so far."""
         if self.kept is not None:
+            check_batches("cache", self.kept[0], "query", keys)
             keys = torch.cat((self.kept[0], keys), dim=2)  # (batch, num_heads, k_len, d_k)
             values = torch.cat((self.kept[1], values), dim=2)  # (batch, num_heads, k_len, d_v)
         self.kept = keys, values
@@ -91,7 +100,10 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
-        self.num_heads = num_heads
+        sizes = {"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v}
+        for name, size in sizes.items():
+            check_number(name, size, 1, MOST_SIZE, whole=True)
+        self.d_model, self.num_heads = d_model, num_heads
         self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.value_projection = nn.Linear(d_model, num_heads * d_v, bias)
@@ -121,8 +133,12 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None where not asked for.
         """
+        check_floats("query", query, (None, None, self.d_model), self.query_projection.weight)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
+        check_batches("query", query, "memory", keys)
+        if mask is not None:
+            check_mask(mask, (*queries.shape[:3], keys.shape[2]))
         weights = None
         if return_weights:  # heads: (batch, num_heads, q_len, d_v)
             heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
@@ -138,6 +154,8 @@ class MultiHeadAttention(nn.Module):
         """Project memory to keys and values, or take from the cache what is there."""
         if memory is not None and cache is not None and cache.kept is not None:
             return cache.kept
+        if memory is not None:
+            check_floats("memory", memory, (None, None, self.d_model), query)
         origin = query if memory is None else memory  # (batch, k_len, d_model)
         keys = self._split_heads(self.key_projection(origin))  # (batch, num_heads, k_len, d_k)
         values = self._split_heads(self.value_projection(origin))  # (batch, num_heads, k_len, d_v)

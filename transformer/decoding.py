@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MOST_SIZE, PAD_ID
 from transformer.masks import padding_mask
-from transformer.support.errors import UserError
+from transformer.support.errors import check_ids, check_number
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 MOST_BEAM_SIZE = 1000
@@ -44,14 +44,17 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
 
     Args:
         length: Target tokens, eos included.
-        alpha: 0 means no penalty, 1 nearly the mean per token.
-
-    Raises:
-        UserError: alpha is not a number from 0 to `MOST_ALPHA`.
+        alpha: 0 means no penalty, 1 nearly the mean per token; up to `MOST_ALPHA`.
     """
-    if not 0 <= alpha <= MOST_ALPHA:
-        raise UserError(f"alpha is {alpha}: give a number from 0 to {MOST_ALPHA}")
+    check_number("length", length, 1)
+    check_number("alpha", alpha, 0, MOST_ALPHA)
     return ((5 + length) / 6) ** alpha
+
+
+def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
+    """Refuse what no search can be made with."""
+    check_number("beam_size", beam_size, 1, MOST_BEAM_SIZE, whole=True)
+    check_number("alpha", alpha, 0, MOST_ALPHA)
 
 
 class Beam:
@@ -105,7 +108,7 @@ class Beam:
 
     def _stop(self) -> None:
         """Take the prefixes as they stand, those that have a probability above 0."""
-        penalty = length_penalty(len(self.prefixes[0]) - 1, self.alpha)
+        penalty = length_penalty(max(1, len(self.prefixes[0]) - 1), self.alpha)
         self.found += [
             Hypothesis(prefix[1:], score / penalty, finished=False)
             for prefix, score in zip(self.prefixes, self.scores, strict=True)
@@ -122,12 +125,11 @@ def start_beams(
     src: Tensor, beam_size: int, alpha: float, extra_length: int, max_len: int | None
 ) -> list[Beam]:
     """Begin the search of each source; arguments and errors are those of `beam_search`."""
-    if not 1 <= beam_size <= MOST_BEAM_SIZE:
-        raise UserError(f"beam size {beam_size} is out of range: give 1 to {MOST_BEAM_SIZE}")
-    if extra_length < 0 or (max_len is not None and max_len < 1):
-        raise UserError(
-            f"extra_length is {extra_length} and max_len {max_len}: give 0 or more, and 1 or more"
-        )
+    check_ids("src", src)
+    check_search(beam_size, alpha)
+    check_number("extra_length", extra_length, 0, MOST_SIZE, whole=True)
+    if max_len is not None:
+        check_number("max_len", max_len, 1, MOST_SIZE, whole=True)
     limits = (src != PAD_ID).sum(dim=1) + extra_length  # (sentences,)
     limits = limits if max_len is None else limits.clamp(max=max_len)
     return [Beam(beam_size, limit, alpha) for limit in limits.tolist()]
@@ -162,9 +164,6 @@ def beam_search(
 
     Returns:
         For each sentence one to beam_size hypotheses, the best first.
-
-    Raises:
-        UserError: beam_size, alpha, extra_length or max_len is out of range.
     """
     beams = everyone = start_beams(src, beam_size, alpha, extra_length, max_len)
     mask = padding_mask(src)

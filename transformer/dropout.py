@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.support.errors import check_number
+
 LEVELS = 2**16  # of a random number of 16 bits
 
 
@@ -28,6 +30,10 @@ def dropout(hidden: Tensor, p: float, training: bool = True) -> Tensor:
 
 class Dropout(nn.Dropout):
     """`nn.Dropout` that calls `dropout`."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        check_number("dropout", p, 0, 1)
+        super().__init__(p)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Drop numbers of a tensor of any shape; in evaluation give the tensor itself."""

@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.config import ModelConfig, Positions
+from transformer.config import MOST_SIZE, ModelConfig, Positions
 from transformer.dropout import Dropout
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_ids, check_number
 
 
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:
@@ -22,6 +22,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     Returns:
         Float table, (length, d_model), every value in [-1, 1].
     """
+    check_number("length", length, 0, MOST_SIZE, whole=True)
+    check_number("d_model", d_model, 0, MOST_SIZE, whole=True)
     if d_model % 2:
         raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
     pos = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
@@ -62,15 +64,18 @@ class Embedding(nn.Module):
             (batch, length, d_model)
 
         Raises:
-            UserError: the positions go past max_len.
+            UserError: the positions go past max_len, or an id is not in the vocabulary (a GPU says
+                that in its own words, and late).
         """
+        check_ids("ids", ids)
+        check_number("start", start, 0, whole=True)
         end = start + ids.shape[1]
         if end > self.max_len:
             raise UserError(
                 f"{end} tokens are more than max_len {self.max_len}: shorten the sentence, "
                 "or train with a larger max_len"
             )
-        words = self.token(ids) * self.scale  # (batch, length, width)
+        words = look_up(self.token, ids) * self.scale  # (batch, length, width)
         positions = self.position_table()[start:end]  # (length, d_model or position_dim)
         if self.concatenated:
             positions = positions.expand(len(ids), -1, -1)  # (batch, length, position_dim)
@@ -83,3 +88,14 @@ class Embedding(nn.Module):
             return self.learned_position.weight
         assert isinstance(self.sinusoids, Tensor)
         return self.sinusoids
+
+
+def look_up(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """Give each id's vector, (batch, length, width), or the message that names the wrong id."""
+    try:
+        return table(ids)
+    except IndexError as error:
+        raise UserError(
+            f"ids go from {ids.min()} to {ids.max()}, and the vocabulary from 0 to "
+            f"{table.num_embeddings - 1}: encode with the tokenizer that the model was made for"
+        ) from error

@@ -3,8 +3,9 @@
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
-from transformer.config import ModelConfig
+from transformer.config import MOST_SIZE, ModelConfig
 from transformer.dropout import Dropout
+from transformer.support.errors import check_floats, check_number
 
 
 class FeedForward(nn.Module):
@@ -18,12 +19,16 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
+        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
+            check_number(name, size, 1, MOST_SIZE, whole=True)
+        self.d_model = d_model
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
+        check_floats("hidden", hidden, (..., self.d_model), self.inner.weight)
         inner = self.inner(hidden).relu()  # (batch, length, d_ff)
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 
@@ -39,16 +44,23 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
         super().__init__()
+        check_number("d_model", d_model, 1, MOST_SIZE, whole=True)
+        self.d_model = d_model
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)
         self.pre_norm = pre_norm
 
     def before(self, hidden: Tensor) -> Tensor:
         """Give the sub-layer's input, (batch, length, d_model)."""
-        return self.norm(hidden) if self.pre_norm else hidden
+        if not self.pre_norm:
+            return hidden
+        check_floats("hidden", hidden, (..., self.d_model), self.norm.weight)
+        return self.norm(hidden)
 
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
+        check_floats("hidden", hidden, (..., self.d_model), self.norm.weight)
+        check_floats("output", output, hidden.shape, hidden)
         hidden = hidden + self.dropout(output)
         return hidden if self.pre_norm else self.norm(hidden)
 

@@ -12,8 +12,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformer.attention import scaled_dot_product_attention
 from transformer.config import RecurrentConfig
 from transformer.dropout import Dropout, evaluating
+from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
+from transformer.support.errors import check_pair
 
 
 class RecurrentCache:
@@ -54,6 +56,7 @@ class Recurrent(nn.Module):
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix, as `Transformer.forward`."""
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
@@ -64,7 +67,7 @@ class Recurrent(nn.Module):
             With attention both directions' hidden states, (batch, src_len, 2 * hidden_size),
             0 at padding; without it the last hidden and cell state, (batch, 2, hidden_size).
         """
-        embedded = self.dropout(self.src_embedding(src))
+        embedded = self.dropout(look_up(self.src_embedding, src))
         lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
         packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         outputs, (hidden, cell) = self.encoder(packed)
@@ -89,7 +92,7 @@ class Recurrent(nn.Module):
         """
         hidden, cell, keys = cache.kept or self._begin(memory)
         said, collected = [], []
-        for token in self.dropout(self.tgt_embedding(tgt_in)).unbind(dim=1):
+        for token in self.dropout(look_up(self.tgt_embedding, tgt_in)).unbind(dim=1):
             step_input = token
             if self.config.attention:
                 context, weights = scaled_dot_product_attention(

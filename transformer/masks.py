@@ -6,7 +6,8 @@ Every mask is boolean, True = may attend, and broadcasts to (batch, num_heads, q
 import torch
 from torch import Tensor
 
-from transformer.config import PAD_ID
+from transformer.config import MOST_SIZE, PAD_ID
+from transformer.support.errors import MOST, check_ids, check_number
 
 
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
@@ -19,6 +20,8 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
     Returns:
         Boolean mask, (batch, 1, 1, k_len): the same for every head and query.
     """
+    check_ids("ids", ids)
+    check_number("pad_id", pad_id, -MOST, MOST, whole=True)
     return (ids != pad_id)[:, None, None, :]  # (batch, 1, 1, k_len)
 
 
@@ -35,6 +38,8 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
         Boolean mask, (1, 1, q_len, k_len), True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
+    check_number("k_len", k_len, 0, MOST_SIZE, whole=True)
+    check_number("q_len", q_len, 0, k_len, whole=True)
     everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
     return everything.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
 
@@ -42,10 +47,6 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
 def decoder_mask(tgt_in: Tensor) -> Tensor:
     """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
 
-    Args:
-        tgt_in: Target ids that begin with bos, (batch, tgt_len).
-
-    Returns:
-        Boolean mask, (batch, 1, tgt_len, tgt_len).
+    Of target ids (batch, tgt_len) it makes a boolean mask, (batch, 1, tgt_len, tgt_len).
     """
     return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

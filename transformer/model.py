@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache
-from transformer.config import ModelConfig, Positions
+from transformer.config import FIRST_ID, ModelConfig, Positions
 from transformer.dropout import evaluating
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
-from transformer.support.errors import UserError
+from transformer.support.errors import MOST_TYPES, UserError, check_number, check_pair
 
 
 class Encoder(nn.Module):
@@ -99,6 +99,8 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
+        for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
+            check_number(name, size, FIRST_ID, MOST_TYPES, whole=True)
         self.config = config
         self.src_embedding = Embedding(config, src_vocab_size)
         if config.tie_source_target:
@@ -128,18 +130,14 @@ class Transformer(nn.Module):
             Logits, before the softmax, (batch, tgt_len, tgt_vocab_size); position t scores
             the token after `tgt_in[:, t]`.
         """
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read the source.
+        """Read source ids, (batch, src_len), into a memory, (batch, src_len, d_model).
 
-        Args:
-            src: Source ids, (batch, src_len).
-            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
-
-        Returns:
-            Memory for the decoder, (batch, src_len, d_model).
+        The mask is that of `padding_mask`, (batch, 1, 1, src_len).
         """
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
@@ -175,10 +173,9 @@ class Transformer(nn.Module):
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Give every attention weight, without dropout (the paper's appendix figures).
 
-        Args:
-            src: Source ids, (batch, src_len).
-            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+        Source and target are those of `forward`.
         """
+        check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
         with evaluating(self):

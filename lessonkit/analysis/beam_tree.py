@@ -76,12 +76,12 @@ def grow_beam_tree(
         if not candidates:  # no token can follow
             break
         steps.append(candidates)
-        penalty = length_penalty(len(steps), alpha)
+        penalty = length_penalty(max(1, len(steps)), alpha)
         kept = [candidate for candidate in steps[-1] if candidate.fate is Fate.KEPT]
         ended = [candidate for candidate in steps[-1] if candidate.fate is Fate.FINISHED]
         found += [Hypothesis(list(c.ids[:-1]), c.total / penalty, finished=True) for c in ended]
     if len(found) < beam_size:  # the living are taken as they stand
-        penalty = length_penalty(len(steps), alpha)
+        penalty = length_penalty(max(1, len(steps)), alpha)
         found += [Hypothesis(list(c.ids), c.total / penalty, finished=False) for c in kept]
     found.sort(key=lambda h: (not h.finished, -h.score))
     return BeamTree(steps, found[:beam_size], alpha)

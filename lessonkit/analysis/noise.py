@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_list, require, shown
 from transformer.training.loss import batch_loss
 
 
@@ -37,6 +37,8 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     the noise on average, and the noise of one token is t n (s - m) / (n - 1). There is no dropout;
     the two batches or more have no sentence in common.
     """
+    check_list("batches", batches, "batches")
+    require(all(isinstance(each, Batch) for each in batches), f"{shown(batches)}: give batches")
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")
@@ -46,7 +48,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     single = float(torch.stack([each.square().sum() for each in gradients]).mean())
     joint = float(mean.square().sum())
     signal = (n * joint - single) / (n - 1)
-    if signal <= 0:
+    if not 0 < signal < torch.inf:  # nor nan
         raise UserError(f"{n} batches tell no signal from the noise: give more, or larger ones")
     tokens = sum(batch.num_tgt_tokens for batch in batches) / n
     scale = tokens * n * (single - joint) / (n - 1) / signal

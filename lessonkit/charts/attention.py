@@ -14,9 +14,10 @@ from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_floats, check_texts, described
 
 LABEL_POINTS = 8
+ROUNDING = 0.01  # that bfloat16 may put a weight above 1
 SMALLEST_CELL = 0.16  # inches: a label's line
 SMALLEST_HEAD = 1.7  # inches
 PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
@@ -33,6 +34,7 @@ def draw_attention(
     The tokens that attend are drawn downwards, those attended to, to the right; a UserError where
     they do not fit.
     """
+    check_weights(weights)
     label_cells("weights", weights, queries, keys, ax, title)
     ax.imshow(weights.detach().float().cpu().numpy(), cmap="viridis", vmin=0, vmax=1)
     return ax
@@ -43,6 +45,9 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
 
     Weights are (num_heads, q_len, k_len), tokens as for `draw_attention`.
     """
+    check_weights(weights)
+    check_texts("queries", queries)
+    check_texts("keys", keys)
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
             f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
@@ -73,10 +78,20 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
     return figure
 
 
+def check_weights(weights: Tensor) -> None:
+    """Refuse, with a UserError, to draw as attention weights what are none."""
+    check_floats("weights", weights, (..., None, None))
+    wrong = weights[~((weights >= 0) & (weights <= 1 + ROUNDING))]
+    if wrong.numel():
+        raise UserError(f"weights hold {wrong[0]:.3g}: give numbers from 0 to 1, after the softmax")
+
+
 def label_cells(
     what: str, matrix: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str
 ) -> None:
     """Name the rows and columns of a matrix, (q_len, k_len); a UserError if they do not fit it."""
+    check_texts("queries", queries)
+    check_texts("keys", keys)
     if tuple(matrix.shape) != (len(queries), len(keys)):
         raise UserError(
             f"{what} of shape {tuple(matrix.shape)}, {len(queries)} queries and {len(keys)} keys "
@@ -98,8 +113,8 @@ def draw_mask(
     `figure.legend(*ax.get_legend_handles_labels())` explains the two colours. The mask is boolean,
     (q_len, k_len); tokens are as for `draw_attention`.
     """
-    if mask.dtype != torch.bool:
-        raise UserError(f"a mask of {mask.dtype}: give a boolean one, True = may attend")
+    if getattr(mask, "dtype", None) != torch.bool:
+        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
     label_cells("a mask", mask, queries, keys, ax, title)
     colors = ListedColormap([BLOCKED, ALLOWED])
     ax.imshow(mask.int().cpu().numpy(), cmap=colors, vmin=0, vmax=1)
@@ -130,6 +145,8 @@ def attention_explorer(attention: Attention) -> alt.Chart:
     require_attention(attention)
     maps = attention.maps._asdict()
     check_size(tuple(weights.shape) for weights in maps.values())
+    for weights in maps.values():
+        check_weights(weights)
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows: list[dict[str, object]] = [
         {"stack": name, "layer": layer, "head": head, "cells": pack(matrix)}

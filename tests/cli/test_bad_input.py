@@ -95,7 +95,7 @@ def test_translate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         (["nowhere"], "no model folder 'nowhere'"),
         (["."], ". is no model folder: it has no recipe.json"),
         ([tiny_folder, "--beam", "x"], "--beam", "'x'"),
-        ([tiny_folder, "--beam", 0], "beam size 0 is out of range"),
+        ([tiny_folder, "--beam", 0], "beam_size is 0: give a whole number from 1"),
         ([tiny_folder, "--attention", "a.pdf"], "a.pdf: give a name that ends in"),
         ([tiny_folder, "--attention", "folder.json"], "folder.json"),
         ([tiny_folder, "--attention", "file/a.json"], "file is not a folder"),

@@ -128,7 +128,7 @@ def test_pooled_deviation_and_margin_by_hand() -> None:
 def test_errors() -> None:
     with pytest.raises(UserError, match="add seeds"):
         pooled_deviation({"a": [1.0], "b": []})
-    with pytest.raises(UserError, match="1 run: the spread of one"):
+    with pytest.raises(UserError, match="runs has 1 numbers: give 2 or more"):
         mean_interval([1.0])
-    with pytest.raises(UserError, match="0 run"):
+    with pytest.raises(UserError, match="other has 0 numbers"):
         difference_interval([1.0, 2.0], [])

@@ -33,5 +33,5 @@ def test_rises_in_proportion_then_falls_with_the_root(step: int, warmup_steps: i
 @pytest.mark.parametrize("name", ["step", "d_model", "warmup_steps"])
 def test_counts_under_one(name: str) -> None:
     values = {"step": 3, "d_model": 5, "warmup_steps": 7} | {name: 0}
-    with pytest.raises(UserError, match=f"{name} is 0: give 1 or more"):
+    with pytest.raises(UserError, match=f"{name} is 0: give a number of 1 or more"):
         learning_rate(**values)

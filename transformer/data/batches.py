@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_ids, check_list, check_number, shown
 
 
 class Example(NamedTuple):
@@ -67,6 +67,7 @@ def encode_pairs(
 
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with beginning and end marks and padding."""
+    _check_rows(examples, 2)
     return Batch(
         src=collate_sources([src for src, _ in examples]),
         tgt_in=_pad([[BOS_ID, *tgt] for _, tgt in examples]),
@@ -76,13 +77,29 @@ def collate(examples: Sequence[Example]) -> Batch:
 
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: `EOS_ID` at each end, then padding, (batch, src_len)."""
+    _check_rows(sources)
     return _pad([[*src, EOS_ID] for src in sources])
+
+
+def _check_rows(rows: Sequence[Sequence[object]], size: int | None = None) -> None:
+    """Refuse what is no list of lists, one or more, of a size if one is given."""
+    check_list("sentences", rows, "lists of ids")
+    if len(rows) == 0:
+        raise UserError("no sentences: give one or more")
+    for row in rows:
+        if not isinstance(row, list | tuple) or size not in (None, len(row)):
+            raise UserError(f"a sentence is {shown(row)}: give a list of ids, or a pair of them")
 
 
 def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
     """Fill rows up to the longest: (len(rows), longest), int64."""
     longest = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+    try:
+        padded = torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise UserError(f"{shown(rows)} are no ids: give lists of whole numbers") from error
+    check_ids("ids", padded)
+    return padded
 
 
 def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
@@ -95,12 +112,15 @@ def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = No
         rank, size: Number of the process, from 0, and how many there are.
         most_tokens: Of a micro-batch on either side, padding included; None: all in one.
     """
+    check_number("size", size, 1, whole=True)
+    check_number("rank", rank, 0, size - 1, whole=True)
     own = batch if size == 1 else _rows(batch, slice(rank, None, size))
     if len(own.src) == 0:
         one = _rows(batch, slice(0, 1))
         own = Batch(one.src, one.tgt_in, torch.full_like(one.tgt_out, PAD_ID))
     if most_tokens is None:
         return [own]
+    check_number("most_tokens", most_tokens, 1, whole=True)
     at_once = max(1, most_tokens // max(own.src.size(1), own.tgt_in.size(1)))
     return [_rows(own, slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
 
@@ -117,6 +137,8 @@ def padding_share(batches: Iterable[Batch]) -> float:
         for side in (batch.src, batch.tgt_out):
             padding += int((side == PAD_ID).sum())
             positions += side.numel()
+    if positions == 0:
+        raise UserError("no batches: give one or more")
     return padding / positions
 
 
@@ -146,6 +168,11 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
+        _check_rows(examples, 2)
+        check_number("batch_tokens", batch_tokens, 1, whole=True)
+        if batch_sentences is not None:
+            check_number("batch_sentences", batch_sentences, 1, whole=True)
+        check_number("pool_batches", pool_batches, 1, whole=True)
         longest = max(map(_length, examples))
         if longest > batch_tokens:
             raise UserError(
@@ -203,9 +230,9 @@ class TokenBudgetBatches:
 
 def length_key(example: Example) -> tuple[int, int]:
     """Give what examples of like length are sorted by: the longer side, then the target."""
-    return _length(example), len(example.tgt)
+    return _length(example), len(example[1])
 
 
 def _length(example: Example) -> int:
     """Positions that the longer side takes, end mark included."""
-    return max(len(example.src), len(example.tgt)) + 1
+    return max(map(len, example)) + 1

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_list, check_text, check_texts, shown
 
 Pair = tuple[str, str]  # English, French
 
@@ -70,12 +70,14 @@ class ParallelText:
     alignments: Sequence[frozenset[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
+        check_texts("src", self.src)
+        check_texts("tgt", self.tgt)
         if len(self.src) != len(self.tgt):
             raise UserError(
                 f"{len(self.src)} lines of {self.src_lang}, {len(self.tgt)} of {self.tgt_lang}; "
                 "line i of one must translate line i of the other: get both anew"
             )
-        if not self.src:
+        if len(self.src) == 0:
             raise UserError(
                 f"no sentence pair in {self.src_lang}-{self.tgt_lang}: give a corpus with text"
             )
@@ -86,6 +88,7 @@ class ParallelText:
 
 def aligned_tokens(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count."""
+    check_text("the text", text)
     return re.findall(WORD, text)
 
 
@@ -124,6 +127,11 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     Union-find: each side starts alone under itself, and each pair links its two sides. The groups
     come in the order of their first pairs, each in the order given.
     """
+    check_list("pairs", pairs, "pairs of texts")
+    for pair in pairs:
+        check_texts("pair", pair)
+        if len(pair) != 2:
+            raise UserError(f"{shown(pair)} is no pair: give two texts")
     parent: dict[Pair, Pair] = {}
 
     def root(side: Pair) -> Pair:

@@ -19,7 +19,7 @@ from tokenizers.trainers import BpeTrainer
 
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError, check_known, check_text, check_texts, unknown_name
 from transformer.support.files import read_json, write_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -72,13 +72,17 @@ class BPETokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence, in one call of the library."""
+        check_texts("texts", texts)
         treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
-        encodings = self._library.encode_batch(treated)
+        try:
+            encodings = self._library.encode_batch(treated)
+        except TypeError as error:
+            raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
         return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
-        joined = b"".join(self._bytes[number] for number in ids)
+        joined = b"".join(self._bytes[number] for number in check_known(ids, self.vocab_size))
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
@@ -87,7 +91,7 @@ class BPETokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one piece per id, as `tokens` does; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in ids]
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
@@ -171,19 +175,22 @@ class WordTokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give what `encode` gives for each sentence."""
+        check_texts("texts", texts)
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the words of ids, joined by blanks; special ids are skipped."""
-        return " ".join(self.pieces(number for number in ids if number not in range(FIRST_ID)))
+        known = check_known(ids, self.vocab_size)
+        return " ".join(self.pieces(number for number in known if number >= FIRST_ID))
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
+        check_text("the text", text)
         return split_words(self.lang, self._treat(text), self.lowercase)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one word per id; special ids too, as "<unk>"."""
-        return [self._shown[number] for number in ids]
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
@@ -201,6 +208,8 @@ def _spacy_rules(lang: str) -> Any:
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and punctuation marks, then lower-case them. Not in the paper."""
+    check_text("lang", lang)
+    check_text("the text", text)
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)
     words = text.split() if lang == TREE else [token.text for token in _spacy_rules(lang)(text)]

@@ -14,9 +14,11 @@ import numpy as np
 from sacrebleu.metrics import BLEU
 
 from transformer.evaluation.scores import check_sentences
-from transformer.support.errors import UserError
+from transformer.support.errors import check_number, check_numbers, require, shown
 
 LEVEL = 0.95  # of every interval in the course
+MOST_LEVEL = 0.999
+NORMAL = 1e6  # degrees of freedom above which Student's t is the normal distribution
 RESAMPLES = 1000
 SEED = 12345  # sacreBLEU's own
 
@@ -35,11 +37,7 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare two systems' translations of the same sentences by BLEU (13a), as sacreBLEU does.
 
-    The resamples are drawn with a fixed seed.
-
-    Args:
-        first, second: Translations, in the order of the references.
-        references: For each sentence its accepted translations, one or more.
+    `references` hold for each sentence its accepted translations. The seed is fixed.
     """
     counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
@@ -81,19 +79,31 @@ class Interval(NamedTuple):
 def verdict(interval: Interval, worth: float) -> str:
     """Say what an interval of a difference shows: "higher", "lower", ...
 
-    "no difference" where it lies within `worth`, the smallest difference worth having, to both
-    sides; "not shown" where it tells nothing.
+    "no difference" where it lies within `worth`, the least worth having, to both sides.
     """
-    if interval.low > 0:
-        return "higher"
-    if interval.high < 0:
-        return "lower"
-    return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
+    check_numbers("interval", interval, fewest=2)
+    check_number("worth", worth, 0)
+    low, high = interval
+    require(low <= high, f"the interval goes from {low} to {high}: give the lower end first")
+    if low > 0 or high < 0:
+        return "higher" if low > 0 else "lower"
+    return "no difference" if -worth < low and high < worth else "not shown"
+
+
+def student_t(degrees: float, level: float = LEVEL) -> float:
+    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
+
+    Degrees are 1 to infinity, which means the normal distribution; the level is 0 to `MOST_LEVEL`.
+    """
+    if not (isinstance(degrees, float) and degrees == math.inf):
+        check_number("degrees", degrees, 1)
+    check_number("level", level, 0, MOST_LEVEL)
+    return _factor(degrees, level)
 
 
 @cache
-def student_t(degrees: float, level: float = LEVEL) -> float:
-    """Give how many standard errors to go to either side: 4.30 for two degrees of freedom."""
+def _factor(degrees: float, level: float) -> float:
+    """Find by halving what `student_t` gives."""
     low, high = 0.0, 1.0
     while _within(high, degrees) < level:
         low, high = high, 2 * high
@@ -106,18 +116,22 @@ def student_t(degrees: float, level: float = LEVEL) -> float:
 def _within(factor: float, degrees: float) -> float:
     """Give the probability that t lies within so many standard errors, by Simpson's rule.
 
-    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine.
+    In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine, and next
+    to nothing beyond 12 / sqrt(degrees). With more than a million degrees it is the normal one.
     """
-    end, pieces = math.atan(factor / math.sqrt(degrees)), 400
+    if degrees > NORMAL:
+        return math.erf(factor / math.sqrt(2))
+    end, pieces = min(math.atan(factor / math.sqrt(degrees)), 12 / math.sqrt(degrees)), 400
     heights = np.cos(np.linspace(0, end, pieces + 1)) ** (degrees - 1)
     area = heights[0] + heights[-1] + 4 * heights[1:-1:2].sum() + 2 * heights[2:-1:2].sum()
     scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
-    return float(2 * area * end / pieces / 3 * scale / math.sqrt(math.pi))
+    return min(1.0, float(2 * area * end / pieces / 3 * scale / math.sqrt(math.pi)))
 
 
 def chance_of(runs: Sequence[float], goal: float) -> float:
     """Give the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
-    _require_two(runs)
+    check_numbers("runs", runs, fewest=2)
+    check_number("goal", goal)
     above = mean(runs) - goal
     error = stdev(runs) / math.sqrt(len(runs))
     if error == 0:
@@ -128,18 +142,15 @@ def chance_of(runs: Sequence[float], goal: float) -> float:
 
 def mean_interval(runs: Sequence[float]) -> Interval:
     """Give the interval of a mean over seeds, of two runs or more."""
-    _require_two(runs)
-    half = student_t(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
+    check_numbers("runs", runs, fewest=2)
+    half = _factor(len(runs) - 1, LEVEL) * stdev(runs) / math.sqrt(len(runs))
     return Interval(mean(runs) - half, mean(runs) + half)
 
 
 def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
-    """Give the interval of how far `other` is above `base`, each with a spread of its own.
-
-    The standard error is Welch's, the degrees of freedom Welch's and Satterthwaite's (1947).
-    """
+    """Give the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
     difference, error, degrees = _welch(base, other)
-    half = student_t(degrees) * error if error else 0.0
+    half = _factor(degrees, LEVEL) * error if error else 0.0
     return Interval(difference - half, difference + half)
 
 
@@ -153,36 +164,36 @@ def difference_p(base: Sequence[float], other: Sequence[float]) -> float:
 
 def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
     """Give the difference of two means, its standard error, and the degrees of freedom."""
-    _require_two(base)
-    _require_two(other)
+    check_numbers("base", base, fewest=2)
+    check_numbers("other", other, fewest=2)
     a, b = variance(base) / len(base), variance(other) / len(other)
     difference = mean(other) - mean(base)
     if a + b == 0:
         return difference, 0.0, math.inf
-    degrees = (a + b) ** 2 / (a**2 / (len(base) - 1) + b**2 / (len(other) - 1))
+    share = a / (a + b)
+    degrees = 1 / (share**2 / (len(base) - 1) + (1 - share) ** 2 / (len(other) - 1))
     return difference, math.sqrt(a + b), degrees
 
 
 def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
     """Give the standard deviation of a single run, if it is the same in every variant."""
+    degrees = _degrees(scores)
     several = [runs for runs in scores.values() if len(runs) > 1]
     squares = sum(variance(runs) * (len(runs) - 1) for runs in several)
-    return math.sqrt(squares / _degrees(scores))
+    return math.sqrt(squares / degrees)
 
 
 def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
     """Give half the interval of a difference of two means of so many runs, if all vary alike."""
-    return student_t(_degrees(scores)) * pooled_deviation(scores) * math.sqrt(2 / runs)
+    check_number("runs", runs, 1, whole=True)
+    return _factor(_degrees(scores), LEVEL) * pooled_deviation(scores) * math.sqrt(2 / runs)
 
 
 def _degrees(scores: Mapping[str, Sequence[float]]) -> int:
     """Count the degrees of freedom of a pooled variance."""
-    degrees = sum(len(runs) - 1 for runs in scores.values() if runs)
-    if not degrees:
-        raise UserError("no variant has two runs: the spread of one cannot be told; add seeds")
+    require(isinstance(scores, Mapping), f"scores are {shown(scores)}: give each variant's runs")
+    for name, runs in scores.items():
+        check_numbers(f"runs of {shown(name)}", runs, fewest=0)
+    degrees = sum(len(runs) - 1 for runs in scores.values() if len(runs))
+    require(degrees > 0, "no variant has two runs: the spread of one cannot be told; add seeds")
     return degrees
-
-
-def _require_two(runs: Sequence[float]) -> None:
-    if len(runs) < 2:
-        raise UserError(f"{len(runs)} run: the spread of one cannot be told; add seeds")

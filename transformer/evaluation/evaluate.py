@@ -10,13 +10,7 @@ from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import TREE
-from transformer.evaluation.scores import (
-    bleu,
-    bleu_tokenised_lowercased,
-    chrf,
-    count_run_on,
-    parse_f1,
-)
+from transformer.evaluation import scores
 from transformer.model import count_parameters
 from transformer.models.folder import LOG, RUN, read_recipe
 from transformer.models.translator import Translator
@@ -38,9 +32,6 @@ def evaluate_translator(
         bleu and chrf (see `bleu`); perplexity, per token of the model's own, eos included, without
         pairs that are too long for it, and loss, its logarithm; run_on (see `count_run_on`);
         sentences_per_second, of translation alone; parse_f1 of trees; and more.
-
-    Raises:
-        UserError: the loss is not a finite number.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     loss = text_loss(translator, text)
@@ -48,20 +39,22 @@ def evaluate_translator(
     said = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
     figures = {
-        "bleu": bleu(said, references),
-        "chrf": chrf(said, references),
-        "bleu_tokenised_lowercased": bleu_tokenised_lowercased(said, references, text.tgt_lang),
+        "bleu": scores.bleu(said, references),
+        "chrf": scores.chrf(said, references),
+        "bleu_tokenised_lowercased": scores.bleu_tokenised_lowercased(
+            said, references, text.tgt_lang
+        ),
         "perplexity": round(math.exp(min(loss, 700.0)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
-        "run_on": count_run_on(said, references),
+        "run_on": scores.count_run_on(said, references),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
     if text.tgt_lang == TREE:
-        figures["parse_f1"] = round(parse_f1(said, text.tgt), 2)
+        figures["parse_f1"] = round(scores.parse_f1(said, text.tgt), 2)
     return figures
 
 
@@ -86,16 +79,12 @@ def evaluate_folder(
 ) -> dict[str, Any]:
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
-    The first test set, unless another split is named. Beam and alpha are to be chosen on another
-    split than the one reported (§6.1).
+    The first test set, unless another split is named; beam and alpha are chosen on yet another
+    (§6.1).
 
     Returns:
-        corpus, split, src_lang, tgt_lang, trained_in (a precision: figures of two are not alike),
-        and what `evaluate_translator` gives.
-
-    Raises:
-        UserError: the folder is no model's, the corpus has not its languages, or the text
-            cannot be had.
+        corpus, split, src_lang, tgt_lang, trained_in (a precision), and what
+        `evaluate_translator` gives.
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data

@@ -12,7 +12,14 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.tokenizers import split_words
-from transformer.support.errors import UserError
+from transformer.support.errors import (
+    UserError,
+    check_list,
+    check_text,
+    check_texts,
+    require,
+    shown,
+)
 
 RESAMPLES = 1000
 Phrases = Counter[tuple[str, int, int]]
@@ -61,7 +68,7 @@ def bleu_tokenised_lowercased(
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
     """Count the translations of more than twice the words of their longest reference.
 
-    They mostly repeat themselves up to the length limit, and a few of them cost much BLEU.
+    They mostly repeat themselves up to the length limit.
     """
     check_sentences(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
@@ -72,25 +79,24 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuse what cannot be scored: no translations, or references that do not fit them."""
+    check_texts("translations", hypotheses)
+    check_list("references", references, "lists of texts")
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} translations and {len(references)} lists of references: give one "
             "list for each translation"
         )
-    if not hypotheses:
-        raise UserError("no translations to score: give at least one")
+    require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, group in enumerate(references, start=1):
-        if isinstance(group, str) or not group:
-            raise UserError(
-                f"translation {number} has {group!r} for references: give a list of one or more"
-            )
+        listed = not isinstance(group, str) and group
+        if not listed:
+            message = f"translation {number} has {shown(group)} for references: give a list of some"
+            raise UserError(message)
+        check_texts(f"references of translation {number}", group)
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
-    """Turn a list of references for each sentence into sacreBLEU's lists: one for each rank.
-
-    None stands where a sentence has fewer; "" would count as a reference of no words.
-    """
+    """Give sacreBLEU's lists, one for each rank; None where a sentence has fewer, for "" counts."""
     return [list(rank) for rank in zip_longest(*references)]
 
 
@@ -112,6 +118,7 @@ def phrases(tree: str) -> Phrases:
 
     What a model says need not be a tree: a bracket without its other half is no phrase.
     """
+    check_text("a tree", tree)
     found: Phrases = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
     words = 0
@@ -127,12 +134,10 @@ def phrases(tree: str) -> Phrases:
 
 
 def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
-    """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100.
-
-    Raises:
-        UserError: there are no trees, not as many of each, or no phrase in any of them.
-    """
-    if not gold or len(found) != len(gold):
+    """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100."""
+    check_texts("trees", found)
+    check_texts("gold", gold)
+    if len(gold) == 0 or len(found) != len(gold):
         raise UserError(f"{len(found)} trees for {len(gold)} sentences: give one for each")
     said, right = [phrases(tree) for tree in found], [phrases(tree) for tree in gold]
     common = sum((a & b).total() for a, b in zip(said, right, strict=True))

@@ -9,10 +9,10 @@ import torch
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import Hypothesis
+from transformer.decoding import Hypothesis, check_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, check_text, check_texts, shown
 from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -30,6 +30,17 @@ class Attention(NamedTuple):
     maps: AttentionMaps  # of a batch of one sentence
 
 
+def usable(device: torch.device | str) -> torch.device:
+    """Give a device by its name; a UserError where it is not there, or holds no numbers."""
+    try:
+        found = torch.device(device)
+        torch.zeros(1, device=found).item()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = (str(error).splitlines() or [""])[0]
+        raise UserError(f"device is {shown(device)} ({why}): give 'cpu', or one here") from error
+    return found
+
+
 class Translator:
     """A trained model with its recipe and tokenizers, ready to translate."""
 
@@ -37,7 +48,7 @@ class Translator:
         self, description: Description, model: Network, device: torch.device | str = "cpu"
     ) -> None:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
-        self.device = torch.device(device)
+        self.device = usable(device)
         self.model = model.to(self.device).eval()
         self._searcher: Any = None  # `engines.fast`'s, once it is needed
 
@@ -59,8 +70,10 @@ class Translator:
             build: What made the network, where it was not the recipe alone (see `faults`).
 
         Raises:
-            UserError: the folder or a file in it is missing, truncated or foreign.
+            UserError: the folder or a file in it is missing, truncated or foreign, or the device
+                is not there.
         """
+        usable(device)  # before the work of reading
         return cls(*read_model(find_model(folder), weights, build), device)
 
     def translate(
@@ -75,10 +88,10 @@ class Translator:
             alpha: Of the length penalty.
 
         Raises:
-            UserError: `sentences` is a single text, or `beam_size` or `alpha` is out of range.
+            UserError: `sentences` is no list of texts, or `beam_size` or `alpha` is out of range.
         """
-        if isinstance(sentences, str):
-            raise UserError(f"{sentences!r} is one text: give a list of sentences")
+        check_texts("sentences", sentences)
+        check_search(beam_size, alpha)
         sources = []
         for sentence in sentences:  # no comprehension: a warning then names the caller's line
             sources.append(self.encode(sentence))
@@ -90,11 +103,9 @@ class Translator:
         return translations
 
     def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
-        """Translate one sentence and give every attention weight on the way.
-
-        Raises:
-            UserError: the sentence is empty.
-        """
+        """Translate one sentence that is not empty, and give every attention weight on the way."""
+        check_text("the sentence", sentence)
+        check_search(beam_size)
         source = self.encode(sentence)
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
@@ -116,8 +127,8 @@ class Translator:
         ids = self.src_tokenizer.encode(text) if text else []
         limit = self.recipe.model.max_len - 1  # one place is for eos
         if len(ids) > limit:
-            shown = text if len(text) <= 40 else f"{text[:40]}..."
-            message = f"{shown!r} has {len(ids)} tokens, and this model takes {limit}"
+            beginning = text if len(text) <= 40 else f"{text[:40]}..."
+            message = f"{beginning!r} has {len(ids)} tokens, and this model takes {limit}"
             warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
         return ids[:limit]
 

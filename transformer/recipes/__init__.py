@@ -36,6 +36,6 @@ SYSTEMS = [RECIPES[name] for name in EARLIER]  # the five that this course grew 
 
 def find_recipe(name: str) -> Recipe:
     """Give the recipe of this name; a `UserError` gives the nearest one."""
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:
         raise unknown_name("recipe", name, RECIPES)
     return RECIPES[name]

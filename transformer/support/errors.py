@@ -1,5 +1,10 @@
-"""What a user can get wrong, said in one line with the remedy (no torch in here)."""
+"""What a user can get wrong, said in one line with the remedy (torch is not loaded by it).
 
+No check reads a tensor's numbers: on a GPU that would wait for them.
+"""
+
+import numbers
+import operator
 import os
 import signal
 import sys
@@ -17,6 +22,9 @@ INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ct
 # Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 MOST = 10**9  # of any number that counts something
+MOST_TYPES = 10**7  # of a vocabulary
+TINY = 1e-50  # what is above 0
+LARGEST = 1e50  # of any number: its square and its cube are numbers still
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -24,12 +32,12 @@ class UserError(ValueError):
     """A mistake in what the user gave; its message names the value, the limit and the remedy."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
+def unknown_name(kind: str, name: Any, known: Iterable[str]) -> UserError:
     """Build the error for an unknown name of a kind ("recipe", "split"), with the nearest one."""
     options = sorted(known)
-    near = get_close_matches(name, options, n=1, cutoff=0.5)
+    near = get_close_matches(str(name), options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return UserError(f"unknown {kind} {name!r}: {hint}(known: {', '.join(options)})")
+    return UserError(f"unknown {kind} {shown(name)}: {hint}(known: {', '.join(options)})")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -100,9 +108,6 @@ def check_fields(
         most: The largest number.
         fractions: Fields from 0 up to, not including, 1.
         from_0: Fields that may be 0.
-
-    Raises:
-        UserError: a value is of another type, out of range, or no member of an enumeration.
     """
     for name, hint in typing.get_type_hints(type(config)).items():
         kind, *others = typing.get_args(hint) or (hint,)
@@ -137,3 +142,117 @@ def _read(value: Any, kind: type) -> Any:
         except ValueError:
             return value
     return float(value) if kind is float and type(value) is int and abs(value) < MOST else value
+
+
+def check_number(
+    name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, *, whole: bool = False
+) -> None:
+    """Refuse what is no number, or a fraction where it must be `whole`, or not in low ... high."""
+    kind = numbers.Integral if whole else numbers.Real  # numpy's too; a truth is none
+    usual = type(value) is int or (isinstance(value, kind) and not isinstance(value, bool))
+    if not (usual and low <= value <= high):
+        number = "a whole number" if whole else "a number"
+        limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
+        wanted = f"{number} {'above 0' if low == TINY else limits}"
+        wanted = wanted if low > -LARGEST else f"a finite number, {LARGEST:g} at most"
+        raise UserError(f"{name} is {shown(value)}: give {wanted}")
+
+
+def check_list(name: str, values: Any, of: str) -> None:
+    """Refuse what is no list, tuple or array of one axis."""
+    listed = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
+    if not listed or isinstance(values, (str, bytes, bytearray)):
+        raise UserError(f"{name} is {described(values)}: give a list of {of}")
+
+
+def check_numbers(name: str, values: Any, fewest: int = 1) -> None:
+    """Refuse what is no list of `fewest` finite numbers or more."""
+    check_list(name, values, "numbers")
+    require(len(values) >= fewest, f"{name} has {len(values)} numbers: give {fewest} or more")
+    for value in values:
+        check_number(f"one of {name}", value)
+
+
+def check_text(name: str, text: Any) -> None:
+    """Refuse what is no text."""
+    if not isinstance(text, str):
+        raise UserError(f"{name} is {described(text)}: give a text")
+
+
+def check_texts(name: str, texts: Any) -> None:
+    """Refuse what is no list of texts: one text, bytes, a dictionary, None among them."""
+    if isinstance(texts, str):
+        raise UserError(f"{shown(texts)} is one text: give a list of {name}")
+    check_list(name, texts, "texts")
+    for text in texts:
+        check_text(f"one of {name}", text)
+
+
+def described(value: Any) -> str:
+    """Say what a value is: of a tensor its type and shape, of another its beginning."""
+    if getattr(value, "shape", ()):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return shown(value)
+
+
+def check_known(ids: Any, vocab_size: int) -> list[int]:
+    """Give single ids as a list, where each is in the vocabulary."""
+    try:
+        known = [operator.index(each) for each in ids]
+    except TypeError as error:
+        raise UserError(f"ids are {described(ids)}: give a list of token ids") from error
+    for number in known:
+        if not 0 <= number < vocab_size:
+            raise UserError(f"no id {shown(number)} in the vocabulary: give 0 to {vocab_size - 1}")
+    return known
+
+
+def check_ids(name: str, ids: Any) -> None:
+    """Refuse what is no tensor of ids; whether the vocabulary has them, the embedding sees."""
+    import torch
+
+    tensor = isinstance(ids, torch.Tensor) and ids.dtype in (torch.int64, torch.int32)
+    if not (tensor and ids.dim() == 2):
+        raise UserError(f"{name} is {described(ids)}: give token ids, int64 of (batch, length)")
+
+
+def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = None) -> None:
+    """Refuse what is no float tensor of this shape (None: any size) and of the type of `like`."""
+    import torch
+
+    if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
+        wanted = shape[1:] if shape[0] is ... else shape
+        sizes = tensor.shape[-len(wanted) :] if shape[0] is ... else tensor.shape
+        if len(sizes) == len(wanted) and all(map(lambda a, b: b in (a, None), sizes, wanted)):
+            if like is None or tensor.dtype == like.dtype:
+                return
+            if torch.is_autocast_enabled(tensor.device.type):
+                return
+    kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
+    axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
+    raise UserError(f"{name} is {described(tensor)}: give a {kind} tensor of shape ({axes})")
+
+
+def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
+    """Refuse a mask that is not boolean, or does not broadcast to the shape of the scores."""
+    import torch
+
+    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
+    known = zip(reversed(mask.shape), reversed(shape), strict=False)
+    if mask.dim() > len(shape) or not all(size in (1, whole) for size, whole in known):
+        raise UserError(f"mask is {described(mask)}: give one that broadcasts to {tuple(shape)}")
+
+
+def check_batches(first: str, one: Any, second: str, other: Any) -> None:
+    """Refuse two tensors of unlike batches: they would be spread over each other without a word."""
+    if len(one) != len(other):
+        message = f"{first} has {len(one)} sentences and {second} {len(other)}: give as many"
+        raise UserError(message)
+
+
+def check_pair(src: Any, tgt_in: Any) -> None:
+    """Refuse what are not ids of as many sources as targets."""
+    check_ids("src", src)
+    check_ids("tgt_in", tgt_in)
+    check_batches("src", src, "tgt_in", tgt_in)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
-from transformer.support.errors import UserError
+from transformer.support.errors import MOST_TYPES, UserError, check_floats, check_ids, check_number
 from transformer.training import processes
 from transformer.training.devices import Precision
 
@@ -51,6 +51,7 @@ def smoothed_targets(
         UserError: smoothing is below 0, or 1 or more, or no type is left to take the mass.
     """
     share, true_share = _shares(smoothing, vocab_size, over_all)
+    _check_targets(targets, vocab_size, pad_id)
     size = (*targets.shape, vocab_size)
     wanted = torch.full(size, share, dtype=dtype, device=targets.device)
     if not over_all:
@@ -61,6 +62,8 @@ def smoothed_targets(
 
 def _shares(smoothing: float, vocab_size: int, over_all: bool) -> tuple[float, float]:
     """Give the probability that each type has which takes some, and that the true one has."""
+    check_number("smoothing", smoothing, -1)
+    check_number("vocab_size", vocab_size, 1, MOST_TYPES, whole=True)
     if not 0 <= smoothing < 1:
         raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
     if not over_all and vocab_size < 3:
@@ -70,6 +73,16 @@ def _shares(smoothing: float, vocab_size: int, over_all: bool) -> tuple[float, f
         )
     share = smoothing / (vocab_size if over_all else vocab_size - 2)
     return share, 1 - smoothing + (share if over_all else 0)
+
+
+def _check_targets(targets: Tensor, vocab_size: int, pad_id: int) -> None:
+    """Refuse ids that the logits do not score; on a GPU, which would wait, torch sees to that."""
+    check_number("pad_id", pad_id, -MOST_TYPES, MOST_TYPES, whole=True)
+    check_ids("targets", targets)
+    if targets.device.type == "cpu" and targets.numel():
+        low, high = map(int, targets.aminmax())
+        if low < 0 or high >= vocab_size:
+            raise UserError(f"targets go from {low} to {high}: give ids from 0 to {vocab_size - 1}")
 
 
 def label_smoothing_loss(
@@ -91,6 +104,7 @@ def label_smoothing_loss(
             computed in float32 at least.
         targets, smoothing, pad_id, over_all: As of `smoothed_targets`, and its errors.
     """
+    check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
     dtype = torch.promote_types(logits.dtype, torch.float32)
     log_probs = logits.log_softmax(-1, dtype=dtype)  # (batch, tgt_len, vocab_size)
     wanted = smoothed_targets(
@@ -113,10 +127,17 @@ def fused_smoothing_loss(
     Why is in docs/decisions/loss-gradient.md. The gradient can be asked for once: the backward pass
     overwrites what it was made from.
     """
+    check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
+    check_ids("targets", targets)
+    check_number("pad_id", pad_id, -MOST_TYPES, MOST_TYPES, whole=True)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     real = targets != pad_id
-    loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
+    try:
+        loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing, pad_id, over_all)
+    except RuntimeError:  # only now, for a step waits for no number: is a target to blame?
+        _check_targets(targets, logits.size(-1), pad_id)
+        raise
     return LossSums(loss, -true.where(real, 0).sum(), real.sum())
 
 

@@ -1,7 +1,7 @@
 """The learning rate: it rises, then falls with the inverse square root of the step (§5.3)."""
 
 from transformer.config import TrainingConfig
-from transformer.support.errors import UserError
+from transformer.support.errors import TINY, check_number
 
 
 def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
@@ -24,9 +24,9 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
         factor: Multiplies the whole curve; 1 in the paper.
 
     Raises:
-        UserError: a count is under 1.
+        UserError: a count is under 1, or the factor is no finite number above 0.
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
-        if value < 1:
-            raise UserError(f"{name} is {value}: give 1 or more")
+        check_number(name, value, 1)
+    check_number("factor", factor, TINY)
     return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))

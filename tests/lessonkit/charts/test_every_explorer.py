@@ -61,7 +61,7 @@ REFUSED = {
     ),
     "one run": (
         lambda: charts.readings_explorer({"beam": {"base": [1.0, 2.0], "a": [1.0]}}, 5, (-1, 1)),
-        "add seeds",
+        "give 2 or more",
     ),
 }
 
