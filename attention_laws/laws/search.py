@@ -111,7 +111,7 @@ def greedy_is_forward(subject: Subject) -> Finding:
 @law(
     says="A translation holds no bos and no padding, and nothing after eos.",
     means="the search does not look for eos, or looks for another id; padding or bos that "
-    "nothing bars is said by a model that has not learnt yet, seldom by one that has",
+    "nothing bars is said by a model that has not learned yet, seldom by one that has",
     look="at the condition that ends a sentence, in a batch above all",
 )
 @some_end
