@@ -295,5 +295,5 @@ def gradient_is_the_slope(subject: Subject) -> Finding:
     return broken(f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient")
 
 
-LAWS = (gradients_reach, gradient_is_the_slope, optimizer_holds, all_move)
-LAWS += (gradient_cleared, trains_in_training_mode)
+GRADIENTS = (gradients_reach, gradient_is_the_slope, optimizer_holds)
+LAWS = (*GRADIENTS, all_move, gradient_cleared, trains_in_training_mode)

@@ -214,5 +214,5 @@ def shared_names(module: nn.Module) -> list[list[str]]:
     return [each for each in names.values() if len(each) > 1]
 
 
-LAWS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)
-LAWS += (dropout_is_small, tied_as_declared)
+PATHS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)
+LAWS = (*PATHS, dropout_is_small, tied_as_declared)
