@@ -7,7 +7,7 @@ around text, data and score. Only `forward` is needed; a law that needs more say
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -44,16 +44,6 @@ class CachedDecoder:
     reorder: Callable[[Any, Tensor], Any] | None = None
 
 
-class Stateful(Protocol):
-    """What can be put back as it was: a scheduler of torch, or a counter of one's own."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Give all that changes."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take it back."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Adapter:
     """An encoder-decoder as the laws see it: batch first, ids in, logits out.
@@ -78,19 +68,19 @@ class Adapter:
         beam: `beam(src, beam_size, length)` gives for each row its candidates, the best first.
         rank: `rank(log_prob, length)` is what the search orders candidates by, more is better;
             `length` is their number of tokens, eos included.
+        alpha: Of the paper's length penalty, if `rank` is to be that.
         loss: `loss(logits, tgt_out)` gives a scalar, in nats: a sum over tokens, or a mean.
         optimizer: What trains `module`.
         train_step: `train_step(src, tgt_in, tgt_out)` does one whole step of training, and gives
             its loss.
         stateful: What a `train_step` changes besides `module` and `optimizer`, such as a
-            scheduler or the count of steps.
+            scheduler or the count of steps; each has `state_dict` and `load_state_dict`.
         schedule: `schedule(step)` gives the learning rate of a step, from 1.
         warmup_steps: Of the paper's schedule, if `schedule` is to be that.
         d_model: Width, for that schedule.
         make_batch: `make_batch(sources, targets)` gives src, tgt_in and tgt_out of lists of ids
             without special ids.
         declared_tied: Names of parameters that are said to be one matrix, in groups.
-        left_padding: Whether padding may stand before a source as well as after it.
         fresh: Whether the weights are still as they were drawn; None: it is looked for.
         assumptions: What had to be assumed, each with the option that says otherwise.
     """
@@ -109,10 +99,11 @@ class Adapter:
     greedy: Callable[[Tensor, int], list[list[int]]] | None = None
     beam: Callable[[Tensor, int, int], list[list[Candidate]]] | None = None
     rank: Callable[[float, int], float] | None = None
+    alpha: float | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     optimizer: torch.optim.Optimizer | None = None
     train_step: Callable[[Tensor, Tensor, Tensor], float] | None = None
-    stateful: tuple[Stateful, ...] = ()
+    stateful: tuple[Any, ...] = ()
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
@@ -120,7 +111,6 @@ class Adapter:
         Callable[[Sequence[list[int]], Sequence[list[int]]], tuple[Tensor, Tensor, Tensor]] | None
     ) = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
-    left_padding: bool = False
     fresh: bool | None = None
     assumptions: tuple[str, ...] = field(default=())
 

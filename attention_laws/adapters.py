@@ -1,16 +1,19 @@
 """An adapter around a bare module: how it is called is found out by trying (not in the paper)."""
 
-from collections.abc import Callable
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter
-from attention_laws.calling import BATCH, SRC_LEN, TGT_LEN, Call, faults, reason, ways
+from attention_laws.calling import BATCH, SRC, SRC_LEN, TGT_LEN, Call, reason, ways
 from attention_laws.errors import UserError
 from attention_laws.hints import UNSAID, Seen, paddings, watching
-from attention_laws.masks import Style, style
+from attention_laws.masks import Style, role, style
 from attention_laws.untouched import evaluating, untouched
 
 SHOWN = 4  # reasons that are told where no way is found
@@ -43,6 +46,8 @@ def from_module(
         UserError: it cannot be called so, its vocabularies' sizes are not to be seen, or it is not
             on the CPU.
     """
+    if type(module).forward is nn.Module.forward and hasattr(module, "encode"):
+        module = Joined(module)
     device = next((each.device for each in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
         raise UserError(
@@ -150,6 +155,9 @@ def find_call(module: nn.Module, asked: Asked) -> Found:
             called = _first(way, words, seen)
             call, told = _padded(called, asked, seen, words)
             count = faults(call, words, call.src_pad, call.tgt_pad)
+            other = replace(call, shifts=True)
+            if count and (less := faults(other, words, call.src_pad, call.tgt_pad)) < count:
+                call, count = other, less
         except Exception as error:  # whatever somebody's model raises
             reasons.setdefault(reason(error), way.words)
             continue
@@ -210,3 +218,59 @@ def _other_padding(call: Call, words: list[int], count: int) -> tuple[Call, str]
         if len(used) > 3 and faults(other, used, pad, pad) < count:
             return other, ", which alone changes nothing after a source"
     return call, ""
+
+
+@torch.no_grad()
+def faults(
+    call: Callable[[Tensor, Tensor], Tensor],
+    ids: Sequence[int],
+    pad: int | None,
+    tgt_pad: int | None,
+) -> int:
+    """Count what is wrong with a call: it sees the future or padding, or does not see a token.
+
+    `ids` are four words of both sides.
+    """
+    src, tgt = torch.tensor([[ids[0], ids[1], ids[2], ids[1]]]), torch.tensor([[*ids[:3]]])
+    other_src, other_tgt = src.clone(), tgt.clone()
+    other_src[0, -2], other_tgt[0, 1] = ids[3], ids[3]
+    logits = call(src, tgt)
+    scale = 1e-4 * float(logits.abs().max())
+
+    def moved(src: Tensor, tgt: Tensor, places: slice) -> bool:
+        return bool((call(src, tgt) - logits)[:, places].abs().max() > scale)
+
+    count = int(not bool(logits.isfinite().all()))
+    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, 2)))
+    count += not moved(other_src, tgt, slice(None))
+    if pad is not None:
+        count += moved(torch.nn.functional.pad(src, (0, 2), value=pad), tgt, slice(None))
+    if tgt_pad is not None:
+        padded = call(src, torch.nn.functional.pad(tgt, (0, 2), value=tgt_pad))[:, :3]
+        count += bool((padded - logits).abs().max() > scale)
+    return count
+
+
+class Joined(nn.Module):
+    """A module without `forward`, whose `encode` and `decode` are called one after the other."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Any:
+        """Encode and decode; both are given what their parameters' names ask for."""
+        module: Any = self.module
+
+        def given(function: Any, memory: Any = None) -> Iterator[Any]:
+            for name in inspect.signature(function).parameters:
+                low = name.lower()
+                if "mask" in low:
+                    yield tgt_mask if role(low).side == "tgt" else src_mask
+                elif memory is not None and re.search("mem|enc|context", low):
+                    yield memory
+                else:
+                    yield src if memory is None or SRC.match(low) else tgt
+
+        memory = module.encode(*given(module.encode))
+        return module.decode(*given(module.decode, memory))

@@ -1,8 +1,9 @@
 """How somebody's module is called: order, masks, and where its logits are (not in the paper)."""
 
+import contextlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from attention_laws.errors import said
 from attention_laws.masks import STYLES, Role, Style, made, role
+from attention_laws.untouched import hooked
 
 SRC = re.compile(r"src|source|enc|input|question")
 TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
@@ -46,11 +48,13 @@ def signature(module: nn.Module) -> Signature:
         two = (("", Role("src", False)), ("", Role("tgt", False)))
         return Signature(masks=two)
     named = [each for each in plain if "mask" in each.name.lower() and "head" not in each.name]
+    if len(named) > 1:  # of scores, beside one of padding
+        named = [each for each in named if each.name != "attn_mask" or each.default is each.empty]
     ids, others = [], []
     for each in plain:
         low = each.name.lower()
         required = each.default is each.empty
-        if each in named:
+        if "mask" in low and "head" not in low:
             continue
         if "teacher" in low or (required and ("len" in low or "pos" in low)):
             others.append((each.name, low))
@@ -86,12 +90,14 @@ class Call:
     path: tuple[Any, ...] = ()  # where in what it gives the logits are: keys, one after the other
     form: str = ""  # how these lie: see `_forms`
     cuts: bool = False  # whether it cuts the last token of the target off itself
+    shifts: bool = False  # whether it shifts the target by a place itself
     # name of a part of it that makes logits of what it gives, and is called by others
     head: str = ""
+    inside: str = ""  # name of a part of it that gives logits, where it gives a loss itself
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Give logits (batch, tgt_len, vocab) of ids, batch first."""
-        if self.cuts:
+        if self.cuts or self.shifts:
             tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
         found = self.raw(src, tgt_in)
         for key in self.path:
@@ -101,7 +107,7 @@ class Call:
                 else getattr(found, key)
             )
         batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
-        given = _turned(found, self.form, batch, length)
+        given = _turned(found, self.form, batch, length)[:, int(self.shifts) :]
         return self.module.get_submodule(self.head)(given) if self.head else given
 
     def with_head(self, src: Tensor, tgt_in: Tensor, types: int) -> "Call":
@@ -112,7 +118,7 @@ class Call:
         given = self(src, tgt_in)
         if given.shape[-1] == types:
             return self
-        for name, part in self.module.named_children():
+        for name, part in self.module.named_modules():
             try:
                 if part(given).shape == (*given.shape[:2], types):
                     return replace(self, head=name)
@@ -121,7 +127,16 @@ class Call:
         return self
 
     def raw(self, src: Tensor, tgt_in: Tensor) -> Any:
-        """Call the module, and give what it gives."""
+        """Call the module, and give what it gives, or what a part of it gave last."""
+        if not self.inside:
+            return self._called(src, tgt_in)
+        given: list[Any] = []
+        part = self.module.get_submodule(self.inside)
+        with hooked([part.register_forward_hook(lambda *each: given.append(each[2]))]):
+            self._called(src, tgt_in)
+        return given[-1]
+
+    def _called(self, src: Tensor, tgt_in: Tensor) -> Any:
         ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
         if self.signature.pair:
             return self.module(ids)
@@ -172,8 +187,23 @@ class Call:
                 form = _form(tensor, tgt_in.shape[0], tgt_in.shape[1] - cuts, self.batch_first)
                 if form:
                     return replace(self, path=path, form=form, cuts=cuts)
+        if shapes == [()] and not self.inside:
+            return self._found_inside(src, tgt_in)
         what = f"tensors of the shapes {shapes}" if shapes else f"{type(given).__name__}, no tensor"
         raise UnfitError(f"it gives {what}")
+
+    def _found_inside(self, src: Tensor, tgt_in: Tensor) -> "Call":
+        """Give the call of a module that gives a loss: logits are what its last part gave."""
+        order: list[str] = []
+        with hooked(
+            part.register_forward_hook(lambda *_, name=name: order.append(name))
+            for name, part in self.module.named_modules()
+        ):
+            self._called(src, tgt_in)
+        for name in filter(None, reversed(order)):
+            with contextlib.suppress(UnfitError):
+                return replace(self, inside=name).found(src, tgt_in)
+        raise UnfitError("it gives a loss, and no part of it gives logits")
 
     @property
     def words(self) -> str:
@@ -194,6 +224,10 @@ class Call:
             said.append(f"logits lie as {FORMS[self.form]}, and are turned")
         if self.head:
             said.append(f"logits are its {self.head} of what it gives")
+        if self.inside:
+            said.append(f"it gives a loss, and logits are what its {self.inside} gives")
+        if self.shifts:
+            said.append("it shifts the target itself, and is given one token more")
         if self.cuts:
             said.append("it cuts the target's last token off itself, and is given one more")
         return tuple(said)
@@ -260,37 +294,6 @@ def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> It
     for each in styles if taken.masks else [None]:
         for order in orders:
             yield Call(module, taken, order, each)
-
-
-@torch.no_grad()
-def faults(
-    call: Callable[[Tensor, Tensor], Tensor],
-    ids: Sequence[int],
-    pad: int | None,
-    tgt_pad: int | None,
-) -> int:
-    """Count what is wrong with a call: it sees the future or padding, or does not see a token.
-
-    `ids` are four words of both sides.
-    """
-    src, tgt = torch.tensor([[ids[0], ids[1], ids[2], ids[1]]]), torch.tensor([[*ids[:3]]])
-    other_src, other_tgt = src.clone(), tgt.clone()
-    other_src[0, -2], other_tgt[0, 1] = ids[3], ids[3]
-    logits = call(src, tgt)
-    scale = 1e-4 * float(logits.abs().max())
-
-    def moved(src: Tensor, tgt: Tensor, places: slice) -> bool:
-        return bool((call(src, tgt) - logits)[:, places].abs().max() > scale)
-
-    count = int(not bool(logits.isfinite().all()))
-    count += moved(src, other_tgt, slice(0, 1)) + (not moved(src, other_tgt, slice(1, None)))
-    count += not moved(other_src, tgt, slice(None))
-    if pad is not None:
-        count += moved(torch.nn.functional.pad(src, (0, 2), value=pad), tgt, slice(None))
-    if tgt_pad is not None:
-        padded = call(src, torch.nn.functional.pad(tgt, (0, 2), value=tgt_pad))[:, :3]
-        count += bool((padded - logits).abs().max() > scale)
-    return count
 
 
 def reason(error: Exception) -> str:

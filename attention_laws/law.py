@@ -13,11 +13,10 @@ from attention_laws.adapter import Adapter
 from attention_laws.report import Finding, Verdict, kept
 from attention_laws.untouched import in_double
 
-# What a model raises that makes tensors of 32 bits itself, and so cannot run in 64: anything.
+# What a model raises that makes tensors of 32 bits itself: anything.
 CANNOT = Exception, SystemExit
-# Share of the largest logit that stays of a fault in 64 bits, of those that are found in 32.
+# Share of the largest logit that stays of a fault in 64 bits.
 FAULT = 1e-6
-
 
 Given = TypeVar("Given")
 Check = Callable[[Any], Finding]

@@ -135,4 +135,4 @@ def _as_it_was(adapter: Adapter) -> Iterator[None]:
 
 def _is_missing(given: Any) -> bool:
     """Tell that nothing was given, or no pairs."""
-    return given is None or given is False or (isinstance(given, Sized) and len(given) == 0)
+    return given is None or (isinstance(given, Sized) and len(given) == 0)

@@ -3,19 +3,18 @@
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
-
-from attention_laws.adapter import Stateful
 
 
 @contextmanager
 def untouched(
     module: nn.Module | None,
     optimizer: torch.optim.Optimizer | None = None,
-    stateful: Sequence[Stateful] = (),
+    stateful: Sequence[Any] = (),
 ) -> Iterator[None]:
     """Put everything back that was changed within; the fast path of torch's layers is off there.
 

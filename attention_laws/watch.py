@@ -95,6 +95,7 @@ class Attention:
     product: Tensor | None = None  # queries times keys, of the same shape
     d_k: int = 0  # width of these
     factor: float = 1.0  # what the queries and keys were multiplied by before
+    ratio: float = 1.0  # size of queries to that of keys
 
 
 def attentions(calls: list[Called], lengths: set[int]) -> list[Attention]:
@@ -124,9 +125,16 @@ def attentions(calls: list[Called], lengths: set[int]) -> list[Attention]:
                     seen.product, (one, other) = fitting[-1].out, _operands(fitting[-1])[:2]
                     seen.d_k = _contracted(fitting[-1], one)
                     seen.factor = factor_of(one) * factor_of(other)
+                    seen.ratio = _ratio(one, other)
                 found.append(seen)
                 softened = True
     return found
+
+
+def _ratio(one: Tensor, other: Tensor) -> float:
+    """Give how large a tensor is to another, by their squares."""
+    sizes = [float(each.detach().double().square().mean()) for each in (one, other)]
+    return (sizes[0] / max(sizes[1], 1e-30)) ** 0.5
 
 
 def _operands(call: Called) -> list[Tensor]:
@@ -161,7 +169,8 @@ def _fused(call: Called) -> Attention:
         hidden = mask.dtype == torch.bool
         scores = scores.masked_fill(~mask, -torch.inf) if hidden else scores + mask
     factor = factor_of(given["query"]) * factor_of(given["key"])
-    return Attention(scores.softmax(dim=-1), scores, product, query.shape[-1], factor)
+    ratio = _ratio(given["query"], given["key"])
+    return Attention(scores.softmax(dim=-1), scores, product, query.shape[-1], factor, ratio)
 
 
 @torch.no_grad()

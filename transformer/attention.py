@@ -139,7 +139,7 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None where not asked for.
         """
-        searching = torch.is_inference_mode_enabled()  # which made its tensors itself
+        searching = not torch.is_grad_enabled()  # which made its tensors itself
         if not searching:
             check_hidden("query", query, self, axes=3)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)

@@ -23,14 +23,7 @@ from attention_laws.laws import (
 # `schedule` is the first that trains: it counts the steps from the first.
 LAWS: tuple[Law, ...] = (
     *(*output.LAWS, *batches.LAWS, *loss.LAWS, *future.LAWS, *reach.LAWS, *positions.LAWS),
-    *(
-        *weights.LAWS,
-        *wiring.LAWS,
-        *start.LAWS,
-        *wiring.TYING_LAWS,
-        *output.NUMBER_LAWS,
-        *schedule.LAWS,
-    ),
+    *(*weights.LAWS, *wiring.LAWS, *start.LAWS, *output.NUMBER_LAWS, *schedule.LAWS),
     *(*parameters.LAWS, *cache.LAWS, *search.LAWS, *learning.LAWS),
 )
 PIPELINE_LAWS: tuple[Law, ...] = (*scores.LAWS, *text.LAWS)

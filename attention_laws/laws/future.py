@@ -1,11 +1,9 @@
 """No position sees the future, padding or other sentences (§3.1, §3.2.3)."""
 
 import torch
-from torch import Tensor, nn
 
-from attention_laws.law import Subject, law, needed, rounding_aside
-from attention_laws.report import Finding, broken, kept, not_tried
-from attention_laws.untouched import hooked
+from attention_laws.law import Subject, law, rounding_aside
+from attention_laws.report import Finding, broken, kept
 
 LENGTHS = (2, 3, 7)
 PADDED = (1, 3)  # places of padding that are added
@@ -38,65 +36,6 @@ def no_future(subject: Subject) -> Finding:
                     f"{place} the logits at {seen} move by up to {float(moved[:place].max()):.2g}"
                 )
     return kept(f"each token of {max(LENGTHS)} changed in turn: no logits before it move")
-
-
-@law(
-    says="Logits at a position have no gradient at later tokens' embeddings.",
-    means="as `no_future`; or something is computed over all positions, such as a norm over "
-    "the time axis or a mean over the sentence",
-    look="as `no_future`, and at what is normalised over which axis",
-    needs=("module",),
-)
-def no_gradient_from_the_future(subject: Subject) -> Finding:
-    """Ask of the logits at a position for gradients at the embeddings of later ones."""
-    src, tgt_in = subject.src(1, 5), subject.tgt_in(1, 5)
-    found = _gradients(subject, src, tgt_in)
-    if found is None:
-        return not_tried("no nn.Embedding reads tgt_in as it is")
-    if not bool(found.isfinite().all()):
-        return not_tried(
-            "gradients at the target's embeddings are no numbers: see `gradients_reach`"
-        )
-    largest = found.amax()
-    above = torch.triu(found, diagonal=1)
-    if above.amax() > 1e-6 * largest:
-        at, place = divmod(int(above.argmax()), found.shape[1])
-        share = float(above.amax() / largest)
-        return broken(
-            f"tgt_in {tgt_in[0].tolist()}: logits at position {at} have a gradient at position "
-            f"{place}, {share:.2g} of the largest"
-        )
-    return kept(f"of {tgt_in.shape[1]} positions none has a gradient at a later one")
-
-
-def _gradients(subject: Subject, src: Tensor, tgt_in: Tensor) -> Tensor | None:
-    """Give each position's largest gradient at each id's embedding, (tgt_len, tgt_len).
-
-    None where no embedding reads these ids.
-    """
-    rows: list[Tensor] = []
-
-    def note(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-        given = inputs[0] if inputs else None  # a table of positions may be asked for a length
-        if not isinstance(given, Tensor) or given.numel() != tgt_in.numel():
-            return None
-        if torch.equal(given.flatten(), tgt_in.flatten()):
-            rows.append(output.detach().requires_grad_())
-            return rows[-1]
-        return None
-
-    tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
-    with hooked(each.register_forward_hook(note) for each in tables):
-        logits = subject.adapter.forward(src, tgt_in)[0]  # (tgt_len, vocab_size)
-    if not rows:
-        return None
-    weights = torch.randn(logits.shape[1], generator=subject.generator).to(logits)
-    found = []
-    for scores in logits @ weights:
-        given = torch.autograd.grad(scores, rows, retain_graph=True, materialize_grads=True)
-        sizes = [grad.reshape(tgt_in.numel(), -1).abs().amax(dim=-1) for grad in given]
-        found.append(torch.stack(sizes).sum(dim=0))
-    return torch.stack(found)
 
 
 @law(
@@ -169,25 +108,4 @@ def company(subject: Subject) -> Finding:
     return kept(f"sentences of batches of {BATCHES[1:]} have the logits they have alone")
 
 
-@law(
-    says="Padding before a source changes nothing, where the model is fed so.",
-    means="positions count the padding, or the mask supposes that it stands at the end",
-    look="at how positions are counted",
-    needs=("pad_id", "left_padding"),
-)
-@rounding_aside
-def left_padding(subject: Subject) -> Finding:
-    """Put padding before a source."""
-    src, tgt_in = subject.src(2, 4), subject.tgt_in(2, 3)
-    before = torch.full((2, 3), needed(subject.adapter.pad_id))
-    given = torch.cat((before, src), dim=1)
-    moved = subject.differ(subject.logits(given, tgt_in), subject.logits(src, tgt_in))
-    if moved:
-        return broken(f"src {given[0].tolist()}: the padding before it moves logits by {moved:.2g}")
-    return kept("3 places of padding before a source move nothing")
-
-
-LAWS = (
-    *(no_future, no_gradient_from_the_future),
-    *(source_padding, target_padding, company, left_padding),
-)
+LAWS = (no_future, source_padding, target_padding, company)

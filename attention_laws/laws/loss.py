@@ -86,7 +86,7 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     another_is_sure[..., subject.other_id(true)] = CONFIDENT
     target = torch.tensor([[true]])
     even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
-    if wrong < 4 * even:
+    if even <= 0 or wrong < 4 * even:
         return broken(
             f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
             f"distribution {even:.3g}: the softmax is taken twice, or the loss has a ceiling"
@@ -227,7 +227,8 @@ def smoothing_sums_to_one(subject: Subject) -> Finding:
     others = torch.cat((wanted[: target[0, 0]], wanted[target[0, 0] + 1 :]))
     plain = float(others.abs().max()) <= 1e-5 * abs(mass)
     least, most = float(others.min()), float(others.max())
-    if abs(mass - 1) > 1e-5 and plain:
+    whole = abs(mass * round(1 / mass) - 1) < 1e-5  # a share of steps whose gradients add up
+    if abs(mass - 1) > 1e-5 and plain and (whole or mass > 1):
         return warned(f"one token costs {mass:.4g} times its nats: no sum or mean over tokens")
     if abs(mass - 1) > 1e-5 or least < -1e-5:
         return broken(

@@ -24,6 +24,7 @@ def sinusoids_of_paper(subject: Subject) -> Finding:
     for name, table in _tables(subject.module):
         width = table.shape[1]
         allowed = CLOSE + CLOSE_AT_A_PLACE * torch.arange(len(table))[:, None]
+        allowed[table.abs().sum(dim=1) == 0] = torch.inf  # that of padding, as fairseq has it
         gaps = {how: (table - sound).abs() / allowed for how, sound in _sound(table)}
         apart = {how: float((table - sound).abs().max()) for how, sound in _sound(table)}
         how = min(apart, key=apart.__getitem__)

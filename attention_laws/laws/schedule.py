@@ -1,4 +1,4 @@
-"""The learning rate is the one that was asked for, from the first step on (§5.3)."""
+"""Rates and ranks are those that were asked for: §5.3 from the first step on, and §6.1."""
 
 import math
 
@@ -61,6 +61,8 @@ def schedule_of_paper(subject: Subject) -> Finding:
                 f"the rate of step {step} is {schedule(step):.4g}, where Eq. 3 with d_model "
                 f"{d_model} and {warmup} steps of warm-up gives {wanted:.4g}"
             )
+    if any(math.isclose(factor, d_model**power, rel_tol=1e-6) for power in (0.5, -0.5)):
+        return broken(f"the rates are Eq. 3's times {factor:.4g}: the power of d_model is wrong")
     times = "" if math.isclose(factor, 1, rel_tol=1e-6) else f", times {factor:.4g}"
     return kept(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
 
@@ -131,4 +133,38 @@ def _written(rates: list[float]) -> str:
     return ", ".join(f"{rate:.3g}" for rate in rates)
 
 
-LAWS = (rate_above_zero, schedule_of_paper, rates_used)
+@law(
+    says="Of two equally probable candidates the longer is not ranked below the shorter.",
+    means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
+    "of log probabilities are negative",
+    look="at the formula of the score, with -2.0 in it",
+    needs=("rank",),
+    compares=False,
+)
+def length_penalty(subject: Subject) -> Finding:
+    """Rank candidates by hand."""
+    rank, alpha = needed(subject.adapter.rank), subject.adapter.alpha
+    try:
+        float(rank(-2.0, 4) + rank(-2.0, 12))
+    except (TypeError, ValueError, ArithmeticError) as error:
+        return broken(f"-2.0 nats over 4 or 12 tokens have no rank: {error}")
+    for log_prob in (-2.0, -12.0):
+        shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
+        if longer < shorter - 1e-9:
+            return broken(
+                f"{log_prob} nats over 12 tokens is ranked {longer:.3f}, below the same over 4 "
+                f"tokens, {shorter:.3f}"
+            )
+    for length in (4, 12):
+        if not rank(-2.0, length) > rank(-12.0, length):
+            return broken(f"of two candidates of {length} tokens the less probable is ranked first")
+    if alpha is not None:
+        ratio, wanted = rank(-2.0, 12) / rank(-2.0, 4), ((5 + 4) / (5 + 12)) ** alpha
+        if abs(ratio / wanted - 1) > 1e-6:
+            return broken(
+                f"12 tokens have {ratio:.4g} of the rank of 4; §6.1 with {alpha}: {wanted:.4g}"
+            )
+    return kept("of equally probable candidates the longer is not ranked below the shorter")
+
+
+LAWS = (rate_above_zero, schedule_of_paper, length_penalty, rates_used)

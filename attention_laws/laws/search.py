@@ -11,7 +11,7 @@ from attention_laws.report import Finding, Verdict, broken, kept, not_tried, war
 from attention_laws.watch import let_end
 
 SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
-BEAM_SIZE = 4
+BEAM_SIZE, WIDEST = 4, 100
 
 
 def _sources(subject: Subject) -> list[Tensor]:
@@ -111,7 +111,7 @@ def greedy_is_forward(subject: Subject) -> Finding:
 @law(
     says="A translation holds no bos and no padding, and nothing after eos.",
     means="the search does not look for eos, or looks for another id; padding or bos that "
-    "nothing bars is said by a model that has not learnt yet, seldom by one that has",
+    "nothing bars is said by a model that has not learned yet, seldom by one that has",
     look="at the condition that ends a sentence, in a batch above all",
 )
 @some_end
@@ -145,35 +145,6 @@ def search_ends(subject: Subject) -> Finding:
             seen = f"src {sources[row][0].tolist()} gives {ids}: nothing bars {marks[0]}, no word"
             return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
     return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
-
-
-@law(
-    says="A sentence is translated alike alone and in a batch.",
-    means="padding is seen in the search, or the first sentence to end ends them all",
-    look="at the source's mask in the search, and at its loop's condition",
-    needs=("greedy",),
-)
-@some_end
-@torch.no_grad()
-def search_in_company(subject: Subject) -> Finding:
-    """Search each sentence alone and in a batch."""
-    greedy, sources = needed(subject.adapter.greedy), _sources(subject)
-    together = greedy(_batch(subject, sources), LENGTH)
-    for row, (src, ids) in enumerate(zip(sources, together, strict=True)):
-        alone = greedy(src, LENGTH)[0]
-        if ids != alone and not _tie(subject, src, ids, alone):
-            return broken(
-                f"src {src[0].tolist()}: {alone} alone, {ids} as sentence {row + 1} of {SENTENCES}"
-            )
-    return kept(f"{SENTENCES} sentences have the translations they have alone")
-
-
-def _tie(subject: Subject, src: Tensor, one: list[int], other: list[int]) -> bool:
-    """Tell whether forward finds both equally good where they part."""
-    ends = [[*ids, subject.adapter.eos_id] for ids in (one, other)]
-    place = next(i for i, (a, b) in enumerate(zip(*ends, strict=False)) if a != b)
-    logits = _next(subject, src, one[:place])[-1]
-    return abs(float(logits[ends[0][place]] - logits[ends[1][place]])) <= 4 * subject.tolerance
 
 
 def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) -> list[float]:
@@ -244,54 +215,65 @@ def candidates_in_order(subject: Subject) -> Finding:
 
 
 @law(
-    says="Beam search mostly finds what is at least as probable as greedy's translation.",
-    means="a beam drops its best prefix; but a sound beam may lose it by pruning now and then",
-    look="at how many continuations are kept, and what happens to those that end",
+    says="A beam of one is greedy search, and knows where it ended.",
+    means="what ends with eos is dropped, or is not marked as finished",
+    look="at what becomes of a candidate that ends",
     needs=("beam", "greedy"),
 )
+@some_end
 @torch.no_grad()
-def beam_not_below_greedy(subject: Subject) -> Finding:
-    """Compare the best candidate with greedy's translation."""
-    adapter, sources = subject.adapter, _sources(subject)
+def beam_of_one_is_greedy(subject: Subject) -> Finding:
+    """Compare the ends; a sound beam may go on after eos, and then find another translation."""
+    sources = _sources(subject)
     src = _batch(subject, sources)
-    below = []
-    greedy = needed(adapter.greedy)(src, LENGTH)
-    beams = needed(adapter.beam)(src, BEAM_SIZE, LENGTH)
+    greedy = needed(subject.adapter.greedy)(src, LENGTH)
+    beams = needed(subject.adapter.beam)(src, 1, LENGTH)
+    alike = 0
     for each, ids, candidates in zip(sources, greedy, beams, strict=True):
-        alone = _log_probs(subject, each, ids, finished=len(ids) < LENGTH)[0]
-        best = max((candidate.log_prob for candidate in candidates), default=-torch.inf)
-        if best < alone - 1e-3:
-            below.append(f"src {each[0].tolist()}: {best:.3f} and {alone:.3f} nats")
-    if 2 * len(below) > SENTENCES:
-        return warned(f"in {len(below)} of {SENTENCES} sentences, as {below[0]}")
-    return kept(f"it finds less in {len(below)} of {SENTENCES} sentences; pruning may do that")
+        if any(one.ids == ids and not one.finished for one in candidates) and len(ids) < LENGTH:
+            return broken(
+                f"src {each[0].tolist()}: {ids} ends greedy search, and is not finished in a beam"
+            )
+        alike += bool(candidates) and candidates[0].ids == ids
+    return kept(f"{alike} of {SENTENCES} translations are greedy search's, ends included")
 
 
 @law(
-    says="Of two equally probable candidates the longer is not ranked below the shorter.",
-    means="the length penalty has the wrong sign, or multiplies where it should divide: sums "
-    "of log probabilities are negative",
-    look="at the formula of the score, with -2.0 in it",
-    needs=("rank",),
-    compares=False,
+    says="A beam as wide as the vocabulary finds the most probable of all pairs of words.",
+    means="fewer prefixes go on than the beam is wide, or what ends takes the place of others",
+    look="at how many continuations are taken, and from what",
+    needs=("beam",),
 )
-def length_penalty(subject: Subject) -> Finding:
-    """Rank candidates by hand."""
-    rank = needed(subject.adapter.rank)
-    for log_prob in (-2.0, -12.0):
-        shorter, longer = rank(log_prob, 4), rank(log_prob, 12)
-        if longer < shorter - 1e-9:
+@torch.no_grad()
+def wide_beam_finds_the_best(subject: Subject) -> Finding:
+    """Score every pair of words with forward; as many as are found must be the best of them."""
+    types = subject.adapter.tgt_vocab_size
+    if types > WIDEST:
+        return not_tried(f"a beam of {types} is too wide to try: {WIDEST} at most")
+    words = torch.tensor([each for each in range(types) if each not in subject.special])
+    pairs = torch.cartesian_prod(words, words)
+    for src in _sources(subject)[:3]:
+        (found,) = needed(subject.adapter.beam)(src, types, 2)
+        given = {tuple(each.ids) for each in found if not each.finished}
+        tgt_in = torch.cat((torch.full((len(words), 1), subject.adapter.bos_id), words[:, None]), 1)
+        logits = subject.logits(src.expand(len(words), -1), tgt_in)
+        short = []
+        for scores in (logits, _barred(subject, logits)):
+            steps = scores.log_softmax(dim=-1)
+            sums = (steps[0, 0][words][:, None] + steps[:, 1][:, words]).flatten()
+            has = torch.tensor([tuple(pair) in given for pair in pairs.tolist()])
+            best = sums.sort(descending=True).values[: int(has.sum())]
+            apart = best - sums[has].sort(descending=True).values
+            short.append(max(apart.tolist(), default=0.0))
+        if min(short) > 4 * subject.tolerance + 1e-5:
             return broken(
-                f"{log_prob} nats over 12 tokens is ranked {longer:.3f}, below the same over 4 "
-                f"tokens, {shorter:.3f}"
+                f"src {src[0].tolist()}: {len(best)} pairs that a beam of {types} finds are not "
+                f"the most probable, by up to {min(short):.2g} nats"
             )
-    for length in (4, 12):
-        if not rank(-2.0, length) > rank(-12.0, length):
-            return broken(f"of two candidates of {length} tokens the less probable is ranked first")
-    return kept("of equally probable candidates the longer is not ranked below the shorter")
+    return kept(f"a beam of {types} finds the most probable of {len(pairs)} pairs of words")
 
 
 LAWS = (
-    *(greedy_is_forward, search_ends, search_in_company, beam_is_forward),
-    *(candidates_in_order, length_penalty, beam_not_below_greedy),
+    *(greedy_is_forward, search_ends, beam_is_forward, candidates_in_order),
+    *(beam_of_one_is_greedy, wide_beam_finds_the_best),
 )

@@ -9,6 +9,7 @@ from functools import wraps
 import torch
 from torch import Tensor, nn
 
+from attention_laws.errors import NothingSeenError
 from attention_laws.law import Subject, law
 from attention_laws.laws.weights import seen
 from attention_laws.report import Finding, broken, kept, not_tried, warned
@@ -17,7 +18,7 @@ from attention_laws.untouched import hooked
 SURE = 2.0  # nats above ln V
 LARGE_SCORES = 2.5
 WORDS_TO_POSITIONS = (0.5, 300.0)  # of squares
-SRC_LEN, TGT_LEN = 9, 8  # unequal, so that a map's shape says what it is
+SRC_LEN, TGT_LEN = 11, 8  # unequal, so that a map's shape says what it is
 
 
 def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
@@ -124,11 +125,7 @@ def _spread(weights: Tensor) -> float:
 def words_and_positions(subject: Subject) -> Finding:
     """See how far another word moves what the first layer reads, and how far another place."""
     src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
-    hidden = _first_read(subject, src)
-    if hidden is None:
-        return not_tried("no nn.Linear, norm or nn.MultiheadAttention reads the embedded source")
-    words = 2 * float(hidden.var(dim=0).mean())
-    positions = 2 * float(hidden.var(dim=1).mean())
+    words, positions = _spreads(subject, src, subject.tgt_in(len(src), TGT_LEN), src)
     if positions == 0 or words == 0:
         return not_tried("the first layer reads words alone: no positions are added to them")
     seen = (
@@ -139,16 +136,48 @@ def words_and_positions(subject: Subject) -> Finding:
     return kept(seen) if few <= words / positions <= many else warned(seen)
 
 
-def _first_read(subject: Subject, src: Tensor) -> Tensor | None:
-    """Give what the first layer after the embeddings is given, (batch, src_len, width)."""
+@law(
+    says="Both sides' words are told their places, or neither's (§3.5).",
+    means="positions are added on one side alone; a causal mask tells a decoder of order, faintly, "
+    "so that it learns all the same, and worse",
+    look="where positions are added to the embeddings, on both sides",
+    needs=("module",),
+)
+def places_on_both_sides(subject: Subject) -> Finding:
+    """See whether what each side's first layer reads of a word depends on its place."""
+    words = subject.ids(min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size), 1, 4)
+    src, tgt_in = (words[0, :, None].expand(4, each) for each in (SRC_LEN, TGT_LEN))
+    moves = [_spreads(subject, src, tgt_in, each) for each in (src, tgt_in)]
+    if not all(of_words for of_words, _ in moves):
+        return not_tried("words do not tell in what the first layer reads")
+    told = [of_places > 1e-9 * of_words for of_words, of_places in moves]
+    if told[0] != told[1]:
+        return broken(f"the {'source' if told[0] else 'target'} alone has places in what is read")
+    return kept(f"{'both sides' if told[0] else 'neither side'}: places are in what is read")
+
+
+def _spreads(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> tuple[float, float]:
+    """Give how far another word, and another place, move what a side's first layer reads, squared.
+
+    Raises:
+        NothingSeenError: no layer is seen that reads it.
+    """
+    hidden = _first_read(subject, src, tgt_in, ids)
+    if hidden is None:
+        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
+    return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
+
+
+def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor | None:
+    """Give what the first layer after the embeddings of `ids` is given, (batch, length, width)."""
     seen: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         hidden = inputs[0] if inputs else None
         if not seen and hidden is not None and hidden.dim() == 3 and hidden.is_floating_point():
-            if hidden.shape[:2] == src.shape:
+            if hidden.shape[:2] == ids.shape:
                 seen.append(hidden.detach())
-            elif hidden.shape[:2] == src.T.shape:
+            elif hidden.shape[:2] == ids.T.shape:
                 seen.append(hidden.detach().transpose(0, 1))
 
     layers = [
@@ -159,7 +188,7 @@ def _first_read(subject: Subject, src: Tensor) -> Tensor | None:
     ]
     with hooked(each.register_forward_pre_hook(note) for each in layers):
         # With gradients, since torch's own layers else run without calling their parts.
-        subject.adapter.forward(src, subject.tgt_in(len(src), TGT_LEN))
+        subject.adapter.forward(src, tgt_in)
     return seen[0] if seen else None
 
 
@@ -193,4 +222,7 @@ def layers_start_apart(subject: Subject) -> Finding:
     return kept(f"in {stacks} stacks no two layers begin with the same matrix")
 
 
-LAWS = (starts_unsure, scores_near_one, words_and_positions, layers_start_apart)
+LAWS = (
+    *(starts_unsure, scores_near_one, words_and_positions),
+    *(places_on_both_sides, layers_start_apart),
+)

@@ -1,4 +1,4 @@
-"""Text is treated alike everywhere, comes back whole, and is not learnt by heart."""
+"""Text is treated alike everywhere, comes back whole, and is not learned by heart."""
 
 import re
 import unicodedata
@@ -162,7 +162,7 @@ def measure_leak(train: Sequence[Pair], test: Sequence[Pair]) -> Leak:
 
 
 @law(
-    says="No source of a test pair is learnt from, nor its target.",
+    says="No source of a test pair is learned from, nor its target.",
     means="a corpus with several translations of a sentence was split at random",
     look="at the split: pairs that share a side belong on the same side of it",
     needs=("train", "test"),
@@ -172,7 +172,7 @@ def nothing_shared(pipeline: Pipeline) -> Finding:
     leak = measure_leak(pipeline.train, pipeline.test)
     shown = (
         f"of {len(pipeline.test)} test pairs {100 * leak.first:.1f}% have a source, "
-        f"{100 * leak.second:.1f}% a target that is learnt from"
+        f"{100 * leak.second:.1f}% a target that is learned from"
     )
     if leak.first > LEAK:
         return broken(shown)

@@ -135,6 +135,8 @@ def scores_divided_by_root(subject: Subject) -> Finding:
         factor *= each.factor
         factors.append(factor * each.d_k**0.5)
         if abs(factors[-1] - 1) > 0.01:
+            if abs(factor - 1) < 0.01 and each.ratio < 1.5 * each.d_k**-0.5:
+                return kept("nothing divides scores: queries are drawn smaller by it, as T5's are")
             return _wrongly_divided(f"attention {number + 1}", factor, each.d_k)
     if not factors:
         return not_tried("no product of queries and keys was seen before a softmax")

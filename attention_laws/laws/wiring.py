@@ -214,24 +214,5 @@ def shared_names(module: nn.Module) -> list[list[str]]:
     return [each for each in names.values() if len(each) > 1]
 
 
-@law(
-    says="Queries, keys and values have projections of their own.",
-    means="one nn.Linear was made and is used for several of them",
-    look="at how the attention's projections are made",
-    needs=("module",),
-    compares=False,
-)
-def own_projections(subject: Subject) -> Finding:
-    """Look for a matrix that serves twice within one layer."""
-    module = subject.module
-    tables = {id(t.weight) for t in module.modules() if isinstance(t, nn.Embedding)}
-    for names in shared_names(module):
-        weight = module.get_parameter(names[0])
-        owners = [name.rpartition(".")[0].rpartition(".")[0] for name in names]
-        if id(weight) not in tables and weight.dim() > 1 and len(set(owners)) < len(owners):
-            return warned(f"one matrix is {listed(names)}")
-    return kept("no layer uses one matrix twice")
-
-
-LAWS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once, dropout_is_small)
-TYING_LAWS = (tied_as_declared, own_projections)
+PATHS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)
+LAWS = (*PATHS, dropout_is_small, tied_as_declared)

@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,8 +15,11 @@ from transformer.training.devices import provenance
 RECORD = "laws/mutants.json"
 
 
-def make_record(each: int, seeds: int) -> dict[str, Any]:
-    """Try mutants of the model, half as many of what trains and searches, and sound variants."""
+def make_record(each: int, seeds: int, file: Path) -> None:
+    """Try mutants of the model, half as many of what trains and searches, and sound variants.
+
+    What is known is written to the file after each of the three.
+    """
     warnings.simplefilter("ignore")
     record: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
     for part, number in (("model", each), ("setup", each // 2)):
@@ -23,14 +27,15 @@ def make_record(each: int, seeds: int) -> dict[str, Any]:
         rows = []
         for mutant, module in chosen:
             rows.append(tried(mutant, module))
-            print(f"{', '.join(rows[-1]['broken'][:2]) or 'missed'}: {mutant}")
+            print(f"{rows[-1]['broken'] or 'missed'}; {rows[-1]['alone'] or 'missed'}: {mutant}")
         counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
         record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
         record[part]["mutants"] = rows
         print(f"{part}: {counts} of {len(rows)}")
+        write_json(file, record)
     found = alarms(seeds)
     record["variants"] = {"runs": len(found), "alarms": {k: v for k, v in found.items() if v}}
-    return record
+    write_json(file, record)
 
 
 def main() -> None:
@@ -42,7 +47,7 @@ def main() -> None:
     require_checkout()
     file = results_folder() / RECORD
     file.parent.mkdir(exist_ok=True)
-    write_json(file, make_record(options.each, options.seeds))
+    make_record(options.each, options.seeds, file)
 
 
 if __name__ == "__main__":

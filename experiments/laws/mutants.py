@@ -14,8 +14,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 
-from attention_laws import Report, Verdict, diagnose
+from attention_laws import Adapter, Verdict
+from attention_laws.adapters import from_module
+from attention_laws.run import Trial
 
 FILE = Path(__file__).with_name("plain.py")
 SETUP = "class Setup"  # from here on the file trains and searches
@@ -64,7 +67,11 @@ def _edits(node: Any) -> Iterator[tuple[str, str]]:
             yield from _other_calls(node, func, args, keywords)
         case ast.Compare(left, [ast.NotEq()], [right]):
             yield "negate", f"({ast.unparse(left)} == {ast.unparse(right)})"
-        case ast.UnaryOp(ast.Invert(), operand):
+        case ast.Compare() | ast.BoolOp():
+            yield "negate", f"(not ({ast.unparse(node)}))"
+        case ast.UnaryOp(ast.Invert(), operand) | ast.UnaryOp(
+            ast.USub(), ast.Attribute() as operand
+        ):
             yield "negate", ast.unparse(operand)
         case ast.UnaryOp(ast.USub(), ast.Constant(1)):
             yield "transpose", "-2"
@@ -74,6 +81,8 @@ def _edits(node: Any) -> Iterator[tuple[str, str]]:
             yield "scale", str(value * 2)
         case ast.Subscript(_, ast.Slice()):
             yield "drop", ast.unparse(node.value)
+        case ast.Tuple([one, other], ast.Load()):
+            yield "swap", f"({ast.unparse(other)}, {ast.unparse(one)})"
         case ast.Return(value) if isinstance(value, ast.BinOp | ast.Call):
             yield "detach", f"return ({ast.unparse(value)}).detach()"
         case ast.Assign([ast.Name("hidden")], value):
@@ -95,26 +104,39 @@ def _other_sums(left: ast.expr, op: ast.operator, right: ast.expr) -> Iterator[t
             yield from (("scale", f"({one} * {other})"), ("drop", one))
         case ast.Pow():
             yield "scale", f"({one} * {other})"
+        case ast.MatMult():
+            yield from (("swap", f"({other} @ {one})"), ("drop", other))
 
 
 def _other_calls(
     node: ast.Call, func: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]
 ) -> Iterator[tuple[str, str]]:
     name = ast.unparse(func)
-    if isinstance(func, ast.Attribute) and func.attr in ("transpose", "masked_fill", "init"):
+    if name.startswith("super") or name[0].isupper():
+        return
+    of_module = name.startswith(("torch.", "nn.", "math.", "self.")) or "." not in name
+    if isinstance(func, ast.Attribute) and not of_module:
         yield "drop", ast.unparse(func.value)
-    elif len(args) == 1 and not keywords and not name[0].isupper() and "super" not in name:
+    elif len(args) == 1 or (args and keywords):
         yield "drop", f"({ast.unparse(args[0])})"
-    elif not args and isinstance(func, ast.Attribute) and not name.startswith("super"):
-        yield "drop", ast.unparse(func.value)
-    for i in range(len(args) - 1):
-        if all(
-            isinstance(each, ast.Name | ast.Attribute | ast.Constant) for each in args[i : i + 2]
-        ):
+    simple = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
+    for i, arg in enumerate(args):
+        pair = args[i : i + 2]
+        if len(pair) == 2 and all(isinstance(each, simple) for each in pair):
             swapped = [*args[:i], args[i + 1], args[i], *args[i + 2 :]]
             yield "swap", ast.unparse(ast.Call(func, swapped, keywords))
-    if name == "torch.sin":
-        yield "swap", ast.unparse(node).replace("sin", "cos", 1)
+        if isinstance(arg, ast.Name) and arg.id.islower():
+            cut = ast.parse(f"{arg.id}.detach()", mode="eval").body
+            yield "detach", ast.unparse(ast.Call(func, [*args[:i], cut, *args[i + 1 :]], keywords))
+    for one, other in (
+        ("sin", "cos"),
+        ("cos", "sin"),
+        ("tril", "triu"),
+        ("log_softmax", "softmax"),
+    ):
+        if name.endswith(f".{one}"):
+            called = f"{name.removesuffix(one)}{other}"
+            yield "transpose", ast.unparse(node).replace(name, called, 1)
     if name == "nn.ModuleList":
         layer = ast.unparse(args[0]).partition(" for ")[0].strip("( ")
         yield "share", f"nn.ModuleList([{layer}] * LAYERS)"
@@ -142,7 +164,14 @@ def run(text: str) -> ModuleType:
 
 def fingerprint(module: ModuleType) -> list[Any]:
     """Give what a model computes, learns and finds: equal for two that nothing tells apart."""
-    adapter = module.whole()
+    torch.set_default_dtype(torch.float64)  # so that sums in another order are the same
+    try:
+        return _fingerprint(module.whole())
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def _fingerprint(adapter: Any) -> list[Any]:
     chance = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, 23, (n,), generator=chance).tolist() for n in (3, 7, 5, 2)]
     src, tgt_in, tgt_out = adapter.make_batch(rows, rows[::-1])
@@ -206,14 +235,23 @@ def sample(number: int, of_setup: bool) -> tuple[list[Any], int, int]:
 
 def tried(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
     """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    whole, alone = diagnose(module.whole()), diagnose(module.bare())
-    return {
-        "mutant": str(mutant),
-        "broken": _stopped(whole),
-        "warned": [line.law for line in whole.of(Verdict.WARNED) if line.law != SOUND_WARNING],
-        "alone": _stopped(alone),
-    }
+    (whole, warned), (alone, _) = first_broken(module.whole()), first_broken(module.bare())
+    return {"mutant": str(mutant), "broken": whole, "warned": warned, "alone": alone}
 
 
-def _stopped(report: Report) -> list[str]:
-    return report.broken or (["could not be judged"] if report.exit_status else [])
+def first_broken(given: Adapter | nn.Module) -> tuple[str, list[str]]:
+    """Try law after law until one is broken.
+
+    Returns:
+        Its name, or that it could not be judged, or nothing; and the laws that warned of it.
+    """
+    try:
+        trial = Trial(given if isinstance(given, Adapter) else from_module(given))
+    except Exception:  # what cannot be run is seen
+        return "it cannot be run", []
+    for law in trial.laws:
+        if trial.line(law).verdict == Verdict.BROKEN:
+            return law.name, []
+    report = trial.report()
+    warned = [line.law for line in report.of(Verdict.WARNED) if line.law != SOUND_WARNING]
+    return "could not be judged" * bool(report.exit_status), warned

@@ -296,6 +296,7 @@ def whole(model=None):
         greedy=setup.greedy,
         beam=setup.beam,
         rank=setup.rank,
+        alpha=0.6,
         loss=setup.loss,
         optimizer=setup.optimizer,
         train_step=setup.train_step,

@@ -128,7 +128,7 @@ def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
     """
     image = Image.open(BytesIO(picture)).convert("RGBA")
     image = image.crop(image.getbbox())  # of what is not transparent
-    if image.getextrema()[3] == (255, 255):  # a better palette, which knows no transparency
+    if image.getchannel("A").getextrema() == (255, 255):  # a better palette without it
         image = image.convert("RGB")
     image = image.quantize(COLORS)
     small = BytesIO()

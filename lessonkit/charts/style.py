@@ -1,6 +1,7 @@
 """What every chart shares: colours, the ground, and frames of matplotlib's axes."""
 
 from collections.abc import Sized
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
@@ -29,7 +30,7 @@ CHARTS = {  # Vega-Lite's configuration
 }
 GROUNDS = ("axes.facecolor", "legend.facecolor")
 LETTERS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-FIGURES = dict.fromkeys(GROUNDS, "none") | dict.fromkeys(LETTERS, INK)  # matplotlib's
+FIGURES: dict[Any, str] = dict.fromkeys(GROUNDS, "none") | dict.fromkeys(LETTERS, INK)
 
 
 def frame(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float = 10) -> Axes:

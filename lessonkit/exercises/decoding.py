@@ -308,9 +308,8 @@ def _draws() -> list[tuple[Tensor, float, float, float]]:
         for chance in (0.0, 0.2, 0.55, 0.8, 0.99)
         if _is_clear_draw(row, temperature, top_p, chance)
     ]
-    cases.append((torch.tensor([5.0]), 1.0, 0.5, 0.7))  # one type
-    cases.append((torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5))  # e ** 810 is no float
-    return cases
+    steep = torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5  # e ** 810 is no float
+    return [*cases, (torch.tensor([5.0]), 1.0, 0.5, 0.7), steep]
 
 
 _LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])

@@ -117,6 +117,41 @@ class Shifts(Model):
         return super().forward(src, tgt[:, :-1])
 
 
+class ShiftsItself(Model):
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        bos = torch.full((len(tgt), 1), 2)
+        return super().forward(src, torch.cat((bos, tgt[:, :-1]), dim=1))
+
+
+class Loss(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = Model()
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        logits = self.net(src, tgt[:, :-1]).transpose(1, 2)
+        return nn.functional.cross_entropy(logits, tgt[:, 1:])
+
+
+class WithoutForward(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = Masked()
+        self.parts.output, self.head = nn.Identity(), self.parts.output
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        memory = self.parts.src(src)
+        for layer in self.parts.encoder:
+            memory = layer(memory, four(src_mask))
+        return memory
+
+    def decode(self, memory: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Tensor:
+        hidden = self.parts.tgt(tgt)
+        for layer in self.parts.decoder:
+            hidden = layer(hidden, memory, tgt_mask, src_mask)
+        return hidden
+
+
 class Fairseq(Model):
     def forward(self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor) -> Any:
         assert src_lengths.tolist() == (src_tokens != 0).sum(dim=1).tolist()
@@ -165,6 +200,9 @@ class OtherPadding(Model):
         (Flat, "logits lie as (batch * tgt_len, vocab)"),
         (Classes, "logits lie as (batch, vocab, tgt_len)"),
         (Shifts, "cuts the target's last token off itself"),
+        (ShiftsItself, "it shifts the target itself, and is given one token more"),
+        (Loss, "it gives a loss, and logits are what its net gives"),
+        (WithoutForward, "logits are its module.head of what it gives"),
         (Fairseq, "logits are 0 of"),
         (Pair, "ids are batch first"),
         (Annotated, "logits are its generator of what it gives"),
@@ -196,10 +234,10 @@ def test_a_fault_stays_one_however_it_is_called() -> None:
 
 
 def test_what_cannot_be_called_says_what_was_tried() -> None:
-    class Loss(Model):
+    class Mean(Model):
         def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-            return super().forward(src, tgt).mean()
+            return super().forward(src, tgt).mean(dim=0)
 
-    report = diagnose(Loss())
+    report = diagnose(Mean())
     assert report.exit_status == 2
-    assert "Tried: batch first: it gives tensors of the shapes [()]" in report.stopped
+    assert "Tried: batch first: it gives tensors of the shapes [(3, 29)]" in report.stopped

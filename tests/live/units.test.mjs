@@ -105,7 +105,7 @@ test("widths of a head", () => {
   assert.deepEqual([config.key_size, config.value_size], [3, 5]);
 });
 
-test("merges: the pair learnt first, wherever it stands, the left one of two", () => {
+test("merges: the pair learned first, wherever it stands, the left one of two", () => {
   const merges = ["a b", "b c", "Ġ ab", "ab ab"];
   const tokenizer = new BPETokenizer({ kind: "bpe", merges, lowercase: false, treatment: "plain" });
   const pieces = (text) => tokenizer.pieces(tokenizer.encode(text));

@@ -27,7 +27,7 @@ const BYTES = new Map(LETTERS.map((letter, byte) => [letter, byte]));
 /** Pieces of words, down to single bytes, so that no text is unknown (§5.1). */
 export class BPETokenizer {
   /**
-   * @param {object} values A tokenizer's JSON: "merges", the learnt pairs in order ("Ġ t");
+   * @param {object} values A tokenizer's JSON: "merges", the learned pairs in order ("Ġ t");
    *   "lowercase"; "treatment".
    */
   constructor(values) {
@@ -64,7 +64,7 @@ export class BPETokenizer {
     return ids;
   }
 
-  /** Join neighbours, the pair learnt first of all that are there, until no pair is known. */
+  /** Join neighbours, the pair learned first of all that are there, until no pair is known. */
   _merge(pieces) {
     for (;;) {
       const pairs = pieces.map((left, i) => `${left} ${pieces[i + 1] ?? ""}`);

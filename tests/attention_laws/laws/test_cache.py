@@ -182,10 +182,6 @@ def test_an_eos_that_was_left_in_is_the_adapters() -> None:
     expect(left, "search_ends", "not tried", f"the adapter is to leave eos, {EOS_ID}, out")
 
 
-def test_a_beam_that_finds_less_than_greedy_is_warned_of() -> None:
-    worse = beam_of(
-        lambda row: [each._replace(log_prob=each.log_prob - 30) for each in row], sound(3)
-    )
-    expect(worse, "beam_not_below_greedy", "warned")
+def test_without_a_search_none_is_tried() -> None:
     none = sound().replace(greedy=None, beam=None, rank=None)
     expect(none, "search_ends", "not tried", "the adapter has no greedy and no beam")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attention_laws import Adapter, Verdict, diagnose
 from attention_laws.laws import LAWS
+from experiments.laws.mutants import FILE, run
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.edits import Edit
 from lessonkit.museum.specimen import alter
@@ -24,36 +25,17 @@ def test_what_is_not_there_is_not_looked_for() -> None:
     without_positions.module.src_embedding.sinusoids.zero_()
     with torch.no_grad():
         next(no_numbers.module.parameters()).fill_(float("nan"))
-    linear, undeclared = nn.Linear(2, 2), small(tie_softmax=True).replace(declared_tied=())
+    undeclared = small(tie_softmax=True).replace(declared_tied=())
     tied = "tgt_embedding.token.weight=output.weight"
     for adapter, law, verdict, seen in (
         (no_numbers, "finite", "broken", "NaN"),
         (no_numbers, "repeats", "kept", ""),
         (small(dropout=0.0), "dropout_in_training", "not tried", ""),
         (small(dropout=0.0), "trains_in_training_mode", "not tried", ""),
-        (
-            small().replace(module=linear),
-            *("no_gradient_from_the_future", "not tried", "no nn.Embedding reads tgt_in as it is"),
-        ),
         (without_positions, "words_and_positions", "not tried", "no positions are added"),
         (undeclared, "tied_as_declared", "not tried", tied),
     ):
         expect(adapter, law, verdict, seen)
-
-
-def test_padding_before_a_source_is_tried_where_the_model_is_fed_so() -> None:
-    adapter = small()
-    forward = adapter.forward
-
-    def counting_words(src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Move padding to the end first."""
-        order = (src == 0).long().argsort(dim=1, stable=True)
-        return forward(src.gather(1, order), tgt_in)
-
-    expect(adapter, "left_padding", "not tried")
-    expect(adapter.replace(left_padding=True), "left_padding", "broken")
-    right = adapter.replace(left_padding=True, forward=counting_words)
-    expect(right, "left_padding", "kept")
 
 
 def test_a_small_difference_is_no_rounding() -> None:
@@ -121,7 +103,6 @@ def test_what_is_seen_says_where() -> None:
         ("dropout_never_called", "dropout_in_training", "is made and never called"),
         ("clones_alike", "layers_start_apart", "layers 0 and 1"),
         ("softmax_tied_by_copy", "tied_as_declared", "a copy, equal only now"),
-        ("one_projection", "own_projections", "encoder.layers.0.self_attention.query_projection"),
         (
             "cross_attention_causal",
             "weight_on_all_that_may_be_seen",
@@ -150,14 +131,13 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
         expect(adapter, "starts_unsure", "not tried", seen)
 
 
-def test_a_layer_that_is_used_twice_is_no_copy_and_shares_no_projection() -> None:
+def test_a_layer_that_is_used_twice_is_no_copy() -> None:
     adapter = small(num_layers=2)
     layers = adapter.module.encoder.layers
     layers[1] = copy.deepcopy(layers[0])
     expect(adapter, "layers_start_apart", "broken")
     layers[1] = layers[0]
-    for name in ("layers_start_apart", "own_projections"):
-        assert tried(adapter, name).verdict in ("kept", "not tried")
+    assert tried(adapter, "layers_start_apart").verdict in ("kept", "not tried")
 
 
 def test_torchs_own_layers_start_apart() -> None:
@@ -190,7 +170,6 @@ def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -
     others = {line.law: line.seen for line in diagnose(adapter).lines if line.verdict != "kept"}
     assert set(others) <= {
         *(law.name for law in LAWS if law.minute),
-        "left_padding",
         *ONE_LAYER,
         "sinusoids_of_paper",
     }
@@ -200,9 +179,7 @@ def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -
 def test_without_what_it_needs_it_is_not_tried() -> None:
     for law in LAWS:
         for need in law.needs:
-            line = tried(
-                small().replace(**{"left_padding": True, need: None}), law.name, minute=True
-            )
+            line = tried(small().replace(**{need: None}), law.name, minute=True)
             assert (line.verdict, line.seen) == ("not tried", f"the adapter has no {need}")
 
 
@@ -210,8 +187,8 @@ def test_without_padding_what_is_about_padding_is_not_tried() -> None:
     def over_all(logits: Tensor, tgt_out: Tensor) -> Tensor:
         return F.cross_entropy(logits.flatten(end_dim=1), tgt_out.flatten())
 
-    report = diagnose(small().replace(pad_id=None, left_padding=True, loss=over_all))
-    about = {"source_padding", "target_padding", "company", "left_padding", "empty_source"}
+    report = diagnose(small().replace(pad_id=None, loss=over_all))
+    about = {"source_padding", "target_padding", "company", "empty_source"}
     about |= {"padding_costs_nothing", "each_token_counts_once"}
     assert not report.broken
     assert about <= {line.law for line in report.of(Verdict.NOT_TRIED)}
@@ -221,3 +198,43 @@ def test_laws_that_train_wait_to_be_asked() -> None:
     for law in LAWS:
         if law.minute:
             assert "--minute" in tried(small(), law.name).seen
+
+
+# Of the sound model of experiments/laws: what stands there, what is to, and which law sees it.
+EDITS = (
+    ("self.query(hidden)", "self.query(hidden.detach())", "gradient_is_the_slope"),
+    ("nn.ModuleList(EncoderLayer()", "(EncoderLayer()", "source_reads_itself"),
+    ("self.tgt(tgt_in, start)", "self.tgt.words(tgt_in)", "places_on_both_sides"),
+    ("elif len(going)", "elif total < best.values[0] and len(going)", "wide_beam_finds_the_best"),
+    ("done.append(Candidate(prefixes[row], total, True))", "pass", "beam_of_one_is_greedy"),
+    ("** 0.6", "** 1.2", "length_penalty"),
+    ("(5 + length)", "(5 - length)", "length_penalty"),
+    ("D_MODEL**-0.5 * min", "min", "schedule_of_paper"),
+    ("- SMOOTHING * others", "", "smoothing_sums_to_one"),
+    (
+        "logits.log_softmax(dim=-1)\n        true",
+        "logits.softmax(dim=-1)\n        true",
+        "loss_takes",
+    ),
+)
+ROOT_IN_QUERIES = (
+    "self.query.weight.data /= 8**0.5; self.query.bias.data /= 8**0.5\n        self.key ="
+)
+
+
+def test_an_edit_of_the_sound_model_breaks_the_law_that_is_about_it() -> None:
+    text = FILE.read_text(encoding="utf-8")
+    for old, new, name in EDITS:
+        assert text.count(old) == 1, old
+        law = next(law.name for law in LAWS if law.name.startswith(name))
+        expect(run(text).whole(), law, "kept")
+        expect(run(text.replace(old, new)).whole(), law, "broken")
+
+
+def test_what_others_do_otherwise_and_rightly_is_kept() -> None:
+    text = FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
+    as_t5 = text.replace("self.key =", ROOT_IN_QUERIES)
+    expect(run(text).whole(), "scores_divided_by_root", "broken", "nothing divides them")
+    expect(run(as_t5).whole(), "scores_divided_by_root", "kept", "as T5's are")
+    as_fairseq = text.replace("self.register_buffer", "waves[1] = 0\n        self.register_buffer")
+    expect(run(as_fairseq).whole(), "sinusoids_of_paper", "kept")

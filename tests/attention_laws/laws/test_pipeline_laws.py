@@ -16,7 +16,7 @@ NAMES = [law.name for law in PIPELINE_LAWS]
 
 @cache
 def sound(kind: str = "bpe") -> Pipeline:
-    """A pipeline over the embedded corpus, its tokenizers learnt from it."""
+    """A pipeline over the embedded corpus, its tokenizers learned from it."""
     train, test = (corpora.load("embedded", split, "en", "fr") for split in ("train", "test"))
     size = {"tokenizer": kind, "corpus": "embedded", "src_lang": "en", "tgt_lang": "fr"}
     config = DataConfig(**size, vocab_size=500)  # type: ignore[arg-type]
