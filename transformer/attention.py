@@ -13,7 +13,13 @@ from torch import Tensor, nn
 
 from transformer.config import MOST_SIZE
 from transformer.dropout import Dropout
-from transformer.support.errors import check_batches, check_floats, check_mask, check_number
+from transformer.support.errors import (
+    check_batches,
+    check_floats,
+    check_hidden,
+    check_mask,
+    check_number,
+)
 
 
 def scaled_dot_product_attention(
@@ -133,11 +139,14 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None where not asked for.
         """
-        check_floats("query", query, (None, None, self.d_model), self.query_projection.weight)
+        searching = not torch.is_grad_enabled()  # which made its tensors itself
+        if not searching:
+            check_hidden("query", query, self, axes=3)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
-        check_batches("query", query, "memory", keys)
-        if mask is not None:
+        if not searching:
+            check_batches("query", query, "memory", keys)
+        if mask is not None and not (searching and mask.dtype == torch.bool):
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
         weights = None
         if return_weights:  # heads: (batch, num_heads, q_len, d_v)
@@ -155,7 +164,7 @@ class MultiHeadAttention(nn.Module):
         if memory is not None and cache is not None and cache.kept is not None:
             return cache.kept
         if memory is not None:
-            check_floats("memory", memory, (None, None, self.d_model), query)
+            check_hidden("memory", memory, self, axes=3)
         origin = query if memory is None else memory  # (batch, k_len, d_model)
         keys = self._split_heads(self.key_projection(origin))  # (batch, num_heads, k_len, d_k)
         values = self._split_heads(self.value_projection(origin))  # (batch, num_heads, k_len, d_v)

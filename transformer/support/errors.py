@@ -148,8 +148,9 @@ def check_number(
     name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, *, whole: bool = False
 ) -> None:
     """Refuse what is no number, or a fraction where it must be `whole`, or not in low ... high."""
+    usual = type(value) is int or (type(value) is float and not whole)
     kind = numbers.Integral if whole else numbers.Real  # numpy's too; a truth is none
-    usual = type(value) is int or (isinstance(value, kind) and not isinstance(value, bool))
+    usual = usual or (isinstance(value, kind) and not isinstance(value, bool))
     if not (usual and low <= value <= high):
         number = "a whole number" if whole else "a number"
         limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
@@ -233,21 +234,38 @@ def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = Non
     raise UserError(f"{name} is {described(tensor)}: give a {kind} tensor of shape ({axes})")
 
 
+def check_hidden(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
+    """Refuse what is no float tensor of the layer's width; said quickly, for each step asks it."""
+    try:
+        sizes, width = hidden.shape, layer.d_model
+        usual = hidden.is_floating_point() and hidden.element_size() < 8 and sizes[-1] == width
+        if usual and axes in (None, len(sizes)):
+            return
+    except (AttributeError, TypeError, IndexError):  # no tensor
+        width = layer.d_model
+    shape = (..., width) if axes is None else (None,) * (axes - 1) + (width,)
+    check_floats(name, hidden, shape, next(layer.parameters()))
+
+
 def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
     """Refuse a mask that is not boolean, or does not broadcast to the shape of the scores."""
     import torch
 
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
-    known = zip(reversed(mask.shape), reversed(shape), strict=False)
-    if mask.dim() > len(shape) or not all(size in (1, whole) for size, whole in known):
+    sizes = mask.shape
+    fits = len(sizes) <= len(shape)
+    for size, whole in zip(reversed(sizes), reversed(shape), strict=False):
+        fits = fits and size in (1, whole)
+    if not fits:
         raise UserError(f"mask is {described(mask)}: give one that broadcasts to {tuple(shape)}")
 
 
 def check_batches(first: str, one: Any, second: str, other: Any) -> None:
     """Refuse two tensors of unlike batches: they would be spread over each other without a word."""
-    if len(one) != len(other):
-        message = f"{first} has {len(one)} sentences and {second} {len(other)}: give as many"
+    if one.shape[0] != other.shape[0]:
+        sizes = one.shape[0], other.shape[0]
+        message = f"{first} has {sizes[0]} sentences and {second} {sizes[1]}: give as many"
         raise UserError(message)
 
 
