@@ -43,7 +43,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"dropout": 1.0}, "dropout is 1.0: give a number from 0 up to, not including, 1"),
         ({"attention_dropout": -0.1}, "attention_dropout is -0.1"),
         ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
-        ({"positions": "learned"}, "unknown positions 'learned': did you mean 'learned'?"),
+        ({"positions": "learn"}, "unknown positions 'learn': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
         (
             {"positions": "concatenated", "position_dim": 512},
