@@ -90,6 +90,7 @@ class Package:
                 self.modules.setdefault(folder, []).append(module)
             elif module.docstring:
                 self.openings[folder] = module
+                self.modules.setdefault(folder, [])
 
     def find(self, name: str) -> Place | None:
         """Give the place of a name, or of the nearest around it that has a page.
