@@ -115,6 +115,7 @@ class Setup:
             greedy=self.greedy,
             beam=self.candidates,
             rank=self.rank,
+            alpha=0.6,
             loss=self.loss,
             optimizer=self.optimizer,
             train_step=self.train_step,

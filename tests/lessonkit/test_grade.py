@@ -69,7 +69,7 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
         notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
     ]
     table = tmp_path / "class.csv"
-    done = command("grade", *files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 5)
+    done = command("grade", *files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 15)
     lines = {Path(line.split(": ")[0]).stem: line for line in done.stdout.splitlines()}
     assert "ann.ipynb: 5 of 5 right" in lines["ann"]
     assert lines["ben"].endswith("ben.ipynb: 2 of 5 right; 3 not attempted")
