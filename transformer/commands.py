@@ -287,7 +287,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
     option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
 )
 def export_folder(options: argparse.Namespace) -> None:
-    """Write a model for another engine: CTranslate2 or ONNX.
+    """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.
 
     The folder is served without the course: its weights, tokenizers that treat the text, a
     translate.py to begin with, and a README. CTranslate2 searches with beams; the ONNX graphs
