@@ -9,11 +9,12 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from lessonkit.analysis.scores import holm
 from lessonkit.records import READINGS, load_result, load_runs, precision, scores
 from transformer.evaluation.compare import (
     chance_of,
@@ -91,7 +92,7 @@ def _family(claim: Mapping[str, Any]) -> Found:
         points = scores(record, reading)
         base = points.pop(claim["base"])
         chances = {name: difference_p(base, runs) for name, runs in points.items()}
-        shown[reading] = holm(chances)
+        shown[reading] = shown_of(chances)
     fewest = min(len(runs) for runs in points.values())
     return _found([], record["runs"], fewest, shown, len(chances))
 
@@ -123,7 +124,8 @@ def _single_runs(claim: Mapping[str, Any]) -> Found:
 
 def _heads(claim: Mapping[str, Any]) -> Found:
     """Give the largest cost of a head of one stack, by zero or by its mean, as `at` names them."""
-    figures = load_result(claim["record"])["figures"]
+    record = load_result(claim["record"])
+    figures = record["figures"]
     whole = figures["whole"]["beam"]
     costs = {
         f"{how} {name}": whole - head["beam"]
@@ -131,7 +133,7 @@ def _heads(claim: Mapping[str, Any]) -> Found:
         for name, head in figures[how]["heads"].items()
     }
     worst = [max(c for name, c in costs.items() if re.search(each, name)) for each in claim["at"]]
-    return _found(worst, [load_result(claim["record"])], family=len(costs))
+    return _found(worst, [record], family=len(costs))
 
 
 KINDS: dict[str, Callable[[Mapping[str, Any]], Found]] = {
@@ -146,14 +148,10 @@ KINDS: dict[str, Callable[[Mapping[str, Any]], Found]] = {
 }
 
 
-def holm(chances: Mapping[str, float]) -> list[str]:
-    """Give what a family of comparisons shows, the smallest p-value first (Holm 1979)."""
-    shown: list[str] = []
-    for name in sorted(chances, key=lambda each: chances[each]):
-        if chances[name] > LEVEL / (len(chances) - len(shown)):
-            break
-        shown.append(name)
-    return shown
+def shown_of(chances: Mapping[str, float]) -> list[str]:
+    """Give what a family of comparisons shows by Holm's rule, the smallest p-value first."""
+    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
+    return sorted((name for name in chances if adjusted[name] <= LEVEL), key=lambda n: chances[n])
 
 
 def turned(root: Path, claim: Mapping[str, Any], found: Found) -> Iterator[str]:
@@ -217,6 +215,7 @@ def ledger(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "docs" / "claims.toml").read_text(encoding="utf-8"))
 
 
+@cache  # a page has many claims
 def prose(page: Path) -> str:
     """Give a page's own words, lines joined, without made tables and the paper's passages."""
     text = page.read_text(encoding="utf-8")

@@ -1,6 +1,8 @@
 """What the tests share: where the real corpora are, two models, which tests are left out."""
 
 import os
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,14 @@ def shared_data() -> Path:
     pytest.skip(
         "needs the real corpora: set TRANSFORMER_DATA to a folder with multi30k/ and tatoeba/"
     )
+
+
+@pytest.fixture
+def default_handler() -> Iterator[None]:
+    """Whatever the test runner does with Ctrl-C, begin with Python's own handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -82,5 +82,5 @@ def test_words_that_left_the_page_and_figures_without_a_source_are_told(tmp_path
 
 
 def test_holm() -> None:
-    assert claims.holm({"a": 0.03, "b": 0.01, "c": 0.2}) == ["b"]  # 0.03 is above 0.05 / 2
-    assert claims.holm({"a": 0.02, "b": 0.01, "c": 0.2}) == ["b", "a"]
+    assert claims.shown_of({"a": 0.03, "b": 0.01, "c": 0.2}) == ["b"]  # 0.03 is above 0.05 / 2
+    assert claims.shown_of({"a": 0.02, "b": 0.01, "c": 0.2}) == ["b", "a"]

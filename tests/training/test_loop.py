@@ -417,13 +417,6 @@ def test_killed_at_any_write_and_resumed_equals_straight_through(
     assert kill_at > 10
 
 
-@pytest.fixture
-def default_handler() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("default_handler")
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_keeps_everything_and_a_second_one_harms_nothing(tmp_path: Path, times: int) -> None:

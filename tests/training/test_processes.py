@@ -171,14 +171,6 @@ def test_ctrl_c_or_a_request_to_end_keeps_everything(
 # --- Ctrl-C ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def default_handler() -> Iterator[None]:
-    """Whatever the test runner does with Ctrl-C, begin with Python's own handler."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("default_handler")
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_request_to_end_counts_where_it_interrupts(ignored: bool) -> None:
