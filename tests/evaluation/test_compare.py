@@ -128,7 +128,7 @@ def test_pooled_deviation_and_margin_by_hand() -> None:
 def test_errors() -> None:
     with pytest.raises(UserError, match="add seeds"):
         pooled_deviation({"a": [1.0], "b": []})
-    with pytest.raises(UserError, match="runs: give 2 numbers or more, not 1"):
+    with pytest.raises(UserError, match="runs: give 2 or more numbers, not 1"):
         mean_interval([1.0])
-    with pytest.raises(UserError, match="other: give 2 numbers or more, not 0"):
+    with pytest.raises(UserError, match="other: give 2 or more numbers, not 0"):
         difference_interval([1.0, 2.0], [])

@@ -133,7 +133,7 @@ def test_chance_by_the_printed_table_of_t() -> None:
 
 
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="give 2 numbers or more"):
+    with pytest.raises(UserError, match="give 2 or more"):
         chance_of([36.0], GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):

@@ -169,7 +169,7 @@ def check_list(name: str, values: Any, of: str) -> None:
 def check_numbers(name: str, values: Any, fewest: int = 1) -> None:
     """Refuse what is no list of `fewest` finite numbers or more."""
     check_list(name, values, "numbers")
-    require(len(values) >= fewest, f"{name}: give {fewest} numbers or more, not {len(values)}")
+    require(len(values) >= fewest, f"{name}: give {fewest} or more numbers, not {len(values)}")
     for value in values:
         check_number(f"one of {name}", value)
 

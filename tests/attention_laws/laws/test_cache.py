@@ -168,7 +168,7 @@ def test_a_penalty_of_the_wrong_sign_is_told_from_every_sound_one() -> None:
         (lambda log_prob, length: -log_prob / length, "broken"),
     ]
     for rank, verdict in ranks:
-        expect(sound().replace(rank=rank), "length_penalty", verdict)
+        expect(sound().replace(rank=rank, alpha=None), "length_penalty", verdict)
 
 
 def test_padding_that_nothing_bars_is_warned_of_unless_the_model_is_fresh() -> None:
