@@ -2,7 +2,6 @@
 
 import argparse
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,42 +11,31 @@ from experiments.laws.variants import alarms
 from transformer.support.files import require_checkout, results_folder, write_json
 from transformer.training.devices import provenance
 
+COMMAND = "python -m experiments.laws"
 RECORD = "laws/mutants.json"
+NUMBERS = {"model": 100, "setup": 50}  # of mutants
+SEEDS = 5  # of each sound variant
 
 
-def make_record(each: int, seeds: int, file: Path) -> None:
-    """Try mutants of the model, half as many of what trains and searches, and sound variants.
-
-    What is known is written to the file after each of the three.
-    """
+def main() -> None:
+    """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
+    argparse.ArgumentParser(prog=COMMAND, description=__doc__).parse_args()
+    require_checkout()
     warnings.simplefilter("ignore")
-    record: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
-    for part, number in (("model", each), ("setup", each // 2)):
-        chosen, crashed, equal = sample(number, part == "setup")
+    made_by = provenance(torch.device("cpu")) | {"command": COMMAND}
+    record: dict[str, Any] = {"provenance": made_by, "seed": SEED}
+    for part, number in NUMBERS.items():
+        chosen, besides = sample(number, part == "setup")
         rows = []
         for mutant, module in chosen:
             rows.append(tried(mutant, module))
             print(f"{rows[-1]['broken'] or 'missed'}; {rows[-1]['alone'] or 'missed'}: {mutant}")
         counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
-        record[part] = {"tried": len(rows), **counts, "crashed": crashed, "equal": equal}
-        record[part]["mutants"] = rows
+        record[part] = {"tried": len(rows), **counts, **besides, "mutants": rows}
         print(f"{part}: {counts} of {len(rows)}")
-        write_json(file, record)
-    found = alarms(seeds)
+    found = alarms(SEEDS)
     record["variants"] = {"runs": len(found), "alarms": {k: v for k, v in found.items() if v}}
-    write_json(file, record)
-
-
-def main() -> None:
-    """Try mutants and variants, and write the record."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.laws", description=__doc__)
-    parser.add_argument("--each", type=int, default=100, help="mutants of the model (100)")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each sound variant (5)")
-    options = parser.parse_args()
-    require_checkout()
-    file = results_folder() / RECORD
-    file.parent.mkdir(exist_ok=True)
-    make_record(options.each, options.seeds, file)
+    write_json(results_folder() / RECORD, record)
 
 
 if __name__ == "__main__":
