@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import secrets
 import signal
 import subprocess
 import sys
@@ -96,7 +97,8 @@ class _Process:
         self.seconds, self.left = order.seconds, left
         self.done, self.end = False, ""
         self._told: queue.Queue[str | None] = queue.Queue()
-        given = json.dumps({**vars(order), "laws": laws})
+        self._mark = secrets.token_hex(8)  # of what is ours, among what theirs may write
+        given = json.dumps({**vars(order), "laws": laws, "mark": self._mark})
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), given],
             stdin=subprocess.DEVNULL,
@@ -144,7 +146,8 @@ class _Process:
     def _hear(self, stream: IO[str]) -> None:
         with stream:
             for line in stream:
-                self._told.put(line)
+                if line.startswith(self._mark):
+                    self._told.put(line.removeprefix(self._mark))
         self._told.put(None)
 
     def _pass_on(self, stream: IO[str]) -> None:

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.errors import said
-from attention_laws.masks import STYLES, Role, Style, made, role
+from attention_laws.masks import STYLES, Role, Style, made, roles
 from attention_laws.untouched import hooked
 
 SRC = re.compile(r"src|source|enc|input|question")
 TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
-BATCH, SRC_LEN, TGT_LEN = 2, 5, 3  # of the first call: unequal, so that a shape tells its axes
+MASK = re.compile(r"^(?!(.*_)?head).*mask")  # but for those that leave heads out
+BATCH, SRC_LEN, TGT_LEN = 2, 5, 4  # of the first call: a shape tells its axes, cut by one too
 
 
 class UnfitError(ValueError):
@@ -47,14 +48,14 @@ def signature(module: nn.Module) -> Signature:
     if len(plain) < len(given) and len(plain) < 2:  # *args: as in papers' code
         two = (("", Role("src", False)), ("", Role("tgt", False)))
         return Signature(masks=two)
-    named = [each for each in plain if "mask" in each.name.lower() and "head" not in each.name]
+    named = [each for each in plain if MASK.search(each.name.lower())]
     if len(named) > 1:  # of scores, beside one of padding
         named = [each for each in named if each.name != "attn_mask" or each.default is each.empty]
     ids, others = [], []
     for each in plain:
         low = each.name.lower()
         required = each.default is each.empty
-        if "mask" in low and "head" not in low:
+        if "mask" in low:
             continue
         if "teacher" in low or (required and ("len" in low or "pos" in low)):
             others.append((each.name, low))
@@ -67,10 +68,11 @@ def signature(module: nn.Module) -> Signature:
     tgt = found[0] if found else (names[1] if len(names) > 1 else "")
     rest = [each for each in names if each != tgt]
     src = next((each for each in rest if SRC.search(each.lower())), rest[0] if rest else "")
+    masks = [each.name for each in named]
     return Signature(
         src=src,
         tgt=tgt,
-        masks=tuple((each.name, role(each.name)) for each in named),
+        masks=tuple(zip(masks, roles(masks), strict=True)),
         others=tuple(others),
         optional=all(each.default is not each.empty for each in named),
     )

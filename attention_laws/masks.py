@@ -1,5 +1,6 @@
 """Masks as somebody's forward may want them; ours is True = may attend (not in the paper)."""
 
+import re
 from typing import NamedTuple
 
 import torch
@@ -80,26 +81,38 @@ def role(name: str) -> Role:
     return Role("src", padding)
 
 
+NAMED = re.compile(r"src|source|enc|inp|pad|tgt|trg|targ|dec|cross|mem|look|out|caus|subs|peak|fut")
+
+
+def roles(names: list[str]) -> list[Role]:
+    """Tell masks by their names, or by their order where these say nothing, as e_mask, d_mask."""
+    found = [role(each) for each in names]
+    if len(found) > 1 and not any(NAMED.search(each.lower()) for each in names):
+        found[1:] = [Role("tgt", False), *[Role("cross", False)] * (len(found) - 2)]
+    if any("look" in each.lower() for each in names):  # TensorFlow's tutorial: dec_padding_mask
+        return [each._replace(side="cross") if each == ("tgt", True) else each for each in found]
+    return found
+
+
 def made(
     style: Style, role: Role, src_real: Tensor, tgt_real: Tensor, beside_padding: bool
 ) -> Tensor:
     """Make one mask of where source and target are no padding, (batch, length).
 
-    Where padding has masks of its own, as with `torch.nn.Transformer`, the others are of two axes,
-    and say nothing of padding.
+    Where padding has masks of its own, as with `torch.nn.Transformer`, the others say nothing of
+    it if they are of two axes.
     """
-    causal = torch.ones(tgt_real.shape[1], tgt_real.shape[1], dtype=torch.bool).tril()
     real = tgt_real if role.side == "tgt" else src_real
-    if role.padding or (style.axes <= 2 and role.side != "tgt" and not beside_padding):
-        may = real
-    elif beside_padding or style.axes == 2:
+    may = real if style.axes <= 2 else real[:, None, :]
+    if role.side == "tgt" and style.axes > 1 and not role.padding:
+        causal = torch.ones(real.shape[1], real.shape[1], dtype=torch.bool).tril()
+        may = causal if style.axes == 2 else may & causal
+    elif beside_padding and style.axes == 2 and not role.padding:
         queries = tgt_real if role.side == "cross" else real
-        may = causal if role.side == "tgt" else torch.ones(queries.shape[1], real.shape[1]).bool()
-    elif style.axes == 1:
-        may = real
-    else:
-        may = real[:, None, :] & causal if role.side == "tgt" else real[:, None, :]
-        may = may[:, None] if style.axes == 4 else may
+        may = torch.ones(queries.shape[1], real.shape[1], dtype=torch.bool)
+    may = may[:, None] if style.axes == 4 else may
+    if style.one == "add" and role.padding and style.axes == 2:  # as torch.nn.Transformer takes it
+        return ~may
     if style.one == "add":
         return torch.zeros(may.shape).masked_fill(~may, -torch.inf)
     kinds = {"bool": torch.bool, "int": torch.long, "byte": torch.uint8, "float": torch.float32}

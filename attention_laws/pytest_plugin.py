@@ -34,7 +34,6 @@ class Cases:
 
     def check(self, law: Law) -> None:
         """Try a law: fail where it is broken, skip where it does not apply."""
-        __tracebackhide__ = True
         line = self._line(law)
         line = Report((line,)).accepting(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
@@ -89,7 +88,6 @@ def cases(
 
     @pytest.mark.parametrize("law", chosen, ids=[law.name for law in chosen])
     def test_laws(law: Law) -> None:
-        __tracebackhide__ = True
         given.check(law)
 
     # Where it is not given a name, it has one: a bare `attention_laws.cases(make)` is enough.
@@ -106,7 +104,6 @@ class _LawItem(pytest.Item):
 
     def runtest(self) -> None:
         """Try it."""
-        __tracebackhide__ = True
         self.cases.check(self.law)
 
     def reportinfo(self) -> tuple[Path, None, str]:

@@ -3,7 +3,7 @@
 import torch
 
 from attention_laws.law import Subject, law, rounding_aside
-from attention_laws.report import Finding, broken, kept
+from attention_laws.report import Finding, broken, kept, not_tried
 
 LENGTHS = (2, 3, 7)
 PADDED = (1, 3)  # places of padding that are added
@@ -23,7 +23,28 @@ MEANS = (
 @rounding_aside
 def no_future(subject: Subject) -> Finding:
     """Change each target token in turn; what stands before it must not move."""
-    for length in LENGTHS:
+    return _unmoved_before(subject, LENGTHS)
+
+
+@law(
+    says="In training mode no position sees the future either.",
+    means="dropout is on the scores, and what it sets to 0 is hidden no more; or a norm is over "
+    "the batch; or the mask is made in evaluation alone",
+    look="at what dropout is given: weights, after the softmax",
+    needs=("module",),
+)
+def no_future_in_training(subject: Subject) -> Finding:
+    """Do so in training mode, where dropout draws the same each time."""
+    subject.module.train()
+    src, tgt_in = subject.src(1, 5), subject.tgt_in(1, LENGTHS[-1])
+    twice = subject.logits(src, tgt_in), subject.logits(src, tgt_in)
+    if not torch.equal(*twice):
+        return not_tried("in training mode the same random numbers give other logits")
+    return _unmoved_before(subject, LENGTHS[-1:])
+
+
+def _unmoved_before(subject: Subject, lengths: tuple[int, ...]) -> Finding:
+    for length in lengths:
         src, tgt_in = subject.src(1, 5), subject.tgt_in(1, length)
         logits = subject.logits(src, tgt_in)
         for place in range(1, length):
@@ -35,7 +56,7 @@ def no_future(subject: Subject) -> Finding:
                     f"tgt_in {tgt_in[0].tolist()}: with {int(other[0, place])} at position "
                     f"{place} the logits at {seen} move by up to {float(moved[:place].max()):.2g}"
                 )
-    return kept(f"each token of {max(LENGTHS)} changed in turn: no logits before it move")
+    return kept(f"each token of {max(lengths)} changed in turn: no logits before it move")
 
 
 @law(
@@ -108,4 +129,4 @@ def company(subject: Subject) -> Finding:
     return kept(f"sentences of batches of {BATCHES[1:]} have the logits they have alone")
 
 
-LAWS = (no_future, source_padding, target_padding, company)
+LAWS = (no_future, no_future_in_training, source_padding, target_padding, company)

@@ -35,7 +35,7 @@ def gradients_reach(subject: Subject) -> Finding:
     odd = [name for name, grad in found.items() if grad is not None and not grad.isfinite().all()]
     if odd:
         return broken(f"the gradient of the loss is no number at {listed(odd)}")
-    silent = [name for name, grad in found.items() if _is_silent(grad)]
+    silent = _silent(subject, found)
     if silent:
         with torch.no_grad():
             for weight in names.values():
@@ -44,7 +44,7 @@ def gradients_reach(subject: Subject) -> Finding:
                     torch.randn(weight.shape, generator=subject.generator).to(weight) * size / 5
                 )
         found = _gradients(_loss(subject), {name: names[name] for name in silent})
-        silent = [name for name, grad in found.items() if _is_silent(grad)]
+        silent = _silent(subject, found)
     if silent:
         return broken(f"no gradient of the loss reaches {listed(silent)}")
     return kept(f"the loss of a batch has a gradient at each of {len(names)} parameters")
@@ -67,9 +67,20 @@ def _gradients(loss: Tensor, parameters: dict[str, Tensor]) -> dict[str, Tensor 
     return dict(zip(parameters, found, strict=True))
 
 
-def _is_silent(grad: Tensor | None) -> bool:
-    """Tell that there is no gradient; a vector of zeros may be right (the bias of keys is)."""
-    return grad is None or (grad.dim() > 1 and not bool(grad.any()))
+def _silent(subject: Subject, found: dict[str, Tensor | None]) -> list[str]:
+    """Name what has no gradient, or has none in a half or third of several maps in one.
+
+    A vector of zeros may be right: the bias of keys is.
+    """
+    named = subject.module.named_modules()
+    maps = {f"{name}.weight" for name, each in named if isinstance(each, nn.Linear)}
+    silent = []
+    for name, grad in found.items():
+        times = 0 if grad is None or name not in maps else len(grad) / grad.shape[1]
+        parts = [] if grad is None else grad.chunk(int(times) if times in (2, 3) else 1)
+        if grad is None or (grad.dim() > 1 and not all(bool(each.any()) for each in parts)):
+            silent.append(name)
+    return silent
 
 
 def _loss(subject: Subject) -> Tensor:

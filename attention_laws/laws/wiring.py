@@ -1,6 +1,8 @@
 """What is joined to what, and what is one: maps, skips, layers, matrices (§3.1 to §3.4, §5.4)."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -147,7 +149,7 @@ def each_layer_once(subject: Subject) -> Finding:
     with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
         subject.logits(*_pair(subject))
     places: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for name, each in subject.module.named_modules(remove_duplicate=False):
+    for name, each in _parts(subject.module):
         if any(each is own for _, own in named):  # under two names of one parent: [layer] * n
             places[id(each), name.rpartition(".")[0]].append(name)
     twice = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
@@ -209,9 +211,18 @@ def tied_as_declared(subject: Subject) -> Finding:
 def shared_names(module: nn.Module) -> list[list[str]]:
     """Give the names of each parameter that has more than one."""
     names: dict[int, list[str]] = defaultdict(list)
-    for name, weight in module.named_parameters(remove_duplicate=False):
-        names[id(weight)].append(name)
+    for prefix, part in _parts(module):
+        for name, weight in part.named_parameters(recurse=False, remove_duplicate=False):
+            names[id(weight)].append(f"{prefix}.{name}".strip("."))
     return [each for each in names.values() if len(each) > 1]
+
+
+def _parts(module: nn.Module, name: str = "", above: tuple[int, ...] = ()) -> Iterator[Any]:
+    """Give each part by every name that leads to it, but for those that go in circles."""
+    yield name, module
+    for child, each in module._modules.items():
+        if each is not None and id(each) not in (*above, id(module)):
+            yield from _parts(each, f"{name}.{child}".strip("."), (*above, id(module)))
 
 
 PATHS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)

@@ -240,4 +240,4 @@ def test_what_cannot_be_called_says_what_was_tried() -> None:
 
     report = diagnose(Mean())
     assert report.exit_status == 2
-    assert "Tried: batch first: it gives tensors of the shapes [(3, 29)]" in report.stopped
+    assert "Tried: batch first: it gives tensors of the shapes [(4, 29)]" in report.stopped
