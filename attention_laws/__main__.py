@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,8 +32,14 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
-    add("--only", metavar="LAWS", type=_names, help="try these alone, with commas between")
-    add("--skip", metavar="LAWS", type=_names, help="leave these out")
+    add(
+        "--only",
+        metavar="LAWS",
+        type=_names,
+        default=[],
+        help="try these alone, with commas between",
+    )
+    add("--skip", metavar="LAWS", type=_names, default=[], help="leave these out")
     add("--strict", action="store_true", help="let a warning fail, too")
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
     add("--json", action="store_true", help="print the report for a program")
@@ -99,29 +105,21 @@ def calling(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def chosen(only: list[str] | None, skip: list[str] | None) -> list[str] | None:
+def chosen(only: list[str], skip: list[str]) -> list[str] | None:
     """Give the names of the laws to try; None where all are."""
-    if only is None and skip is None:
-        return None
-    names = known(only) if only else list(BY_NAME)
-    left_out = known(skip or [])
-    return [name for name in names if name not in left_out]
+    known([*only, *skip])
+    return [name for name in only or BY_NAME if name not in skip] if only or skip else None
 
 
 def _names(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def known(names: Any) -> list[str]:
-    """Give names of laws as they are.
-
-    Raises:
-        UserError: one is no law's.
-    """
+def known(names: Iterable[str]) -> None:
+    """Raise a UserError at a name that is no law's."""
     for name in names:
         if name not in BY_NAME:
             raise UserError(f"there is no law {name!r}: {', '.join(BY_NAME)}")
-    return list(names)
 
 
 def _progress(law: str, number: int) -> None:

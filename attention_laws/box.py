@@ -126,7 +126,10 @@ class _Process:
                 except queue.Empty:
                     line = "" if self._child.poll() is None else None
                 if line is None:
-                    self.end = _how_it_ended(self._child.wait())
+                    status = self._child.wait()
+                    self.end = f"it ended the process, with status {status}"
+                    if status < 0:
+                        self.end = f"the process died of {signal.Signals(-status).name}"
                     return
                 if not line and time.monotonic() - since > allowed:
                     self.end = f"it did not end within {allowed:.0f} s, and was ended"
@@ -176,10 +179,3 @@ class _Process:
         self._child.wait()
         for reader in self._readers:
             reader.join(timeout=2.0)  # what a process of its own holds open is not waited for
-
-
-def _how_it_ended(status: int) -> str:
-    """Say of what a process died that had not said that it was done."""
-    if status >= 0:
-        return f"it ended the process, with status {status}"
-    return f"the process died of {signal.Signals(-status).name}"

@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,7 @@ class UnfitError(ValueError):
 class Signature:
     """Parameters of a module's `forward`, by what they are for."""
 
-    # names of the ids; empty where they are given by position
-    src: str = ""
+    src: str = ""  # names of the ids; empty where they are given by position
     tgt: str = ""
     masks: tuple[tuple[str, Role], ...] = ()  # masks by name, and what each is of
     # Lengths, positions and the like, by name: what makes each of src and tgt
@@ -109,7 +108,7 @@ class Call:
                 else getattr(found, key)
             )
         batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
-        given = _turned(found, self.form, batch, length)[:, int(self.shifts) :]
+        given = FORMS[self.form][1](found, batch, length)[:, int(self.shifts) :]
         return self.module.get_submodule(self.head)(given) if self.head else given
 
     def with_head(self, src: Tensor, tgt_in: Tensor, types: int) -> "Call":
@@ -223,7 +222,7 @@ class Call:
         if self.path:
             said.append(f"logits are {'.'.join(map(str, self.path))} of what it gives")
         if self.form != "batch":
-            said.append(f"logits lie as {FORMS[self.form]}, and are turned")
+            said.append(f"logits lie as {FORMS[self.form][0]}, and are turned")
         if self.head:
             said.append(f"logits are its {self.head} of what it gives")
         if self.inside:
@@ -235,39 +234,24 @@ class Call:
         return tuple(said)
 
 
-FORMS = {
-    "batch": "(batch, tgt_len, vocab)",
-    "length": "(tgt_len, batch, vocab)",
-    "classes": "(batch, vocab, tgt_len)",
-    "flat": "(batch * tgt_len, vocab)",
-    "flat_length": "(tgt_len * batch, vocab)",
+# How logits may lie, and how they are turned: `f` is found, of `b` sentences of length `n`.
+FORMS: dict[str, tuple[str, Callable[[Tensor, int, int], Tensor]]] = {
+    "batch": ("(batch, tgt_len, vocab)", lambda f, b, n: f),
+    "length": ("(tgt_len, batch, vocab)", lambda f, b, n: f.transpose(0, 1)),
+    "classes": ("(batch, vocab, tgt_len)", lambda f, b, n: f.transpose(1, 2)),
+    "flat": ("(batch * tgt_len, vocab)", lambda f, b, n: f.view(b, n, -1)),
+    "flat_length": ("(tgt_len * batch, vocab)", lambda f, b, n: f.view(n, b, -1).transpose(0, 1)),
 }
 
 
 def _form(found: Tensor, batch: int, length: int, batch_first: bool) -> str:
     """Tell how logits lie; empty where they are none."""
-    if found.dim() == 3 and found.shape[:2] == (batch, length):
-        return "batch"
-    if found.dim() == 3 and found.shape[:2] == (length, batch):
-        return "length"
-    if found.dim() == 3 and (found.shape[0], found.shape[2]) == (batch, length):
-        return "classes"
     if found.dim() == 2 and found.shape[0] == batch * length:
         return "flat" if batch_first else "flat_length"
+    for form in ("batch", "length", "classes"):
+        if found.dim() == 3 and FORMS[form][1](found, batch, length).shape[:2] == (batch, length):
+            return form
     return ""
-
-
-def _turned(found: Tensor, form: str, batch: int, length: int) -> Tensor:
-    """Give logits (batch, tgt_len, vocab) of any form."""
-    if form == "length":
-        return found.transpose(0, 1)
-    if form == "classes":
-        return found.transpose(1, 2)
-    if form == "flat":
-        return found.view(batch, length, -1)
-    if form == "flat_length":
-        return found.view(length, batch, -1).transpose(0, 1)
-    return found
 
 
 def _tensors(given: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:

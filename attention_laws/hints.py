@@ -67,7 +67,9 @@ def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[
     for side, token in enumerate(ids):
         if (padding := seen.padding.get(token, -1)) >= 0:
             found[side], told[side] = padding, "its embeddings' padding_idx"
-    for name, value in _attributes(module):
+    holders = [module, *(getattr(module, name, None) for name in ("config", "cfg", "args"))]
+    held = [each for holder in holders for each in getattr(holder, "__dict__", {}).items()]
+    for name, value in held:
         low = name.lower()
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             continue
@@ -82,9 +84,3 @@ def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[
         found = [max(found)] * 2
     who = " and ".join(dict.fromkeys(each for each in told if each))
     return found, f", as {who} {'say' if ' and ' in who else 'says'}" if who else ""
-
-
-def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
-    """Give attributes of a module, and of its `config` or `args`."""
-    for holder in (module, *(getattr(module, name, None) for name in ("config", "cfg", "args"))):
-        yield from vars(holder).items() if hasattr(holder, "__dict__") else ()

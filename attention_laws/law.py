@@ -31,8 +31,7 @@ class Law:
     means: str  # what it usually means when it is broken
     look: str  # where to look then
     check: Check  # tries it on a `Subject`, or on a `Pipeline`
-    # attributes of the adapter, or the pipeline, without which it is not tried
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # attributes of what is given, without which it is not tried
     compares: bool = True  # whether it compares outputs, and so needs some that repeat
     minute: bool = False  # whether it trains, and so takes up to a minute
 

@@ -68,26 +68,22 @@ class Role(NamedTuple):
     padding: bool
 
 
+CROSS = re.compile(r"memory|cross|enc_dec|dec_enc|src_t")
+TGT = re.compile(r"tgt|trg|target|dec|look|causal|future|subsequent|nopeak|out")
+SAID = re.compile(rf"src|source|enc|inp|pad|{TGT.pattern}|{CROSS.pattern}")
+
+
 def role(name: str) -> Role:
     """Tell a mask by its parameter's name."""
     low = name.lower()
-    padding = "pad" in low
-    if any(each in low for each in ("memory", "cross", "enc_dec", "dec_enc", "src_t")):
-        return Role("cross", padding)
-    if any(each in low for each in ("tgt", "trg", "target", "dec", "look", "causal", "future")):
-        return Role("tgt", padding)
-    if any(each in low for each in ("subsequent", "nopeak", "out")):
-        return Role("tgt", padding)
-    return Role("src", padding)
-
-
-NAMED = re.compile(r"src|source|enc|inp|pad|tgt|trg|targ|dec|cross|mem|look|out|caus|subs|peak|fut")
+    side = "cross" if CROSS.search(low) else "tgt" if TGT.search(low) else "src"
+    return Role(side, "pad" in low)
 
 
 def roles(names: list[str]) -> list[Role]:
     """Tell masks by their names, or by their order where these say nothing, as e_mask, d_mask."""
     found = [role(each) for each in names]
-    if len(found) > 1 and not any(NAMED.search(each.lower()) for each in names):
+    if len(names) > 1 and not any(SAID.search(each.lower()) for each in names):
         found[1:] = [Role("tgt", False), *[Role("cross", False)] * (len(found) - 2)]
     if any("look" in each.lower() for each in names):  # TensorFlow's tutorial: dec_padding_mask
         return [each._replace(side="cross") if each == ("tgt", True) else each for each in found]

@@ -1,9 +1,8 @@
 """Try every law on a model, or on what stands around one (not in the paper)."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import nn
@@ -65,6 +64,8 @@ def diagnose_pipeline(pipeline: Pipeline, *, laws: Iterable[Law] = PIPELINE_LAWS
 class Trial:
     """A model, or what stands around one, on which laws are tried one by one; see `diagnose`."""
 
+    stops: tuple[type[BaseException], ...] = (KeyboardInterrupt,)  # what goes through
+
     def __init__(self, given: Adapter | Pipeline, *, seed: int = 0, minute: bool = False) -> None:
         self.given, self.minute = given, minute
         self.laws = LAWS if isinstance(given, Adapter) else PIPELINE_LAWS
@@ -77,7 +78,7 @@ class Trial:
     def line(self, law: Law) -> Line:
         """Try a law where nothing is missing, and remember what was found of it."""
         began = time.perf_counter()
-        missing = [name for name in law.needs if _is_missing(getattr(self.given, name))]
+        missing = [name for name in law.needs if getattr(self.given, name) in (None, (), [])]
         if missing:
             kind = type(self.given).__name__.lower()
             finding = not_tried(f"the {kind} has no {' and no '.join(missing)}")
@@ -86,7 +87,7 @@ class Trial:
                 finding = self._tried(law)
             except NothingSeenError as reason:
                 finding = not_tried(str(reason))
-            except KeyboardInterrupt:
+            except self.stops:
                 raise
             except BaseException as error:  # whatever somebody's model or pipeline raises
                 finding = not_tried(f"it raised {told(error)}")
@@ -95,11 +96,11 @@ class Trial:
         self.lines.append(Line(law.name, law.says, *found, law.means, law.look, seconds))
         return self.lines[-1]
 
-    def try_gates(self, change: Callable[[Law], Law] = lambda law: law) -> None:
+    def try_gates(self) -> None:
         """Try those laws first without which others say nothing."""
         for law in self.laws:
             if law.name in GATES:
-                self.line(change(law))
+                self.line(law)
 
     def report(self) -> Report:
         """Give what was found of all that were tried."""
@@ -131,8 +132,3 @@ def _as_it_was(adapter: Adapter) -> Iterator[None]:
         if adapter.module is not None:
             evaluating(adapter.module)
         yield
-
-
-def _is_missing(given: Any) -> bool:
-    """Tell that nothing was given, or no pairs."""
-    return given is None or (isinstance(given, Sized) and len(given) == 0)

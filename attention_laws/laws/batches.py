@@ -17,6 +17,8 @@ class _Made:
         self.sources = [subject.ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
         self.targets = [subject.ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
         self.src, self.tgt_in, self.tgt_out = needed(adapter.make_batch)(self.sources, self.targets)
+        read, said = self.tgt_in.tolist(), self.tgt_out.tolist()
+        self.rows = list(zip(self.targets, read, said, strict=True))
 
 
 @law(
@@ -30,7 +32,7 @@ class _Made:
 def targets_are_marked(subject: Subject) -> Finding:
     """Look at both ends of each target."""
     made = _Made(subject)
-    for target, tgt_in, tgt_out in _rows(made):
+    for target, tgt_in, tgt_out in made.rows:
         if tgt_in[:1] != [made.bos_id]:
             return broken(f"target {target}: tgt_in is {tgt_in} and does not begin with bos")
         if made.eos_id not in tgt_out:
@@ -38,11 +40,6 @@ def targets_are_marked(subject: Subject) -> Finding:
         if made.bos_id in tgt_out and made.bos_id != made.eos_id:
             return broken(f"target {target}: tgt_out is {tgt_out} and says bos")
     return kept("each tgt_in begins with bos, and each tgt_out says eos")
-
-
-def _rows(made: _Made) -> list[tuple[list[int], list[int], list[int]]]:
-    """Give each target with its rows of the batch."""
-    return list(zip(made.targets, made.tgt_in.tolist(), made.tgt_out.tolist(), strict=True))
 
 
 @law(
@@ -57,7 +54,7 @@ def shifted_by_one(subject: Subject) -> Finding:
     made = _Made(subject)
     if made.tgt_in.shape != made.tgt_out.shape:
         return broken(f"tgt_in is {tuple(made.tgt_in.shape)}, tgt_out {tuple(made.tgt_out.shape)}")
-    for target, tgt_in, tgt_out in _rows(made):
+    for target, tgt_in, tgt_out in made.rows:
         said = [*target, made.eos_id]
         read = [made.bos_id, *target]
         if tgt_out[: len(said)] != said or tgt_in[: len(read)] != read:
@@ -76,7 +73,7 @@ def shifted_by_one(subject: Subject) -> Finding:
 def padding_at_the_end(subject: Subject) -> Finding:
     """Look at what stands after the targets, and after the sources."""
     made = _Made(subject)
-    for target, tgt_in, tgt_out in _rows(made):
+    for target, tgt_in, tgt_out in made.rows:
         after = tgt_out[len(target) + 1 :]
         if set(after) - {made.pad_id}:
             return broken(f"target {target}: tgt_out {tgt_out} goes on after eos")

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 
 import torch
@@ -27,7 +27,10 @@ def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
     @wraps(check)
     def tried(subject: Subject) -> Finding:
         module, fresh = subject.adapter.module, subject.adapter.fresh
-        scales = [] if module is None else list(_norm_scales(module))
+        parts = [] if module is None else list(module.modules())
+        norms = [each for each in parts if "norm" in type(each).__name__.lower()]
+        own = [p for each in norms for p in each.parameters(recurse=False)]
+        scales = [each for each in own if each.dim() == 1 and len(each) > 1]
         if fresh is False:
             return not_tried("the adapter says that it is trained")
         if fresh is None and not scales:
@@ -37,12 +40,6 @@ def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
         return check(subject)
 
     return tried
-
-
-def _norm_scales(module: nn.Module) -> Iterator[Tensor]:
-    for each in module.modules():
-        if "norm" in type(each).__name__.lower():
-            yield from (p for p in each.parameters(recurse=False) if p.dim() == 1 and len(p) > 1)
 
 
 @law(

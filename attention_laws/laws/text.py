@@ -140,8 +140,7 @@ def key(sentence: str) -> str:
 class Leak(NamedTuple):
     """Shares of the test pairs, 0 to 1, whose side or sides stand in the training pairs."""
 
-    # the first side, the second side
-    first: float
+    first: float  # side
     second: float
     either: float  # one of them at least
 

@@ -21,12 +21,6 @@ def _pair(subject: Subject) -> tuple[Tensor, Tensor]:
     return subject.src(1, SRC_LEN), subject.tgt_in(1, TGT_LEN)
 
 
-def _calls(subject: Subject) -> list[Called]:
-    with watching() as calls:
-        subject.logits(*_pair(subject))
-    return calls
-
-
 @law(
     says="Between the two maps of a feed-forward network there is something that bends.",
     means="the activation was left out, or its result is not used: two linear maps are one",
@@ -34,7 +28,9 @@ def _calls(subject: Subject) -> list[Called]:
 )
 def maps_are_bent_between(subject: Subject) -> Finding:
     """Look for a map that reads, alone, what another gave, and undoes its width."""
-    maps = [call for call in _calls(subject) if call.name == "linear"]
+    with watching() as calls:
+        subject.logits(*_pair(subject))
+    maps = [call for call in calls if call.name == "linear"]
     if not maps:
         return not_tried("no nn.Linear and no F.linear was called")
     readers = Counter(call.args[0].data_ptr() for call in maps)
@@ -60,7 +56,8 @@ def maps_are_bent_between(subject: Subject) -> Finding:
 def skip_paths_lead_through(subject: Subject) -> Finding:
     """Zero what layers compute on one side; another token there must still change the logits."""
     src, tgt_in = _pair(subject)
-    calls = _calls(subject)
+    with watching() as calls:
+        subject.logits(src, tgt_in)
     seen = []
     for side, ids, place in (("encoder", src, 2), ("decoder", tgt_in, TGT_LEN - 1)):
         zeroed = _inner(calls, side, subject.adapter.tgt_vocab_size)
