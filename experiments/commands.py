@@ -110,12 +110,3 @@ def specimens(seeds: list[int], only: list[str]) -> None:
     from experiments.museum_training import train_museum
 
     train_museum(results_folder() / "museum", seeds=seeds, only=only)
-
-
-def attack(seed: int, share: float) -> int:
-    """Print what got through."""
-    from experiments.attack import attack_all
-
-    table, handled = attack_all(seed, share)
-    print(table)
-    return 0 if handled else 1
