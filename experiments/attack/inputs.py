@@ -46,8 +46,7 @@ def python_values(scene: Scene, chance: Chance, out: Path) -> str:
 def streams(scene: Scene, chance: Chance, out: Path) -> str:
     """Translate what is no text, or without end, or to somewhere that takes no more."""
     words = typed(["translate", scene.straight, "--beam", 1])
-    line = chance.randrange(3)
-    lines = GIVEN.splitlines(keepends=True)
+    line, lines = chance.randrange(3), GIVEN.splitlines(keepends=True)
     kind = chance.choice(["no UTF-8", "no line feed", "a full disk", "a reader that goes"])
     if kind == "no UTF-8":
         lines[line] = chance.randbytes(7) + b"\xff\n"
