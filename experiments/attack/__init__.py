@@ -15,7 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from experiments.attack import inputs, runs
-from experiments.attack.scene import Chance, Scene
+from experiments.attack.runs import Chance, Scene
 
 # What is tried, and how often.
 ATTACKS: dict[str, tuple[Callable[[Scene, Chance, Path], str], int]] = {

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from experiments.attack.scene import GIVEN, SECONDS, Chance, Ended, Scene, judge, typed
+from experiments.attack.runs import GIVEN, SECONDS, Chance, Ended, Scene, judge, typed
 from experiments.laws import plain
 from transformer.support.files import models_folder
 

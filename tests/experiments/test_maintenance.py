@@ -9,7 +9,7 @@ import pytest
 from experiments import ship
 from experiments.__main__ import main
 from experiments.attack import ATTACKS, attack_all
-from experiments.attack.scene import judge
+from experiments.attack.runs import judge
 from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
 from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
 from tests.helpers import ROOT
