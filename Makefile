@@ -9,7 +9,7 @@
 # make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
 # make site       build the course's site into build/site (Node needed for its formulas)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
-#                 (REVISION=v1.2: what they fetch on Colab, instead of main)
+#                 (REVISION=v1.2: what they fetch on Colab from now on; main at first)
 # make help       this list; what maintainers need besides: python -m experiments --help
 
 PYTHON ?= python3

@@ -6,16 +6,27 @@ Not in the paper. Only what a command needs is imported, when it runs: help answ
 import argparse
 import inspect
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.checks import CHECKS
 from experiments.plans import EXPERIMENTS
 from transformer.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
+
+AXE = "axe-core@4.14.1"  # looks for what shuts readers out
+
+# A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
+CHECKS = {
+    "browser": ("tests/browser/check_lessons.py", "browser", ""),  # every lesson in JupyterLab
+    "live": ("tests/live/check_page.py", "browser", AXE),  # the page that translates
+    "site": ("tests/browser/check_site.py", "browser", AXE),  # every page that `make site` built
+    "colab": ("docs/colab/check.py", "", ""),  # every lesson as on Colab (--python=python3.13)
+}
 
 
 class Command(NamedTuple):
@@ -112,10 +123,14 @@ def specimens(seeds: list[int], only: list[str]) -> None:
     train_museum(results_folder() / "museum", seeds=seeds, only=only)
 
 
-def attack(seed: int, share: float) -> int:
-    """Print what got through."""
-    from experiments.attack import attack_all
-
-    table, handled = attack_all(seed, share)
-    print(table)
-    return 0 if handled else 1
+def run_check(root: Path, check: str, arguments: list[str]) -> int:
+    """Install what one of `CHECKS` needs, run its script, and give its exit status."""
+    script, extra, package = CHECKS[check]
+    if extra:
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]
+        subprocess.run([*pip, *wanted], cwd=root, check=True)
+    if package:
+        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", ".venv/node"]
+        subprocess.run([*npm, package], cwd=root, check=True)
+    return subprocess.run([sys.executable, script, *arguments], cwd=root).returncode

@@ -5,9 +5,10 @@ Not in the paper. They are made of records and lessons.
 
 import math
 import statistics
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments import lesson_counts
 from lessonkit.records import load_runs, precision
@@ -17,89 +18,10 @@ from transformer.support.files import read_json, results_folder, write_atomicall
 
 FEWEST_SEEDS = 3  # of a mean in one precision
 
-# The columns of each table: a field's name, and its heading.
-COLUMNS = {
-    "recipe": "recipe",
-    "test_set": "test set",
-    "bleu": "BLEU (sacreBLEU 13a)",
-    "lowercased": "BLEU (tokens, lower case)",
-    "chrf": "chrF",
-    "perplexity": "perplexity",
-    "beam": "beam",
-    "parameters": "parameters",
-    "minutes": "minutes",
-    "hardware": "hardware",
-    "date": "date",
-}
-SEED_COLUMNS = {
-    "recipe": "recipe",
-    "test_set": "test set",
-    "seeds": "seeds",
-    "precision": "precision",
-    "mean_bleu": "mean BLEU (13a)",
-    "interval": "95% interval",
-    "range": "range",
-    "mean_lowercased": "mean BLEU (tokens, lower case)",
-    "beam": "beam",
-}
-
-SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of these, README's
-
-
-_TALKS = "IWSLT talks, German to English, at most 20 tokens, 10 epochs"
-
-
-class Published(NamedTuple):
-    """What one of the five earlier systems reported of itself: four notebooks, one homework."""
-
-    figures: str  # what was reached, as it was counted there
-    conditions: str  # on which text, and for how long
-    bleu: float | None = None  # among the figures, if it is of a whole test set
-
-
-PUBLISHED: dict[str, Published] = {
-    "annotated": Published(
-        "training loss 2.4 to 2.6; no BLEU", "IWSLT talks, German to English, 6,000 steps"
-    ),
-    "both-ways-fr-en": Published(
-        "BLEU 0.2290, smoothed, of one sentence", "IWSLT talks, French to English, 3 epochs on a T4"
-    ),
-    "both-ways-en-fr": Published(
-        "BLEU 0.0000; its loss never fell", "IWSLT talks, English to French, 3 epochs on a T4"
-    ),
-    "tatoeba": Published(
-        "loss of a sentence 46.2 after round 2; no BLEU",
-        "Tatoeba, French to English, 200 rounds, an hour of GPU",
-    ),
-    "multi30k": Published(
-        "BLEU 36.52 (an older copy: 35.53), validation perplexity 5.06",
-        "Multi30k, German to English, 10 epochs, greedy, lower-cased tokens",
-        36.52,
-    ),
-    "homework-seq2seq": Published("loss 3.23, perplexity 25.36, BLEU 6.32", _TALKS, 6.32),
-    "homework-seq2seq-attention": Published(
-        "loss 2.71, perplexity 15.05, BLEU 17.77", _TALKS, 17.77
-    ),
-    "homework-megatron": Published("loss 2.7, perplexity 15, BLEU 9.68", _TALKS, 9.68),
-    "homework-soundwave": Published("loss 2.8, perplexity 16, BLEU 7.08", _TALKS, 7.08),
-}
-
-# The columns of the table of systems: a field's name, and its heading.
-SYSTEM_COLUMNS = {
-    "recipe": "recipe",
-    "published": "published",
-    "published_on": "on",
-    "bleu": "ours: BLEU (13a)",
-    "lowercased": "BLEU (tokens, lower case)",
-    "loss": "loss",
-    "perplexity": "perplexity",
-    "validation_perplexity": "validation perplexity",
-    "ours_on": "on",
-    "parameters": "parameters",
-    "speed": "tokens/s",
-    "minutes": "minutes",
-    "hardware": "hardware",
-}
+_TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (_TABLES[name] for name in ("runs", "seeds", "systems"))
+SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of seeds, README's
+PUBLISHED = _TABLES["published"]  # what each earlier system reported of itself
 # Fields of words: they stand at the left of their cells, numbers at the right.
 WORDS = {"recipe", "test_set", "precision", "hardware", "date"}
 WORDS |= {"published", "published_on", "ours_on"}
@@ -116,7 +38,7 @@ def put_table(page: Path, mark: str, table: str) -> None:
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:
     """Write a table whose first columns, so many, hold words; the others are set to the right."""
     rule = ["---" if place < words else "---:" for place in range(len(heading))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heading, rule, *rows))
+    return _table(heading, rule, *rows)
 
 
 def write_tables(root: Path) -> str:
@@ -205,7 +127,7 @@ def systems_table() -> str:
     rows = []
     for name, report in PUBLISHED.items():
         path = results_folder() / "systems" / f"{name}.json"
-        theirs = {"published": report.figures, "published_on": report.conditions}
+        theirs = {"published": report["figures"], "published_on": report["conditions"]}
         ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
         rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
     return by_field(SYSTEM_COLUMNS, rows)
@@ -214,8 +136,11 @@ def systems_table() -> str:
 def by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
     """Give rows, for each field its cell, as a Markdown table; columns are fields and headings."""
     rule = ["---" if field in WORDS else "---:" for field in columns]
-    cells = [[row[field] for field in columns] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in ([*columns.values()], rule, *cells))
+    return _table([*columns.values()], rule, *([row[field] for field in columns] for row in rows))
+
+
+def _table(*lines: Sequence[str]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def run_cells(record: Mapping[str, Any]) -> dict[str, str]:

@@ -139,14 +139,11 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None where not asked for.
         """
-        searching = not torch.is_grad_enabled()  # which made its tensors itself
-        if not searching:
-            check_hidden("query", query, self, axes=3)
+        check_hidden("query", query, self, axes=3)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
-        if not searching:
-            check_batches("query", query, "memory", keys)
-        if mask is not None and not (searching and mask.dtype == torch.bool):
+        check_batches("query", query, "memory", keys)
+        if mask is not None:
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
         weights = None
         if return_weights:  # heads: (batch, num_heads, q_len, d_v)

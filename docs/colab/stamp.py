@@ -5,7 +5,7 @@
 The address goes into pyproject.toml, and from there into lessons and README: a cell that fetches
 the course on Colab, badges, absolute links, the lessons beside each. Another address replaces it (a
 fork's). Without --repo everything is brought up to date with the address there is, or with none;
-a new lesson gets its cells this way. A lesson fetches main, or the revision that is named: a
+a new lesson gets its cells this way. A lesson fetches main, or the revision that was named last: a
 release names its tag, so that a lesson copied today runs with today's code in a year.
 """
 
@@ -14,12 +14,11 @@ import sys
 from pathlib import Path
 
 from stamping import address, lessons, readme
-from stamping.address import BRANCH
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def texts(root: Path, repo: str | None, revision: str = BRANCH) -> dict[Path, str]:
+def texts(root: Path, repo: str | None, revision: str | None = None) -> dict[Path, str]:
     """Give every stamped file's text for an address; nothing is written.
 
     Raises:
@@ -42,7 +41,7 @@ def main(arguments: list[str]) -> int:
     """Stamp this repository, and say what has changed."""
     parser = argparse.ArgumentParser(description="Write the repository's address where it belongs.")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="the address; else the one there is")
-    parser.add_argument("--revision", metavar="NAME", default=BRANCH, help="what lessons fetch")
+    parser.add_argument("--revision", metavar="NAME", help="what lessons fetch; else as before")
     given = parser.parse_args(arguments)
     try:
         known = given.repo is None

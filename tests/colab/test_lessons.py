@@ -17,6 +17,15 @@ OLD = address.read(ROOT / "pyproject.toml")
 NAMES = pytest.mark.parametrize("name", BOOKS)
 
 
+def test_a_revision_once_named_is_kept() -> None:
+    name, book = next(iter(BOOKS.items()))
+    tagged = lessons.stamped(book, name, TITLES, "me/it", OLD, "v1.2")
+    assert 'REVISION = "v1.2"' in lessons.source(tagged["cells"][1])
+    assert lessons.stamped(tagged, name, TITLES, "me/it", "me/it") == tagged
+    back = lessons.stamped(tagged, name, TITLES, "me/it", "me/it", "main")
+    assert back == lessons.stamped(book, name, TITLES, "me/it", OLD, "main")
+
+
 def stamped(name: str, repo: str | None) -> lessons.Notebook:
     return lessons.stamped(BOOKS[name], name, TITLES, repo, OLD)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import checklist, commands, contrasts, heads, run, speedrun, texts
+from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
 from experiments.grammar import build
@@ -119,13 +119,11 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
         assert "--record" in capsys.readouterr().err
 
 
-def test_corpus_and_figures_are_drawn_to_their_places(monkeypatch: Patch) -> None:
+def test_the_corpus_is_written_to_its_place(monkeypatch: Patch) -> None:
     written: list[Path] = []
-    for module in (build, checklist):
-        monkeypatch.setattr(module, "write", lambda file: written.append(file))
-    assert [main([name]) for name in ("corpus", "figures")] == [0, 0]
-    places = ("data/corpus/sentences.tsv.gz", "figures/checklist.png")
-    assert written == [ROOT / place for place in places]
+    monkeypatch.setattr(build, "write", lambda file: written.append(file))
+    assert main(["corpus"]) == 0
+    assert written == [ROOT / "data/corpus/sentences.tsv.gz"]
 
 
 def test_what_is_measured_is_recorded_with_its_origin(

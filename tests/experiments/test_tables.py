@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stamping import readme
 
 from experiments import speedrun, tables
 from experiments.speedrun import (
@@ -107,6 +108,8 @@ def test_pages_give_the_recorded_figures() -> None:
     pages = page_tables(ROOT) | {("docs/records.md", "records"): records_table(load_speed_runs())}
     for (file, mark), table in pages.items():
         text = (ROOT / file).read_text(encoding="utf-8")
+        if file == "README.md":  # whose links a fork has made absolute
+            text = readme.stamped(text, None)
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "`python -m experiments tables` puts them in"
 
@@ -193,7 +196,7 @@ def test_a_goal_is_reached_when_chance_is_small() -> None:
     assert machine_of(timed(36.0)) == "a chip, 1 thread, float32"
     assert machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
     goals = {record["goal"] for record in load_speed_runs()}
-    assert all(str(goal) in PUBLISHED["multi30k"].figures for goal in goals)
+    assert all(str(goal) in PUBLISHED["multi30k"]["figures"] for goal in goals)
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:

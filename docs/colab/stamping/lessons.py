@@ -5,6 +5,7 @@ Sources, tags and counts change, outputs and ids never do. Stamping twice is sta
 
 import copy
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def stamped(
     titles: dict[str, str],
     repo: str | None,
     old: str | None,
-    revision: str = BRANCH,
+    revision: str | None = None,
 ) -> Notebook:
     """Give a lesson as it must be for an address.
 
@@ -49,9 +50,10 @@ def stamped(
         titles: Of all lessons, by file, in the course's order.
         repo: The address, owner/name; None where there is none yet.
         old: The address that it was stamped with before.
-        revision: What the lesson fetches: a branch, a tag, a commit.
+        revision: What the lesson fetches: a branch, a tag, a commit; None: what it fetched before.
     """
     new = copy.deepcopy(notebook)
+    revision = revision or _revision(new)
     cells = [cell for cell in new["cells"] if not {SETUP, BESIDE} & set(tags(cell))]
     for cell in cells:
         if cell["cell_type"] == "markdown":
@@ -91,6 +93,13 @@ def _titled(said: str, name: str, repo: str | None) -> str:
     if repo:
         paragraphs.insert(1, badge(repo, f"{FOLDER}/{name}"))
     return "\n\n".join(paragraphs)
+
+
+def _revision(notebook: Notebook) -> str:
+    """Give what a lesson fetches; the branch where it has no cell for that yet."""
+    cells = [source(cell) for cell in notebook["cells"] if SETUP in tags(cell)]
+    found = re.search(r'^REVISION = "(.+?)"', "".join(cells), re.MULTILINE)
+    return found[1] if found else BRANCH
 
 
 def _setup(repo: str | None, revision: str) -> Cell:

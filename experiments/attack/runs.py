@@ -1,26 +1,21 @@
-"""Attack model folders and runs, and count what gets through: `python -m experiments attack`.
+"""The scene of every attack; those on runs and model files: killed, moved, crowded, cut, flipped.
 
-Not in the paper. Each attack runs the real command line in a process of its own on a copy of a
-small model. It is handled where the command refuses it in one line with status 2, or where the
-result equals the one without the attack; anything else (a traceback, a hang, another result)
-fell short. Bounded in number; nothing outside this machine is asked.
+Not in the paper.
 """
 
 import json
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 from safetensors.numpy import load_file
-from tqdm import tqdm
 
 from transformer.support.files import models_folder
 
@@ -33,6 +28,7 @@ TRAIN = ["train", "demo", *(word for k, v in SMALL.items() for word in ("--set",
 GIVEN = b"The dog sleeps.\n\nThe cat does not see the bird.\n"
 WEIGHTS = ("model.safetensors", "checkpoints/last.safetensors", "checkpoints/best.safetensors")
 DESCRIBING = ("recipe.json", "src_tokenizer.json", "tgt_tokenizer.json")
+OF_A_MODEL = (*DESCRIBING, WEIGHTS[0])
 
 Ended = subprocess.CompletedProcess[bytes]
 Chance = random.Random
@@ -42,11 +38,12 @@ def run(*words: object, largest: int = 1 << 30) -> Ended:
     """Run `python -m transformer` with these words; no file it writes can grow beyond `largest`."""
     full_disk = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, largest))
     return subprocess.run(
-        _typed(words), input=GIVEN, capture_output=True, timeout=SECONDS, preexec_fn=full_disk
+        typed(words), input=GIVEN, capture_output=True, timeout=SECONDS, preexec_fn=full_disk
     )
 
 
-def _typed(words: Iterable[object]) -> list[str]:
+def typed(words: Iterable[object]) -> list[str]:
+    """Give the command with these words."""
     return [sys.executable, "-m", "transformer", *map(str, words)]
 
 
@@ -99,7 +96,7 @@ def killed(scene: Scene, chance: Chance, out: Path) -> str:
     """Kill a training three times at random moments, and resume it each time."""
     for _ in range(3):
         training = subprocess.Popen(
-            _typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(chance.uniform(0, scene.seconds))
         training.kill()
@@ -129,7 +126,7 @@ def full_disk(scene: Scene, chance: Chance, out: Path) -> str:
 def two_runs(scene: Scene, chance: Chance, out: Path) -> str:
     """Start two trainings in one folder: one does it all, the other is refused."""
     words = (*TRAIN, "--steps", STEPS, "--out", out)
-    one = subprocess.Popen(_typed(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    one = subprocess.Popen(typed(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(chance.uniform(0, scene.seconds))
     found = [run(*words)]
     said, why = one.communicate(timeout=SECONDS)
@@ -189,38 +186,32 @@ def _used(scene: Scene, source: str, out: Path) -> str:
     return judge(found, lambda: found.stdout == scene.said[getattr(scene, source)])
 
 
-# What is tried, and how often.
-ATTACKS: dict[str, tuple[Callable[[Scene, Chance, Path], str], int]] = {
-    "killed three times, and resumed": (killed, 8),
-    "a full disk": (full_disk, 12),
-    "two runs in one folder": (two_runs, 8),
-    "a bit flipped in a model": (flipped_in("straight", (*DESCRIBING, WEIGHTS[0])), 40),
-    "a bit flipped in the digests of the data": (flipped_in("half", ("data.json",)), 8),
-    "a bit flipped in a shipped model": (flipped_in("shipped", (*DESCRIBING, WEIGHTS[0])), 20),
-    "files of another kind": (damaged, 60),
-}
+def ended(scene: Scene, chance: Chance, out: Path) -> str:
+    """Ask a training at a random moment to end, as Ctrl-C, `kill` or a dropped ssh does; resume."""
+    training = subprocess.Popen(
+        typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(chance.uniform(0, scene.seconds))
+    training.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
+    training.wait(timeout=SECONDS)
+    return judge(run(*_go_on(out)), lambda: scene.ends_alike(out))
 
 
-def attack_all(seed: int, share: float = 1.0) -> tuple[str, bool]:
-    """Carry out a share of the attacks, at least one of each kind, with a bar.
-
-    Returns:
-        What was tried, refused and equal by kind, with what got through; whether nothing did.
-    """
-    rows, through = [f"{'attack':36}{'tried':>7}{'refused':>9}{'equal':>7}"], []
-    plan = {kind: max(1, round(number * share)) for kind, (_, number) in ATTACKS.items()}
-    with tempfile.TemporaryDirectory() as folder, tqdm(total=sum(plan.values())) as bar:
-        scene = Scene(Path(folder))
-        for kind, number in plan.items():
-            bar.set_description(kind)
-            counted: Counter[str] = Counter()
-            for each in range(number):
-                chance, out = Chance(f"{seed} {kind} {each}"), Path(folder) / "out"
-                verdict = ATTACKS[kind][0](scene, chance, out)
-                counted[verdict] += 1
-                if verdict not in ("refused", "equal"):
-                    through.append(f"{kind}, {each}: {verdict}")
-                shutil.rmtree(out, ignore_errors=True)
-                bar.update()
-            rows.append(f"{kind:36}{number:7}{counted['refused']:9}{counted['equal']:7}")
-    return "\n".join([*rows, *through, f"seed {seed}"]), not through
+def moved(scene: Scene, chance: Chance, out: Path) -> str:
+    """Move a training's folder away at a random moment, or remove it; go on where it is now."""
+    shutil.copytree(scene.half, out)
+    training = subprocess.Popen(
+        typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    time.sleep(chance.uniform(0, scene.seconds))
+    away = out.with_name("away")
+    out.rename(away)
+    if lost := chance.random() < 0.5:
+        shutil.rmtree(away)
+    _, said = training.communicate(timeout=SECONDS)
+    told = judge(subprocess.CompletedProcess([], training.returncode, b"", said), lambda: True)
+    if lost or told not in ("refused", "equal"):
+        return "a run out of nothing" if any(out.glob("*")) else told
+    then = judge(run(*_go_on(away)), lambda: scene.ends_alike(away))
+    shutil.rmtree(away)
+    return told if then == "equal" else f"where it is now: {then}"
