@@ -163,6 +163,16 @@ class Pair(Model):
         return super().forward(*both)
 
 
+class Letters(Masked):
+    def forward(self, x: Tensor, y: Tensor, e_mask: Tensor, d_mask: Tensor) -> Tensor:
+        return self.run(x, y, three(e_mask), three(d_mask))
+
+
+class LooksAhead(Masked):
+    def forward(self, inp: Any, tar: Any, enc_padding_mask: Any, look_ahead_mask: Any) -> Tensor:
+        return self.run(inp, tar, four(enc_padding_mask), four(look_ahead_mask))
+
+
 class Anything(Masked):
     def forward(self, *given: Tensor) -> Tensor:
         return self.run(*given)
@@ -206,6 +216,8 @@ class OtherPadding(Model):
         (Fairseq, "logits are 0 of"),
         (Pair, "ids are batch first"),
         (Annotated, "logits are its generator of what it gives"),
+        (Letters, "masks (e_mask, d_mask) are bool, 1 = may attend, (batch, 1 or"),
+        (LooksAhead, "masks (enc_padding_mask, look_ahead_mask) are bool, 1 = may"),
         (Anything, "masks (by position) are bool, 1 = may attend"),
         (lambda: OtherPadding(False), "pad is 1, which alone changes nothing"),
         (lambda: OtherPadding(True), "pad is 1, of targets 2, as its src_pad_idx and its trg_pad"),

@@ -95,12 +95,6 @@ def test_each_law_finds_the_model_in_evaluation_and_leaves_it_as_it_was() -> Non
     assert torch.equal(chance, torch.get_rng_state())
 
 
-def test_a_line_tells_what_was_found() -> None:
-    found = diagnose(small(), laws=[law()])["a_law"]
-    told = ("It holds.", Verdict.KEPT, "looked at", "a slip", "there", found.seconds)
-    assert found == Line("a_law", *told)
-
-
 @pytest.mark.slow
 def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
     model = Translator.load("demo-en-fr").model

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attention_laws import Adapter, Verdict, diagnose
 from attention_laws.laws import LAWS
-from experiments.laws.mutants import FILE, run
+from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.edits import Edit
 from lessonkit.museum.specimen import alter
@@ -209,6 +209,8 @@ EDITS = (
     ("done.append(Candidate(prefixes[row], total, True))", "pass", "beam_of_one_is_greedy"),
     ("** 0.6", "** 1.2", "length_penalty"),
     ("(5 + length)", "(5 - length)", "length_penalty"),
+    ("x(scores,", "x(nn.functional.dropout(scores, 0.1, self.training),", "no_future"),
+    ("self.first(hidden))", "self.first(hidden)) * (torch.arange(64) < 32)", "gradients_reach"),
     ("D_MODEL**-0.5 * min", "min", "schedule_of_paper"),
     ("- SMOOTHING * others", "", "smoothing_sums_to_one"),
     (
@@ -238,3 +240,37 @@ def test_what_others_do_otherwise_and_rightly_is_kept() -> None:
     expect(run(as_t5).whole(), "scores_divided_by_root", "kept", "as T5's are")
     as_fairseq = text.replace("self.register_buffer", "waves[1] = 0\n        self.register_buffer")
     expect(run(as_fairseq).whole(), "sinusoids_of_paper", "kept")
+
+
+# Mutants that compute what the sound model does, its weights with other signs or names.
+EQUIVALENT = {
+    "keys and values exchanged": (
+        "self.split(self.key(hidden)), self.split(self.value(hidden))",
+        "self.split(self.value(hidden)), self.split(self.key(hidden))",
+    ),
+    "sub-layers negated": ("hidden + self.dropout", "hidden - self.dropout"),
+    "layers read and give the negative": ("words + self.waves", "words - self.waves"),
+}
+NOT_EQUIVALENT = (
+    ("self.words(ids) * math.sqrt(D_MODEL)", "self.words(ids)"),  # a scale: Adam's steps differ
+    ("start=0)", "start=1)"),  # LayerNorm sees which way the waves are turned
+    ("** (torch.arange(0, D_MODEL, 2)", "** (1 + torch.arange(0, D_MODEL, 2)"),
+)
+
+
+@pytest.mark.slow
+def test_an_equivalent_mutant_is_the_sound_model_with_its_weights_changed() -> None:
+    """In 64 bits: logits, loss, search, cache, and three steps of Adam with dropout."""
+    text = FILE.read_text(encoding="utf-8")
+    sound = fingerprint(run(text))
+    assert set(SAME) == set(EQUIVALENT)
+    for change, edit in EQUIVALENT.items():
+        assert text.count(edit[0]) == 1
+        mutant = run(text.replace(*edit))
+        assert [each for each in ("", *SAME) if fingerprint(mutant, each) == sound] == [change]
+    for edit in NOT_EQUIVALENT:
+        assert text.count(edit[0]) == 1
+        mutant = run(text.replace(*edit))
+        assert not any(fingerprint(mutant, each) == sound for each in ("", *SAME))
+    newest_first = text.replace("zip(past, keys", "zip(keys, past")  # of no weights' concern
+    assert fingerprint(run(newest_first)) == sound
