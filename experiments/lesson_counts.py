@@ -13,7 +13,7 @@ MOST_WORDS, MOST_MINUTES = 1_800, 30  # of a body
 EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 TITLE = re.compile(r"(?<= · ).+")
 SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
-LINK = re.compile(r"\]\([^)\s]*\)")  # its address is not read
+UNREAD = re.compile(r"!\[[^]]*\]|\]\([^)\s]*\)")  # a picture's other words, a link's address
 WORDS_A_MINUTE, SECONDS_A_LINE, FIGURE, DOING = 180, 5, 0.75, 2
 
 
@@ -48,7 +48,7 @@ def count(name: str, text: str) -> Count:
     sources = [_source(cell) for cell in code]
     return Count(
         lesson=name,
-        words=sum(len(re.findall(r"\S*\w\S*", LINK.sub("]", each))) for each in texts),
+        words=sum(len(re.findall(r"\S*\w\S*", UNREAD.sub("", each))) for each in texts),
         lines=sum(_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
         guesses=sum(".predict(" in each for each in sources),
