@@ -218,11 +218,4 @@ attention_in_blocks = Exercise(
     cases=_block_cases(),
     expected=_all_at_once,
     rules=(lambda: SmallTensors(LARGEST, TOGETHER),),
-    wrong={
-        "all_at_once": _all_at_once,
-        "mean_of_blocks": lambda query, blocks: torch.stack(
-            [my_attention_in_blocks(query, [block]) for block in blocks]
-        ).mean(dim=0),
-        "last_block_alone": lambda query, blocks: my_attention_in_blocks(query, blocks[-1:]),
-    },
 )

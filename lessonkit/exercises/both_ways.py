@@ -76,10 +76,6 @@ leaked = Exercise(
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_splits(),
     expected=_by_pairs,
-    wrong={
-        "words_alone": lambda train, test: my_leaked(_bare(train), _bare(test)),
-        "of_training": lambda train, test: my_leaked(test, train),
-    },
 )
 
 
@@ -111,12 +107,6 @@ def _by_spreading(pairs: list[Pair]) -> list[list[Pair]]:
     )
 
 
-def _by_their_words(pairs: list[Pair]) -> list[list[Pair]]:
-    """Compare the words, not the text, as the package does."""
-    bare = dict(zip(_bare(pairs), pairs, strict=True))
-    return sorted(sorted(bare[pair] for pair in group) for group in my_groups(list(bare)))
-
-
 def _lists() -> list[tuple[list[Pair]]]:
     every = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z"), ("c", "y")]
     cases = [each for n in (1, 2, 3) for each in itertools.permutations(every, n)]
@@ -136,12 +126,6 @@ groups = Exercise(
     ],
     cases=_lists(),
     expected=_by_spreading,
-    wrong={
-        "neighbours_of_each": lambda pairs: sorted(
-            map(list, {tuple(sorted(p for p in pairs if p[0] == a or p[1] == b)) for a, b in pairs})
-        ),
-        "by_their_words": _by_their_words,
-    },
 )
 
 

@@ -232,6 +232,10 @@ class Exercise:
         """Run an answer on every case, from the smallest on."""
         return (run(answer, args, self.rules) for args, _ in self.judged_cases)
 
+    def _measured(self, answer: Answer, tries: Sequence[Tried]) -> str:
+        """Say what can be measured of an answer; "" where nothing is clear."""
+        return measured(tries)
+
     def judged(self, outcomes: Iterable[Outcome]) -> Iterator[Tried]:
         """Judge what an answer did with every case."""
         for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
@@ -277,7 +281,7 @@ class Exercise:
                 return [self.hints_of[name]]
         found = ""
         with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
-            found = measured(mine)
+            found = self._measured(answer, mine)
         return [*[found] * bool(found), f"{self.handle}.hint() gives a hint."]
 
     @cached_property

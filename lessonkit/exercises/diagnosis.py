@@ -78,6 +78,8 @@ def _of_numbers(pairs: list[tuple[Tensor, Tensor]]) -> Iterator[str]:
     told = {round(float(x), 6) for _, right in pairs for x in right.flatten()[:99]}
     if len(told) < 2:  # of one number anything can be made
         return
+    if all(_close(mine, right) for mine, right in pairs):  # a whole number that is nearly right
+        return
     for says, made in MADE.items():
         if all(_close(mine, _tried(made, right)) for mine, right in pairs):
             yield says
@@ -86,8 +88,6 @@ def _of_numbers(pairs: list[tuple[Tensor, Tensor]]) -> Iterator[str]:
     flat = [(mine.flatten(), right.flatten()) for mine, right in pairs]
     mine, right = (torch.cat(side) for side in zip(*flat, strict=True))
     off = ~torch.isclose(mine, right, RELATIVE, ABSOLUTE, equal_nan=True)
-    if not off.any():
-        return
     largest = right.abs().nan_to_num(0, 0, 0).argmax()
     factor, more = float(mine[largest] / right[largest]), float((mine - right)[largest])
     if math.isfinite(factor) and factor and _close(mine, factor * right):

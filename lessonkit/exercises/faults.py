@@ -7,7 +7,6 @@ that knows how often each token occurs; and the fault of a loss, told from outsi
 
 import collections
 import math
-import statistics
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,11 +200,6 @@ unigram = Exercise(
         ([[4, 3]] * 3 + [[5, 6, 7, 3]],),
     ],
     expected=_by_logarithms,
-    wrong={
-        "sentence_by_sentence": lambda sentences: statistics.fmean(
-            my_unigram([each]) for each in sentences
-        )
-    },
 )
 
 

@@ -201,19 +201,6 @@ def _by_bits(answer: Callable[[list[int]], str], places: list[int]) -> list[int]
     return min(changing, key=lambda each: (len(each), each), default=[])
 
 
-def _grown(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
-    hidden: list[int] = []
-    for place in places:
-        hidden.append(place)
-        if answer(hidden) != answer([]):
-            return hidden
-    return []
-
-
-def _each_alone(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
-    return [place for place in places if answer([place]) != answer([])]
-
-
 _WITNESSES: tuple[list[list[int]], ...] = (
     [[2]],
     [[1, 2], [2, 3]],
@@ -234,5 +221,4 @@ smallest_cut = Exercise(
     cases=[(Witnesses(each), list(range(n))) for each in _WITNESSES for n in (4, 5)]
     + [(Witnesses([[2, 4]]), [4, 5])],
     expected=_by_bits,
-    wrong={"as_they_come": _grown, "each_alone": _each_alone},
 )

@@ -58,7 +58,8 @@ class Outcome:
         """Write down what a learner wants to see, under "yours"."""
         rows = [f"    yours     {self.error or ('stopped' if self.broken else shown(self.value))}"]
         if self.line:
-            rows.append(f"    at        {self.line}")
+            line, *there = self.line.splitlines()
+            rows += [f"    at        {line}", *(f"    there     {each}" for each in there)]
         return rows + self.printed_rows()
 
     def printed_rows(self) -> list[str]:
@@ -180,14 +181,31 @@ def _one_line(error: BaseException) -> str:
 
 
 def _line(answer: Answer, error: BaseException) -> str:
-    """Find the last line of the answer's own cell that ran: "line 3: best = scores[9]"."""
+    """Find the last line of the answer's own cell that ran, and what its names stand for there.
+
+    "line 3: best = scores[9]", and in the next row "scores is a list of 4".
+    """
     own = getattr(getattr(inspect.unwrap(answer), "__code__", None), "co_filename", None)
-    steps = [(frame.f_code.co_filename, at) for frame, at in traceback.walk_tb(error.__traceback__)]
-    places = [at for file, at in steps if file == own]
+    steps = traceback.walk_tb(error.__traceback__)
+    places = [(frame, at) for frame, at in steps if frame.f_code.co_filename == own]
     if not places:
         return ""
-    text = linecache.getline(str(own), places[-1]).strip()
-    return cut(f"line {places[-1]}: {text}" if text else f"line {places[-1]}")
+    frame, at = places[-1]
+    text = linecache.getline(str(own), at).strip()
+    used = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text.partition("#")[0]))
+    known = {name: frame.f_locals[name] for name in used if name in frame.f_locals}
+    there = "; ".join(f"{name} is {kind(value)}" for name, value in known.items())
+    line = cut(f"line {at}: {text}" if text else f"line {at}")
+    return f"{line}\n{cut(there)}" if there else line
+
+
+def kind(value: Any) -> str:
+    """Say in a few words what a value is: a number itself, of a tensor its shape."""
+    if isinstance(value, Tensor):
+        return f"a tensor {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
+    if isinstance(value, list | tuple | dict | set | str) and len(value) > 3:
+        return f"a {type(value).__name__} of {len(value)}"
+    return shown(value)
 
 
 class SmallTensors(TorchFunctionMode):

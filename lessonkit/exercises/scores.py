@@ -177,13 +177,6 @@ def _by_sums(first: list[float], second: list[float]) -> float:
     return math.hypot(*halves)
 
 
-def _one_spread(first: list[float], second: list[float]) -> float:
-    """Take one spread for both, from all runs together."""
-    n, m = len(first), len(second)
-    squares = (n - 1) * statistics.variance(first) + (m - 1) * statistics.variance(second)
-    return math.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
-
-
 difference_error = Exercise(
     my_difference_error,
     words,
@@ -199,7 +192,6 @@ difference_error = Exercise(
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
     expected=_by_sums,
-    wrong={"one_spread": _one_spread},
 )
 
 

@@ -37,11 +37,6 @@ perplexity = Exercise(
     ],
     # the geometric mean of how many tokens each choice was among
     expected=lambda losses: statistics.geometric_mean(math.exp(loss) for loss in losses),
-    wrong={
-        "mean_of_exponentials": lambda losses: (
-            sum(my_perplexity([loss]) for loss in losses) / len(losses)
-        )
-    },
     properties={"a perplexity is at least 1": lambda value, losses: value >= 1 - 1e-6},
 )
 
@@ -147,17 +142,6 @@ def _deep() -> list[tuple[Table, int]]:
     return [(table, 4) for table in tables]
 
 
-def _takes_greedy_path(next_probs: Any, limit: int) -> list[int]:
-    written = [BOS_ID]
-    while len(written) <= limit:
-        probs = next_probs(written)
-        best = max(probs, key=probs.get)
-        if best == EOS_ID:
-            break
-        written.append(best)
-    return written[1:]
-
-
 most_probable = Exercise(
     my_most_probable,
     words,
@@ -178,11 +162,4 @@ most_probable = Exercise(
     ],
     cases=_tables() + _deep(),
     expected=lambda probs, limit: max(_finished(probs, limit), key=lambda x: math.prod(x[1]))[0],
-    wrong={
-        "takes_greedy_path": _takes_greedy_path,
-        "always_empty": lambda next_probs, limit: [],
-        "adds_probabilities": lambda next_probs, limit: max(
-            _finished(next_probs, limit), key=lambda each: sum(each[1])
-        )[0],
-    },
 )

@@ -61,11 +61,6 @@ best_pair = Exercise(
     ],
     cases=_spelled_words(),
     expected=_by_asking_each_pair,
-    wrong={
-        "across_words": lambda words: my_best_pair(
-            {tuple(piece for pieces, number in words.items() for piece in pieces * number): 1}
-        )
-    },
 )
 
 

@@ -22,8 +22,6 @@ def test_a_revision_once_named_is_kept() -> None:
     tagged = lessons.stamped(book, name, TITLES, "me/it", OLD, "v1.2")
     assert 'REVISION = "v1.2"' in lessons.source(tagged["cells"][1])
     assert lessons.stamped(tagged, name, TITLES, "me/it", "me/it") == tagged
-    back = lessons.stamped(tagged, name, TITLES, "me/it", "me/it", "main")
-    assert back == lessons.stamped(book, name, TITLES, "me/it", OLD, "main")
 
 
 def stamped(name: str, repo: str | None) -> lessons.Notebook:

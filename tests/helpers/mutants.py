@@ -3,6 +3,7 @@
 import ast
 import copy
 import inspect
+import linecache
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -133,8 +134,10 @@ def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
             raise RuntimeError(f"a loop has made {MAX_TURNS} turns")
 
     module = ast.fix_missing_locations(ast.Module([_Guard().visit(tree)], []))
-    names = {**function.__globals__, GUARD: turn}
-    exec(compile(module, "<mutant>", "exec"), names)
+    names, text = {**function.__globals__, GUARD: turn}, ast.unparse(module)
+    file = f"<mutant {hash(text)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)
     answer: Answer = names[tree.name]
 
     def fresh(*args: Any) -> Any:
@@ -142,6 +145,7 @@ def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
         turns = 0
         return answer(*args)
 
+    fresh.__wrapped__ = answer  # type: ignore[attr-defined]  # whose lines are shown
     return fresh
 
 

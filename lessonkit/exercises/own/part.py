@@ -6,6 +6,7 @@ Not in the paper. `check` never raises, whatever the class does, and leaves chan
 import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,6 +28,8 @@ from lessonkit.exercises.outcome import (
 WORDS = read_words("own")
 OURS = ("lessonkit", "transformer")  # whose classes are no answers
 GRADIENT_ERROR = 1e-3  # of the largest number: float32 sums in another order stay below
+
+_ORDER = " in the smallest case, unlike in the course's class"
 
 Weights = dict[str, Tensor]
 Case = tuple[str, tuple[int, ...], dict[str, Any]]  # a call as code, sizes, what the code names
@@ -127,9 +130,33 @@ class Part(Exercise):
                 _compare_learning(code, module.train(), right.train(), inputs)
             return value
 
+        run.build = build  # type: ignore[attr-defined]
         run.__name__, run.__module__ = self.written.__name__, build.__module__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
+
+    def _measured(self, answer: Answer, tries: Sequence[Tried]) -> str:
+        """Say which part of the class is the first to be given, or to give, something else."""
+        build = answer.build  # type: ignore[attr-defined]
+        fault = next(each for each in tries if each.complaint)
+        if fault.outcome.stopped:
+            return ""
+        code, sizes, inputs = fault.args
+        mine, right = (
+            _parts_called(code, self.built(each, *sizes).eval(), inputs)
+            for each in (build, self.written)
+        )
+        for name, (given, out) in right.items():
+            if name not in mine:
+                return f"Measured: {name} is never called{_ORDER}."
+            others = [k for k, x in given.items() if try_difference(mine[name][0].get(k), x)]
+            if others:
+                return f"Measured: {name} is given another `{others[0]}`{_ORDER}."
+            if try_difference(mine[name][1], out):
+                return f"Measured: {name} is given the right tensors, and gives a wrong one."
+        if more := [name for name in mine if name not in right]:
+            return f"Measured: {more[0]} is called, and is not{_ORDER}."
+        return "Measured: all its parts give what is right: what is made of that is wrong."
 
     def _refuse(self, answer: Answer, fault: Tried) -> Text:
         stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
@@ -160,6 +187,25 @@ class Part(Exercise):
             return [*lines, f"print({call})"]
         lines.append(f"({call}).square().sum().backward()")
         return [*lines, f"print({fault.outcome.broken.split()[-1]})"]
+
+
+def _parts_called(
+    code: str, module: nn.Module, inputs: dict[str, Any]
+) -> dict[str, tuple[dict[str, Any], Any]]:
+    """Give the tensors that each part is given, by name, and what it gives; call by call."""
+    calls: dict[str, tuple[dict[str, Any], Any]] = {}
+
+    def note(name: str, part: nn.Module, args: Any, options: Any, out: Any) -> None:
+        bound = inspect.signature(part.forward).bind(*args, **options).arguments
+        given = {key: each for key, each in bound.items() if isinstance(each, Tensor)}
+        number = sum(each.split(" (")[0] == name for each in calls) + 1
+        calls[name if number == 1 else f"{name} (call {number})"] = given, out
+
+    for name, part in module.named_modules():
+        if name:
+            part.register_forward_hook(partial(note, f"`{name}`"), with_kwargs=True)
+    _called(code, module, inputs)
+    return calls
 
 
 def _called(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
