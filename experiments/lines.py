@@ -19,14 +19,14 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(5_790, 38),
+    "transformer": Size(5_787, 38),
     "attention_laws": Size(5_500, 34),
-    "engines": Size(1_540, 14),
-    "lessonkit": Size(12_925, 81),
-    "experiments": Size(6_810, 46),
-    "tests": Size(20_690, 170),
+    "engines": Size(1_533, 14),
+    "lessonkit": Size(12_883, 81),
+    "experiments": Size(6_711, 46),
+    "tests": Size(20_689, 170),
 }
-TOTAL = 32_560  # of all rooms but the tests
+TOTAL = 32_414  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:
