@@ -62,9 +62,10 @@ def test_errors() -> None:
         embedding(torch.zeros(1, 1, dtype=torch.long), start=19)
 
 
-def test_dropout_is_applied_in_training_only() -> None:
-    embedding = make(dropout=0.5)
+def test_dropout_is_applied_in_training_only_and_no_sinusoid_is_a_weight() -> None:
     ids = torch.full((7, 11), 5)
-    assert (embedding(ids) == 0).any()
-    embedding.eval()
-    torch.testing.assert_close(embedding(ids), make()(ids))
+    for positions in Positions:
+        embedding = make(dropout=0.5, positions=positions)
+        assert (embedding(ids) == 0).any()
+        torch.testing.assert_close(embedding.eval()(ids), make(positions=positions)(ids))
+    assert list(make().state_dict()) == ["token.weight"]
