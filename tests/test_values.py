@@ -198,22 +198,8 @@ CALLS: list[Call] = [
     (lambda folder: t.find_model(folder), {"folder": "demo-en-fr"}),
 ]  # fmt: skip
 NUMBERS = [
-    -(10**400),
-    -3,
-    -1,
-    0,
-    1,
-    2,
-    5,
-    19,
-    10**9,
-    10**400,
-    0.5,
-    1e-300,
-    1e300,
-    math.nan,
-    math.inf,
-]
+    -(10**400), -3, -1, 0, 1, 2, 5, 19, 10**9, 10**400, 0.5, 2.5, 1e-300, 1e300, math.nan, math.inf,
+]  # fmt: skip
 TENSORS = [
     IDS, IDS + 9, IDS - 1, IDS.float(), IDS[0], IDS[:1], IDS[:0], IDS[:, :0], torch.tensor(3),
     HIDDEN, HIDDEN.double(), HIDDEN[:1], HIDDEN[..., :5], HIDDEN[0], LOGITS, MASK, MASK[:2],
@@ -244,15 +230,26 @@ def sane(found: Any) -> bool:
 
 
 def refuse_or_answer(data: st.DataObject) -> None:
-    """Replace one argument of one call; what comes is a UserError of a line, or made of numbers."""
+    """Replace one argument of one call by anything."""
     call, good = data.draw(st.sampled_from(CALLS))
     name = data.draw(st.sampled_from([key for key in good if key not in FIXED]))
-    odd = data.draw(ANY)
+    replace(call, good, name, data.draw(ANY))
+
+
+def replace(call: Callable[..., Any], good: Mapping[str, Any], name: str, odd: Any) -> None:
+    """Replace one argument; what comes is a UserError of a line, or made of numbers."""
     try:
         found = call(**{**good, name: odd})
     except UserError as error:
         found = 0.0 if len(str(error)) < 700 else math.nan  # all recipes' names are 500
     assert sane(found), (call, name, odd, found)
+
+
+def test_any_number_in_every_place_is_refused_or_answered() -> None:
+    for call, good in CALLS:
+        for name in good.keys() - FIXED:
+            for odd in NUMBERS:
+                replace(call, good, name, odd)
 
 
 @settings(max_examples=1500, derandomize=True, deadline=None, database=None)
