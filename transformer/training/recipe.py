@@ -17,7 +17,7 @@ from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError, is_out_of_memory
+from transformer.support.errors import UserError, is_out_of_memory, require
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
 from transformer.training.devices import Devices, Precision
@@ -99,13 +99,13 @@ def train_recipe(
             **options,
         )
         if first and not result.interrupted:
+            require((out / folder.WEIGHTS).is_file(), f"{out} was moved: --resume where it is now")
             if not ended:  # some step was made
                 write_json(out / folder.RUN, _record(origin, result, work))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
-            # It is done only when it was read back and has translated a line.
             line = work.description.src_tokenizer.decode(work.held_out.examples[0].src)
-            Translator.load(out).translate([line], beam_size=1)
+            Translator.load(out).translate([line], beam_size=1)  # done only once it is read back
     return result
 
 
