@@ -32,13 +32,7 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
-    add(
-        "--only",
-        metavar="LAWS",
-        type=_names,
-        default=[],
-        help="try these alone, with commas between",
-    )
+    add("--only", metavar="LAWS", type=_names, default=[], help="try these alone: one,another")
     add("--skip", metavar="LAWS", type=_names, default=[], help="leave these out")
     add("--strict", action="store_true", help="let a warning fail, too")
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")

@@ -18,10 +18,6 @@ from attention_laws.untouched import evaluating, untouched
 
 SHOWN = 4  # reasons that are told where no way is found
 OTHER_PADS = (1, 2, 3)
-FAST_PATH = (
-    "torch's fast path of nn.TransformerEncoderLayer is off while laws are tried, then on "
-    "(torch.backends.mha)",
-)
 
 
 def from_module(
@@ -81,11 +77,15 @@ def from_module(
             f"{found.src_vocab_size} source and {found.tgt_vocab_size} target types "
             "(as wide as embeddings and logits are)",
             *call.assumptions,
-            *FAST_PATH[
-                : any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
-            ],
+            *_fast_path(module),
         ),
     )
+
+
+def _fast_path(module: nn.Module) -> tuple[str, ...]:
+    has = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
+    off = "torch's fast path of nn.TransformerEncoderLayer is off while laws are tried, then on"
+    return (f"{off} (torch.backends.mha)",) if has else ()
 
 
 def _marks(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[int, int]:

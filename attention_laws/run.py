@@ -1,8 +1,9 @@
 """Try every law on a model, or on what stands around one (not in the paper)."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
@@ -78,7 +79,7 @@ class Trial:
     def line(self, law: Law) -> Line:
         """Try a law where nothing is missing, and remember what was found of it."""
         began = time.perf_counter()
-        missing = [name for name in law.needs if getattr(self.given, name) in (None, (), [])]
+        missing = [name for name in law.needs if _is_missing(getattr(self.given, name))]
         if missing:
             kind = type(self.given).__name__.lower()
             finding = not_tried(f"the {kind} has no {' and no '.join(missing)}")
@@ -132,3 +133,8 @@ def _as_it_was(adapter: Adapter) -> Iterator[None]:
         if adapter.module is not None:
             evaluating(adapter.module)
         yield
+
+
+def _is_missing(given: Any) -> bool:
+    """Tell that nothing was given, or no pairs."""
+    return given is None or (isinstance(given, Sized) and len(given) == 0)

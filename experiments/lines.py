@@ -20,13 +20,13 @@ class Size(NamedTuple):
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
     "transformer": Size(5_787, 38),
-    "attention_laws": Size(5_500, 34),
+    "attention_laws": Size(5_499, 34),
     "engines": Size(1_533, 14),
     "lessonkit": Size(12_883, 81),
-    "experiments": Size(6_711, 46),
-    "tests": Size(20_689, 170),
+    "experiments": Size(6_710, 46),
+    "tests": Size(20_686, 170),
 }
-TOTAL = 32_414  # of all rooms but the tests
+TOTAL = 32_412  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:

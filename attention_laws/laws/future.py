@@ -34,9 +34,8 @@ def no_future(subject: Subject) -> Finding:
                 each.training = True
             ids = subject.src(1, 5), subject.tgt_in(1, LENGTHS[-1])
             again = _unmoved_before(subject, LENGTHS[-1:])
-            same = [
-                subject.logits(*ids).nan_to_num() for _ in range(DRAWS)
-            ]  # if nothing else draws
+            same = [subject.logits(*ids).nan_to_num() for _ in range(DRAWS)]
+            # Dropout that is sound moves the logits of one draw against another's.
             if again.verdict == Verdict.BROKEN and all(torch.equal(same[0], one) for one in same):
                 found = broken(f"in training mode, {again.seen}")
         evaluating(subject.module)

@@ -140,7 +140,7 @@ def key(sentence: str) -> str:
 class Leak(NamedTuple):
     """Shares of the test pairs, 0 to 1, whose side or sides stand in the training pairs."""
 
-    first: float  # side
+    first: float  # of the two sides
     second: float
     either: float  # one of them at least
 

@@ -13,7 +13,7 @@ from experiments.attack.runs import GIVEN, SECONDS, Chance, Ended, Scene, judge,
 from experiments.laws import plain
 from transformer.support.files import models_folder
 
-GIVEN_HERE = tomllib.loads(Path(__file__).with_name("given.toml").read_text(encoding="utf-8"))
+TRIED = tomllib.loads(Path(__file__).with_name("given.toml").read_text(encoding="utf-8"))
 PYTHON = """
 import math, torch, transformer as t
 from transformer.decoding import beam_search
@@ -39,7 +39,7 @@ ENDLESS = b"The dog sleeps.\n" * 512
 
 def python_values(scene: Scene, chance: Chance, out: Path) -> str:
     """Call a function with a value that it cannot take."""
-    program = PYTHON.replace("{typed}", chance.choice(GIVEN_HERE["typed"]))
+    program = PYTHON.replace("{typed}", chance.choice(TRIED["typed"]))
     return judge(_run([sys.executable, "-c", program]), lambda: False)
 
 
@@ -76,7 +76,7 @@ def foreign_modules(scene: Scene, chance: Chance, out: Path) -> str:
     """Try the laws on a module that does anything but its work: never "no law is broken"."""
     out.mkdir()
     shutil.copy(plain.__file__, out / "sound.py")
-    act, after = chance.choice(GIVEN_HERE["acts"]), chance.choice([0, 0, 7, 40])
+    act, after = chance.choice(TRIED["acts"]), chance.choice([0, 0, 7, 40])
     (out / "hostile.py").write_text(HOSTILE.format(act=act, after=after), encoding="utf-8")
     words = [sys.executable, "-m", "attention_laws", "hostile:make", "--seconds", "2"]
     found = _run([*words, "--only", "shape,no_future,no_padding"], folder=out)

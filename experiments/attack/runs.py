@@ -95,13 +95,17 @@ def judge(found: Ended, equal: Callable[[], bool]) -> str:
 def killed(scene: Scene, chance: Chance, out: Path) -> str:
     """Kill a training three times at random moments, and resume it each time."""
     for _ in range(3):
-        training = subprocess.Popen(
-            typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(chance.uniform(0, scene.seconds))
+        training = _at_work(scene, chance, out)
         training.kill()
-        training.wait()
+        training.communicate()
     return judge(run(*_go_on(out)), lambda: scene.ends_alike(out))
+
+
+def _at_work(scene: Scene, chance: Chance, out: Path) -> subprocess.Popen[bytes]:
+    """Go on with a training, and give it at a random moment."""
+    work = subprocess.Popen(typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(chance.uniform(0, scene.seconds))
+    return work
 
 
 def _go_on(out: Path) -> list[object]:
@@ -188,30 +192,25 @@ def _used(scene: Scene, source: str, out: Path) -> str:
 
 def ended(scene: Scene, chance: Chance, out: Path) -> str:
     """Ask a training at a random moment to end, as Ctrl-C, `kill` or a dropped ssh does; resume."""
-    training = subprocess.Popen(
-        typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    time.sleep(chance.uniform(0, scene.seconds))
+    training = _at_work(scene, chance, out)
     training.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
-    training.wait(timeout=SECONDS)
+    training.communicate(timeout=SECONDS)
     return judge(run(*_go_on(out)), lambda: scene.ends_alike(out))
 
 
 def moved(scene: Scene, chance: Chance, out: Path) -> str:
     """Move a training's folder away at a random moment, or remove it; go on where it is now."""
     shutil.copytree(scene.half, out)
-    training = subprocess.Popen(
-        typed(_go_on(out)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    time.sleep(chance.uniform(0, scene.seconds))
-    away = out.with_name("away")
+    training, away = _at_work(scene, chance, out), out.with_name("away")
+    shutil.rmtree(away, ignore_errors=True)  # of an attack before
     out.rename(away)
     if lost := chance.random() < 0.5:
         shutil.rmtree(away)
     _, said = training.communicate(timeout=SECONDS)
     told = judge(subprocess.CompletedProcess([], training.returncode, b"", said), lambda: True)
+    if any(out.glob("*")):
+        return "a run out of nothing"
     if lost or told not in ("refused", "equal"):
-        return "a run out of nothing" if any(out.glob("*")) else told
+        return told
     then = judge(run(*_go_on(away)), lambda: scene.ends_alike(away))
-    shutil.rmtree(away)
     return told if then == "equal" else f"where it is now: {then}"
