@@ -80,7 +80,7 @@ OPTIONS: Mapping[str, AddOption] = {
     "seeds": option("--seeds", "N", "of the runs (1)", default=[1], **MANY),
     "three-seeds": option("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
     "only": option("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
-    "sections": option("sections", "SECTION", "alone: training, export (both)", nargs="*"),
+    "sections": option("sections", "SECTION", "training, export (both), gpu", nargs="*"),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
     "one-seed": option("--seed", "N", "of what is drawn (1)", type=int, default=1),

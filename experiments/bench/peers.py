@@ -57,9 +57,9 @@ class Workload(NamedTuple):
         }
 
 
-def load(name: str, count: int) -> Workload:
-    """Make a recipe's first batches."""
-    recipe = find_recipe(name)
+def load(name: str, count: int, settings: dict[str, Any] | None = None) -> Workload:
+    """Make a recipe's first batches, with some settings of its own changed."""
+    recipe = find_recipe(name).override(settings or {})
     data, training = recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     src, tgt = tokenizers.train(data, text.src, text.tgt)

@@ -12,30 +12,33 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from experiments.bench import export, training
+from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown, put_table
 from lessonkit.analysis.machines import one_thread
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, results_folder, write_json
-from transformer.training.devices import keep_freed_memory, provenance
+from transformer.training.devices import keep_freed_memory, pick_device, provenance
 
-SECTIONS = ("training", "export")  # each leaves data/results/bench/NAME.json
+SECTIONS = ("training", "export", "gpu")  # each leaves data/results/bench/NAME.json
 PAGE = "docs/benchmarks.md"
 
 
 def record_sections(root: Path, sections: Sequence[str]) -> None:
-    """Measure these sections, or all, on one thread, and put the table of training on its page.
+    """Measure these sections, and put their tables on their page; without a name, the CPU's.
 
     Decoding's table stands there by hand: it has the records of two machines.
     """
     if unknown := set(sections) - set(SECTIONS):
         raise unknown_name("section", min(unknown), SECTIONS)
-    for name in sections or SECTIONS:
+    for name in sections or SECTIONS[:2]:
         file = results_folder() / "bench" / f"{name}.json"
         check_file(file)
         if name == "export":
             record_export(file)
+        elif name == "gpu":
+            write_json(file, provenance(pick_device()) | gpu.measure())
+            put_table(root / PAGE, "gpu", gpu_table(read_json(file)))
         else:
             record_training(file)
             put_table(root / PAGE, "training", training_table(read_json(file)))
@@ -63,6 +66,21 @@ def record_export(file: Path) -> None:
         print(f"decoding is not measured: {error}")
     else:
         print(f"decoding: {file}")
+
+
+def gpu_table(figures: dict[str, Any]) -> str:
+    """Give each way of making a step on a GPU, with its share of the largest product's rate."""
+    rows, largest = [], figures["largest_product"]
+    for model, one in figures["models"].items():
+        for way, each in one["ways"].items():
+            share = each["tflops"] / largest[way.partition(",")[0]]
+            row = [model, way, f"{each['tokens_per_second']:,}", f"{each['milliseconds']:.1f}"]
+            row += [f"{each['memory_gb']:.2f}", f"{share:.1%}", f"{each['loss']:.3f}"]
+            rows.append([*row, f"{each['first_two_seconds']:.1f}"])
+    head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
+    head += [f"loss, step {figures['steps']}", "first two steps, s"]
+    about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
+    return f"{about}\n\n{markdown(head, rows, words=2)}"
 
 
 def training_table(figures: dict[str, Any]) -> str:

@@ -189,12 +189,6 @@ def test_hardware_names_the_processor_and_counts_the_threads(
         assert f": {name}\n" in cpuinfo.read_text(encoding="utf-8")
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_hardware_names_the_gpu() -> None:
-    assert hardware(torch.device("cuda")) == torch.cuda.get_device_name()
-
-
 def test_all_of_it_is_ready_for_json() -> None:
     values = provenance(torch.device("cpu"))
     assert json.loads(json.dumps(values)) == values

@@ -594,13 +594,3 @@ def test_no_data(tmp_path: Path) -> None:
         go(tmp_path / "1", Tiny(), batches=SimpleNamespace(epoch=lambda number, start: iter(())))
     with pytest.raises(UserError, match="no validation tokens"):
         go(tmp_path / "2", Tiny(), validation_batches=[])
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_on_a_gpu_resumed_goes_on_with_the_same_dropout(tmp_path: Path) -> None:
-    straight, resumed = Tiny(), Tiny()
-    go(tmp_path / "1", straight, device="cuda")
-    go(tmp_path / "2", Tiny(), device="cuda", stop_after=5)
-    go(tmp_path / "2", resumed, device="cuda", resume=True)
-    close(resumed, straight)

@@ -1,0 +1,121 @@
+"""Training steps on a GPU, by the clock: each precision, eager and compiled (§5.2).
+
+One captions model, which is all small operations, and the paper's base model on batches of its
+size (§5.1), which is mostly products. The same batches and first weights for each.
+"""
+
+import statistics
+import time
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from experiments.bench.peers import Workload, load
+from lessonkit.analysis.costs import step_flops
+from transformer.config import ModelConfig
+from transformer.model import Transformer, count_parameters
+from transformer.support.errors import UserError
+from transformer.training.devices import Precision, memory, pick
+from transformer.training.loop import new_state, update
+from transformer.training.schedule import rate_of
+
+RECIPE = "multi30k-de-en"
+BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor": "1"}  # §5.1, §5.3
+BASE_TYPES = 37_000  # §5.1; the text has fewer, the softmax has all
+STEPS, SLOW = 40, 8  # in all; of these not timed: kernels are chosen, or compiled
+LARGEST = 8192  # side of the largest product
+
+
+def measure(steps: int = STEPS) -> dict[str, Any]:
+    """Measure both models; a UserError where there is no GPU."""
+    device = pick().device
+    if device.type != "cuda":
+        raise UserError("no GPU is seen here, and the steps are one's: run this where there is one")
+    small = load(RECIPE, steps)
+    base = load(RECIPE, steps, BASE)
+    base = base._replace(
+        recipe=replace(base.recipe, model=ModelConfig()),
+        src_vocab_size=BASE_TYPES,
+        tgt_vocab_size=BASE_TYPES,
+    )
+    return {
+        "memory_gb": round(memory(device) / 1e9, 1),
+        "largest_product": {each: largest_rate(each, device) for each in Precision},
+        "steps": steps,
+        "models": {
+            name: {"batches": workload.about(), "ways": ways(workload, device)}
+            for name, workload in ((RECIPE, small), ("base", base))
+        },
+    }
+
+
+def ways(workload: Workload, device: torch.device) -> dict[str, Any]:
+    """Measure each precision, then the fastest compiled."""
+    found = {str(each): run(workload, device, each) for each in Precision}
+    found["bf16, compiled"] = run(workload, device, Precision.BF16, compiled=True)
+    return found
+
+
+def run(
+    workload: Workload, device: torch.device, precision: Precision, compiled: bool = False
+) -> dict[str, Any]:
+    """Make the first steps of a recipe.
+
+    Returns:
+        Target tokens a second (the median step's, without padding), milliseconds of that step,
+        seconds of the slow first two, operations a second of its matrix products, the most
+        memory held (GB), the last step's loss (nats per token), and steps left out for overflow.
+    """
+    training, network = workload.recipe.training, workload.network
+    torch.manual_seed(training.seed)
+    torch._dynamo.reset()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    sizes = {"src_vocab_size": workload.src_vocab_size, "tgt_vocab_size": workload.tgt_vocab_size}
+    model = Transformer(network, **sizes).to(device).train()
+    state = new_state(model, training, precision)
+    if compiled:
+        model.compile(dynamic=True)
+    scale = state.scaler.get_scale()
+    seconds, speeds, rates, skipped = [], [], [], 0
+    for step, batch in enumerate(workload.batches, start=1):
+        rate = rate_of(step, network.d_model, training)
+        started = time.perf_counter()
+        tokens, nll, _ = update(model, state, batch, training, rate, precision)
+        loss = float(nll) / tokens  # waits for the GPU
+        seconds.append(time.perf_counter() - started)
+        speeds.append(tokens / seconds[-1])
+        lengths = {"src_len": batch.src.shape[1], "tgt_len": batch.tgt_in.shape[1]}
+        flops = step_flops(network, workload.tgt_vocab_size, sentences=len(batch.src), **lengths)
+        rates.append(flops / seconds[-1])
+        skipped += state.scaler.get_scale() < scale
+        scale = state.scaler.get_scale()
+    timed = slice(min(SLOW, len(seconds) // 2), None)
+    return {
+        "parameters": count_parameters(model),
+        "tokens_per_second": round(statistics.median(speeds[timed])),
+        "milliseconds": round(1000 * statistics.median(seconds[timed]), 1),
+        "first_two_seconds": round(sum(seconds[:2]), 1),
+        "tflops": round(statistics.median(rates[timed]) / 1e12, 2),
+        "memory_gb": round(torch.cuda.max_memory_allocated(device) / 1e9, 2),
+        "loss": round(loss, 4),
+        "skipped": skipped,
+    }
+
+
+def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -> float:
+    """Measure the rate of a large product, TFLOP/s: the median of some rounds."""
+    left, right = torch.randn(2, LARGEST, LARGEST, device=device).unbind()
+    if precision in (Precision.BF16, Precision.FP16):  # autocast would time its casts, too
+        short = torch.bfloat16 if precision == Precision.BF16 else torch.float16
+        left, right = left.to(short), right.to(short)
+    seconds = []
+    with precision.products(device), torch.autocast(device.type, enabled=False):
+        for _ in range(rounds + 3):
+            torch.cuda.synchronize()
+            started = time.perf_counter()
+            left @ right
+            torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - started)
+    return round(2 * LARGEST**3 / statistics.median(seconds[3:]) / 1e12, 1)

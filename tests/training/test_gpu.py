@@ -1,0 +1,138 @@
+"""What only a GPU can show: `make gpu`. Skipped where there is none."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.helpers import ROOT, TINY
+from tests.training.test_loop import CONFIG, D_MODEL, HELD_OUT, VOCAB, Tiny, close, go
+from transformer.attention import MultiHeadAttention
+from transformer.config import ModelConfig
+from transformer.data import corpora
+from transformer.decoding import beam_search
+from transformer.masks import causal_mask
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+from transformer.recipes import find_recipe
+from transformer.support.files import read_json
+from transformer.training.devices import Precision, hardware, pick
+from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+]
+GPU = torch.device("cuda")
+
+
+def small_model() -> Transformer:
+    torch.manual_seed(5)
+    shape = ModelConfig(d_model=D_MODEL, d_ff=32, num_heads=2, num_layers=2)
+    return Transformer(shape, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB)
+
+
+def test_the_gpu_is_named_and_picked() -> None:
+    here = pick()
+    assert hardware(GPU) == torch.cuda.get_device_name() in str(here)
+    new = torch.cuda.get_device_capability() >= (8, 0)
+    assert here.precision == (Precision.BF16 if new else Precision.FP16)
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_resumed_goes_on_with_the_same_dropout(tmp_path: Path, precision: Precision) -> None:
+    straight, resumed = Tiny(), Tiny()
+    given = {"device": "cuda", "precision": precision}
+    go(tmp_path / "1", straight, **given)
+    go(tmp_path / "2", Tiny(), stop_after=5, **given)
+    go(tmp_path / "2", resumed, resume=True, **given)
+    close(resumed, straight)
+
+
+def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
+    # Sentences to be turned round, 200 steps without dropout; measured on an H100 (see platforms).
+    config = replace(CONFIG, steps=200, learning_rate=0.003, validate_every=50)
+    losses = {}
+    for precision in Precision:
+        out = tmp_path / precision
+        model = small_model()
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        go(out, model, config, device="cuda", precision=precision)
+        log = read_log(out / "log.jsonl")
+        losses[precision] = [row["loss"] for row in log if row["kind"] == "validation"]
+    exact = losses[Precision.FLOAT32]
+    for precision, found in losses.items():
+        apart = max(abs(a - b) for a, b in zip(found, exact, strict=True))
+        print(f"{precision}: last loss {found[-1]:.4f}, at most {apart:.4f} from float32's")
+        assert apart < 0.2
+    assert exact[-1] < exact[0] - 0.5
+
+
+def test_the_same_on_gpu_and_cpu() -> None:
+    model, batch = small_model().eval(), HELD_OUT[0]
+    with torch.no_grad():
+        there = model.to(GPU)(batch.src.to(GPU), batch.tgt_in.to(GPU)).cpu()
+        here = model.cpu()(batch.src, batch.tgt_in)
+    torch.testing.assert_close(there, here, atol=1e-4, rtol=1e-4)
+    found = []
+    for device in ("cpu", "cuda"):
+        hypotheses = beam_search(model.to(device), batch.src.to(device), max_len=9)
+        found.append([[each.ids for each in sentence] for sentence in hypotheses])
+    assert found[0] == found[1]
+
+
+def test_the_fused_kernel_gives_what_the_explicit_one_does() -> None:
+    torch.manual_seed(7)
+    attention = MultiHeadAttention(D_MODEL, num_heads=2, d_k=7, d_v=5).to(GPU).eval()
+    states, mask = torch.randn(5, 37, D_MODEL, device=GPU), causal_mask(37, device=GPU)
+    fused, _ = attention(states, mask=mask)
+    explicit, weights = attention(states, mask=mask, return_weights=True)
+    assert weights is not None
+    torch.testing.assert_close(fused, explicit, atol=1e-4, rtol=1e-4)
+
+
+def test_shipped_models_translate_as_on_the_cpu() -> None:
+    text = corpora.load("embedded", "test", "en", "fr").src[:200]
+    said = [Translator.load("demo-en-fr", device).translate(text) for device in ("cpu", "cuda")]
+    same = sum(a == b for a, b in zip(*said, strict=True))
+    print(f"{same} of {len(text)} translations equal the CPU's")
+    assert same >= 198  # a tie may fall the other way
+
+
+def test_what_does_not_fit_is_done_in_parts(tmp_path: Path) -> None:
+    big = TINY | {"steps": "2", "d_model": "512", "d_ff": "2048", "vocab_size": "8000"}
+    recipe = find_recipe("demo").override(big | {"batch_tokens": "200000"})
+    said: list[str] = []
+    _, whole = torch.cuda.mem_get_info()
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(2.5e9 / whole)
+    try:
+        train_recipe(recipe, tmp_path, micro_tokens=0, on_begin=said.append, on_report=said.append)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    print(said[0])
+    assert "200,000 tokens, " in said[0]
+    assert "at a time" in said[0]
+    assert "200,000 at a time" not in said[0]
+    assert read_json(tmp_path / "run.json")["steps"] == 2
+
+
+def test_more_processes_than_gpus_are_refused(tmp_path: Path) -> None:
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    command += [str(torch.cuda.device_count() + 1), "-m", "transformer", "train", "demo"]
+    done = subprocess.run(
+        [sys.executable, *command, "--out", str(tmp_path / "run")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert "processes on a machine with" in done.stderr
+    assert not (tmp_path / "run").exists()
