@@ -24,7 +24,6 @@ from transformer.data.tokenizers import WordTokenizer, split_words
 from transformer.decoding import beam_search, greedy_search
 from transformer.evaluation import compare, scores
 from transformer.support.errors import UserError
-from transformer.training import loss
 
 VOCAB, WIDTH, HEADS = 13, 14, 2
 torch.manual_seed(3)
@@ -160,9 +159,7 @@ CALLS: list[Call] = [
     (lambda **sizes: t.Transformer(CONFIG, **sizes), {"src_vocab_size": 9, "tgt_vocab_size": 9}),
     (greedy_search, {"model": MODEL, "src": IDS, "extra_length": 2, "max_len": 4}),
     (beam_search, {"model": MODEL, "src": IDS, "beam_size": 2, "alpha": 0.5, "max_len": 3}),
-    (loss.smoothed_targets, {"targets": IDS, "vocab_size": VOCAB, "smoothing": 0.1, "pad_id": 0}),
     (t.label_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
-    (loss.fused_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
     (t.chrf, {"hypotheses": SAID, "references": RIGHT}),
     (scores.count_run_on, {"hypotheses": SAID, "references": RIGHT}),
     (scores.bleu_tokenised_lowercased, {"hypotheses": SAID, "references": RIGHT, "lang": "tree"}),
