@@ -58,8 +58,7 @@ def encode_pairs(
 ) -> list[Example]:
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
-    `max_tokens` is the most of either side, end mark not counted; None keeps all. A UserError
-    where no pair is left.
+    `max_tokens` is the most of either side, without its end mark; None: any number.
     """
     sides = zip(src_tokenizer.encode_all(text.src), tgt_tokenizer.encode_all(text.tgt), strict=True)
     examples = [
@@ -108,8 +107,8 @@ def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = Fals
 def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
     """Give process `rank` of `size` its part, every `size`-th sentence, in micro-batches.
 
-    A process without a sentence gets one of padding alone, whose loss and gradient are 0. A
-    micro-batch has at most `most_tokens` on either side, padding included; None: all in one.
+    They have at most `most_tokens` on either side, padding included; None: all in one. A process
+    without a sentence gets one of padding alone, whose loss and gradient are 0.
     """
     check_number("size", size, 1, whole=True)
     check_number("rank", rank, 0, size - 1, whole=True)
@@ -143,9 +142,8 @@ class TokenBudgetBatches:
     The order depends on (seed, epoch) alone, so that a run can be resumed at any batch.
 
     Args:
-        examples: The training pairs.
+        examples: The training pairs; a UserError where one alone is over `batch_tokens`.
         batch_tokens: Most positions of a batch on either side, padding and end marks included.
-            It is a promise about memory: a UserError where one example alone is over it.
         batch_sentences: Most sentence pairs of a batch; None: tokens alone bound it.
         pool_batches: More means less padding and less chance.
         seed: Of the order.

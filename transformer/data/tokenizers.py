@@ -7,7 +7,7 @@ ids from 4 on, and never make a special id other than "unknown" out of text.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 class _Shared:
-    """What both kinds have in common.
-
-    Args:
-        shown: For a reader, each type but the special ones, from id 4 on.
-        lowercase: Lower-case the text once it is treated.
-        treatment: How text is written first: a name in `TREATMENTS`.
-    """
+    """What both kinds have in common: ids as a reader sees them, and how text is written first."""
 
     def __init__(self, shown: Iterable[str], lowercase: bool, treatment: str) -> None:
         self._treat = TREATMENTS[treatment]
@@ -68,13 +62,14 @@ class BPETokenizer(_Shared):
     """Pieces of words, down to single bytes, so that no text is unknown (§5.1).
 
     Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
-    that a word has the same pieces at the start as inside, and `decode` takes one blank away.
-    The special ids are ours alone: those of Hugging Face's library, which does the work, start at
-    0 and are moved up by four, so that no text can make it emit one.
+    that a word has the same pieces at the start as inside, and `decode` takes one blank away. The
+    ids of Hugging Face's library, which does the work, start at 0 and are moved up by four, so
+    that no text can make it emit a special one.
 
-    `merges` are the learned pairs, in order; each byte is written as the letter that GPT-2's
-    alphabet of bytes has for it ("Ġ" is the blank). A blank is shown as "▁", part of a letter as
-    "<0xC3>".
+    Args:
+        merges: The learned pairs, in order, in GPT-2's letters of bytes ("Ġ" is the blank).
+        lowercase: Lower-case the text once it is treated.
+        treatment: How text is written first: a name in `TREATMENTS`.
     """
 
     def __init__(
@@ -145,11 +140,10 @@ _BYTES = _byte_letters()
 class WordTokenizer(_Shared):
     """Words and punctuation marks; a word outside the vocabulary becomes `UNK_ID`.
 
-    Not in the paper: the plain alternative to §5.1. The words do not say where the blanks
-    were, so `decode` joins them by single blanks: "a dog ." for "a dog.".
+    Not in the paper: the plain alternative to §5.1. `decode` joins words by single blanks, for
+    they do not say where those were: "a dog ." for "a dog.".
 
-    `lang` says whose rules cut the text ("de", "en" or "fr", or "tree"), `types` are the vocabulary
-    without special tokens: `types[i]` has the id 4 + i.
+    `lang`, one of `LANGUAGES`, says whose rules cut the text; `types[i]` has the id 4 + i.
     """
 
     def __init__(
@@ -200,7 +194,6 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
 # --- learned from text ----------------------------------------------------------------------
 
 Tokenizer = BPETokenizer | WordTokenizer
-Sides = Mapping[str, Sequence[str]]  # the treated text of each language that shares a vocabulary
 
 
 def train(
@@ -211,56 +204,52 @@ def train(
     With `joint_vocabulary` both have the same ids; each treats and cuts text by its language's
     rules. A UserError where no word is seen `min_frequency` times.
     """
-    langs, size = (config.src_lang, config.tgt_lang), config.vocab_size
-    treatments = [BY_LANGUAGE.get(lang, PLAIN) for lang in langs]
-    texts = (
-        [*map(TREATMENTS[name], side)] for name, side in zip(treatments, (src, tgt), strict=True)
-    )
-    sides = dict(zip(langs, texts, strict=True))
-    bpe = config.tokenizer == TokenizerKind.BPE
-    learn: Callable[[DataConfig, Sides, int], list[Any]] = _merges if bpe else _words
+    sides = [
+        (lang, [*map(TREATMENTS[BY_LANGUAGE.get(lang, PLAIN)], texts)])
+        for lang, texts in ((config.src_lang, src), (config.tgt_lang, tgt))
+    ]
     if config.joint_vocabulary:
-        types = [learn(config, sides, size)] * 2
+        types = [_learn(config, sides, config.vocab_size)] * 2
     else:
-        sizes = zip(langs, (config.src_vocab_size or size, size), strict=True)
-        types = [learn(config, {lang: sides[lang]}, own) for lang, own in sizes]
-    src_tokenizer, tgt_tokenizer = (
-        BPETokenizer(own, config.lowercase, treatment)
-        if bpe
-        else WordTokenizer(lang, own, config.lowercase, treatment)
-        for lang, own, treatment in zip(langs, types, treatments, strict=True)
-    )
-    return src_tokenizer, tgt_tokenizer
+        sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
+        types = [_learn(config, [side], size) for side, size in zip(sides, sizes, strict=True)]
+    return _make(config, config.src_lang, types[0]), _make(config, config.tgt_lang, types[1])
 
 
-def _merges(config: DataConfig, sides: Sides, vocab_size: int) -> list[tuple[str, str]]:
-    """Learn the merges, the most frequent pair first (§5.1)."""
-    learner = Library(BPE())
-    learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
-    trainer = BpeTrainer(
-        vocab_size=vocab_size - FIRST_ID,
-        min_frequency=config.min_frequency,
-        initial_alphabet=ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    texts = (_prepare(text, config.lowercase) for side in sides.values() for text in side)
-    learner.train_from_iterator(texts, trainer)
-    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+def _make(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
+    treatment = BY_LANGUAGE.get(lang, PLAIN)
+    if config.tokenizer == TokenizerKind.BPE:
+        return BPETokenizer(types, config.lowercase, treatment)
+    return WordTokenizer(lang, types, config.lowercase, treatment)
 
 
-def _words(config: DataConfig, sides: Sides, vocab_size: int) -> list[str]:
-    """Give the words that are seen often enough, by frequency, then by alphabet."""
+def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int) -> list[Any]:
+    """Give the merges or the words of all treated text that shares a vocabulary."""
+    if config.tokenizer == TokenizerKind.BPE:
+        return _learn_merges(config, [text for _, texts in sides for text in texts], size)
     counts: Counter[str] = Counter()
-    for lang, texts in sides.items():
+    for lang, texts in sides:
         for text in texts:
             counts.update(split_words(lang, text, config.lowercase))
     kept = [word for word, count in counts.items() if count >= config.min_frequency]
     if not kept:
-        raise UserError(
-            f"no word is seen min_frequency = {config.min_frequency} times: "
-            "give more text or a smaller min_frequency"
-        )
-    return sorted(kept, key=lambda word: (-counts[word], word))[: vocab_size - FIRST_ID]
+        message = f"no word is seen min_frequency = {config.min_frequency} times"
+        raise UserError(f"{message}: give more text or a smaller min_frequency")
+    return sorted(kept, key=lambda word: (-counts[word], word))[: size - FIRST_ID]
+
+
+def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple[str, str]]:
+    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
+    learner = Library(BPE())
+    learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    trainer = BpeTrainer(
+        vocab_size=size - FIRST_ID,
+        min_frequency=config.min_frequency,
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
+    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
 def from_dict(values: Mapping[str, Any]) -> Tokenizer:

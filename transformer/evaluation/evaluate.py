@@ -28,10 +28,8 @@ def evaluate_translator(
 ) -> dict[str, Any]:
     """Translate a text, and measure the translations and the model's surprise at the references.
 
-    Returns:
-        bleu and chrf (see `bleu`); perplexity, per token of the model's own, eos included, without
-        pairs that are too long for it, and loss, its logarithm; run_on (see `count_run_on`);
-        sentences_per_second, of translation alone; parse_f1 of trees; and more.
+    Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of pairs
+    that are not too long for it; sentences_per_second is of translation alone.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     loss = text_loss(translator, text)

@@ -27,9 +27,7 @@ RESAMPLES = 1000
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
 
-    Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation, one or more.
+    `references` are for each translation the accepted ones, one or more.
 
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature.

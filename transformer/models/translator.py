@@ -96,15 +96,14 @@ class Translator:
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
-        src = collate_sources([source]).to(self.device)
-        tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
-        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
         said = [*best.ids, EOS_ID] if best.finished else best.ids
+        src = collate_sources([source]).to(self.device)
+        tgt_in = torch.tensor([[BOS_ID, *said[:-1]]], device=self.device)
         return Attention(
-            translation=self.tgt_tokenizer.decode(best.ids),
-            src_tokens=self.src_tokenizer.pieces([*source, EOS_ID]),
-            tgt_tokens=self.tgt_tokenizer.pieces(said),
-            maps=maps,
+            self.tgt_tokenizer.decode(best.ids),
+            self.src_tokenizer.pieces([*source, EOS_ID]),
+            self.tgt_tokenizer.pieces(said),
+            self.model.attention_maps(src, tgt_in),
         )
 
     def encode(self, sentence: str) -> list[int]:
