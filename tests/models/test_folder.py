@@ -56,12 +56,6 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
     assert not model.training
 
 
-def test_a_folder_of_something_else(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no model folder: it has no recipe\.json"):
-        model_folder.read_recipe(tmp_path)
-    assert not model_folder.holds_run(tmp_path)
-
-
 def test_one_flipped_bit_is_seen(folder: Path) -> None:
     for name in (*SUMMED, MANIFEST):
         content = (folder / name).read_bytes()
@@ -162,14 +156,6 @@ def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> Non
     assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
 
 
-def test_a_runs_whole_state_is_not_its_weights() -> None:
-    state = {"model/embedding.weight": torch.ones(7, 5), "random/cpu": torch.ones(3)}
-    with pytest.raises(
-        UserError, match=r"last\.safetensors holds a run's state: give best\.safetensors or a step_"
-    ):
-        load_weights(Tied(), state, Path("last.safetensors"))
-
-
 def test_what_is_no_whole_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     with pytest.raises(UserError, match=r"no file .*model\.safetensors"):
@@ -192,13 +178,6 @@ def test_equal_weights_make_equal_files(tmp_path: Path) -> None:
     for path in files:
         save_tensors(path, {"a": torch.ones(3)}, step=17, loss=0.25, kept="best", seed=1)
     assert len({path.read_bytes() for path in files}) == 1
-
-
-def test_half_precision_is_loaded() -> None:
-    model = Tied()
-    halves = {name: t.half() if t.is_floating_point() else t for name, t in weights(model).items()}
-    load_weights(model, halves, Path("a.safetensors"))
-    assert torch.equal(model.embedding.weight, halves["embedding.weight"].float())
 
 
 def test_average_by_hand(tmp_path: Path) -> None:

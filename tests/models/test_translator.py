@@ -8,7 +8,6 @@ import torch
 
 from transformer.config import EOS_ID
 from transformer.data import corpora
-from transformer.models.folder import load_tensors
 from transformer.models.translator import BATCH_TOKENS, Translator
 from transformer.support.errors import UserError
 
@@ -125,12 +124,3 @@ def test_attention_of_nothing_and_of_too_much(tiny: Translator) -> None:
         attention = tiny.attention("the " * 300, beam_size=1)
     assert [warning.filename for warning in caught] == [__file__]
     assert len(attention.src_tokens) == 256
-
-
-def test_load_takes_a_checkpoints_weights(tiny_folder: Path) -> None:
-    checkpoint = tiny_folder / "checkpoints" / "best.safetensors"
-    tensors, _ = load_tensors(checkpoint)
-    model = Translator.load(str(tiny_folder), weights=checkpoint).model
-    state = model.state_dict()
-    assert all(torch.equal(state[name], tensor) for name, tensor in tensors.items())
-    assert not model.training
