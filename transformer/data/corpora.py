@@ -97,8 +97,8 @@ def _obtain(corpus: Corpus, file: str) -> Path:
     remedy = f"put the right file there yourself (its sha256 is {right_sum})"
     if _is_right(path, right_sum):
         return path
-    if path.exists() and os.environ.get("TRANSFORMER_DATA"):
-        raise UserError(f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
+    own = path.exists() and os.environ.get("TRANSFORMER_DATA")
+    require(not own, f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
     try:
         content = _download(corpus.address + file)
         if hashlib.sha256(content).hexdigest() != right_sum:

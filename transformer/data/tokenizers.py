@@ -7,7 +7,7 @@ ids from 4 on, and never make a special id other than "unknown" out of text.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -252,15 +252,10 @@ def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
-def from_dict(values: Mapping[str, Any]) -> Tokenizer:
-    """Make a tokenizer from what its `to_dict` gave."""
-    arguments = dict(values)
-    if TokenizerKind(arguments.pop("kind")) == TokenizerKind.WORDS:
-        return WordTokenizer(**arguments)
-    arguments["merges"] = [(left, right) for left, right in map(str.split, values["merges"])]
-    return BPETokenizer(**arguments)
-
-
 def load(path: Path) -> Tokenizer:
-    """Read a tokenizer from its JSON file."""
-    return from_dict(read_json(path))
+    """Read a tokenizer from a JSON file of its `to_dict`."""
+    values = read_json(path)
+    if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
+        return WordTokenizer(**values)
+    values["merges"] = [(left, right) for left, right in map(str.split, values["merges"])]
+    return BPETokenizer(**values)

@@ -16,8 +16,6 @@ from transformer.evaluation.scores import check_sentences
 from transformer.support.errors import check_number, check_numbers, require, shown
 
 LEVEL = 0.95  # of every interval in the course
-MOST_LEVEL = 0.999
-NORMAL = 1e6  # degrees of freedom above which Student's t is the normal distribution
 RESAMPLES = 1000
 SEED = 12345  # sacreBLEU's own
 
@@ -87,11 +85,11 @@ def verdict(interval: Interval, worth: float) -> str:
 def student_t(degrees: float, level: float = LEVEL) -> float:
     """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
 
-    Degrees are 1 to infinity, which means the normal distribution; the level is 0 to `MOST_LEVEL`.
+    Degrees are 1 to infinity, which means the normal distribution; the level is 0 to 0.999.
     """
     if not (isinstance(degrees, float) and degrees == math.inf):
         check_number("degrees", degrees, 1)
-    check_number("level", level, 0, MOST_LEVEL)
+    check_number("level", level, 0, 0.999)
     low, high = 0.0, 1.0
     while _within(high, degrees) < level:
         low, high = high, 2 * high
@@ -107,7 +105,7 @@ def _within(factor: float, degrees: float) -> float:
     In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine, and next
     to nothing beyond 12 / sqrt(degrees).
     """
-    if degrees > NORMAL:
+    if degrees > 1e6:  # as good as normal
         return math.erf(factor / math.sqrt(2))
     end, pieces = min(math.atan(factor / math.sqrt(degrees)), 12 / math.sqrt(degrees)), 400
     heights = np.cos(np.linspace(0, end, pieces + 1)) ** (degrees - 1)
