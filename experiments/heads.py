@@ -28,8 +28,8 @@ from lessonkit.analysis.alignment import (
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
 from lessonkit.analysis.roles import Reading, Tree, WordPair, read
-from transformer.data import corpora, embedded
-from transformer.data.embedded import Sentence
+from transformer.data import corpora
+from transformer.data.corpora import Sentence, embedded
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu

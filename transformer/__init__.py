@@ -18,7 +18,8 @@ DOOR = {
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
-    "data": ("batches", "corpora", "embedded", "tokenizers"),
+    "data": ("batches", "corpora", "tokenizers"),
+    "data.corpora": ("embedded",),
     "data.parallel": ("ParallelText", "aligned_tokens", "group_pairs"),
     "data.batches": (
         "Batch",

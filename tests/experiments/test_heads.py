@@ -15,7 +15,8 @@ from lessonkit.analysis.alignment import (
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from tests.helpers.habits import of_habits, one_piece_each
-from transformer.data import corpora, embedded
+from transformer.data import corpora
+from transformer.data.corpora import embedded
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
