@@ -26,9 +26,10 @@ from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training import devices, processes
 from transformer.training import recipe as recipe_run
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision
+from transformer.training.loop import TrainingResult
 from transformer.training.recipe import digest_of, train_recipe
-from transformer.training.report import TrainingResult, read_log
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")

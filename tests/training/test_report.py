@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from transformer.training.report import Report, TrainingResult, duration, read_log
 
 from transformer.support.errors import UserError
-from transformer.training.report import Report, TrainingResult, duration, read_log
 
 REPORT = Report(
     kind="training",

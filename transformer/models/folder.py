@@ -9,7 +9,7 @@ Not in the paper, but for the weights to average (§6.1).
     data.json                            digests of the examples that the run learns from, and
                                          the machine that it was begun on
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from (see `training.progress`)
+    checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
     checkpoints/best.safetensors         weights of the lowest validation loss
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights

@@ -7,12 +7,13 @@ import ctypes
 import datetime
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -26,8 +27,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformer import __version__
 from transformer.support.errors import UserError
 from transformer.support.files import PACKAGE
+from transformer.training.processes import launcher
 
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 KERNELS = {  # of attention in 16 bits: not those that are slow at what a course trains
     "cpu": [SDPBackend.MATH],
     "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
@@ -96,6 +97,11 @@ def pick(device: torch.device | None = None, precision: Precision | None = None)
     return Devices(device, precision, "as asked for")
 
 
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def _fastest(device: torch.device) -> tuple[Precision, str]:
     """Give the precision for a device, and why it is the one."""
     if device.type == "cuda":
@@ -142,10 +148,9 @@ def memory(device: torch.device) -> int:
 
 
 def check_memory(model: nn.Module, device: torch.device) -> None:
-    """Refuse a model (on "meta", say) that the memory cannot hold with all that training adds.
+    """Refuse a model (on "meta", say) that the memory cannot hold with gradient and two moments.
 
-    That is the gradient, two moments, and a copy to exchange where this machine has several
-    processes; on a CPU these share its memory.
+    Each of several processes has a copy to exchange as well; on a CPU they share its memory.
     """
     here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's
     needed = sum(each.nbytes for each in model.parameters()) * (5 if here > 1 else 4)
@@ -165,13 +170,8 @@ def keep_freed_memory() -> None:
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
-        mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def pick_device() -> torch.device:
-    """Give the GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        mallopt(-4, 0)  # M_MMAP_MAX
+        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
 def provenance(device: torch.device) -> dict[str, Any]:
@@ -187,28 +187,20 @@ def provenance(device: torch.device) -> dict[str, Any]:
 
 def command() -> str:
     """Give the command line as typed, or where else this runs from: "a notebook"."""
-    program = Path(sys.argv[0])
-    if program.name == "__main__.py":
-        return shlex.join(["python", "-m", program.parent.name, *sys.argv[1:]])
-    if "ipykernel" in sys.modules:
-        return "a notebook"
-    return shlex.join([program.name, *sys.argv[1:]])
+    program, *words = sys.argv
+    if Path(program).name == "__main__.py":
+        return f"{launcher()} -m {shlex.join([Path(program).parent.name, *words])}"
+    return "a notebook" if "ipykernel" in sys.modules else shlex.join([Path(program).name, *words])
 
 
 def commit(root: Path = PACKAGE.parent) -> str:
     """Give a checkout's commit, marked where its files differ from it; else the version."""
-    version = f"version {__version__}"
-    if not (root / ".git").exists():  # another project's repository around us is not ours
-        return version
-    git = ["git", "-C", str(root)]
-    try:
-        head, changed = (
-            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno"])
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return version
-    return f"{head.strip()} with changes" if changed else head.strip()
+    if (root / ".git").exists():  # another project's repository around us is not ours
+        words = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
+        with suppress(OSError, subprocess.CalledProcessError):
+            git = ["git", "-C", str(root), *words]
+            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    return f"version {__version__}"
 
 
 def hardware(device: torch.device) -> str:
@@ -216,7 +208,7 @@ def hardware(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    model = next(iter(names), platform.processor() or platform.machine())
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
+    named = re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
+    model = named[1] if named else platform.processor() or platform.machine()
     return f"{model}, {threads} thread{'s' * (threads > 1)}"

@@ -7,7 +7,6 @@ update and stay equal. Where torchrun began none, each function gives what is tr
 
 import os
 import random
-import shlex
 import signal
 import sys
 import threading
@@ -29,18 +28,15 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
-def rank() -> int:
-    """Give the number of this process, from 0."""
-    return dist.get_rank() if _joined() else 0
-
-
 def size() -> int:
     """Give how many processes share the work."""
-    return dist.get_world_size() if _joined() else 1
+    joined = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if joined else 1
 
 
-def _joined() -> bool:
-    return dist.is_available() and dist.is_initialized()
+def rank() -> int:
+    """Give the number of this process, from 0."""
+    return dist.get_rank() if size() > 1 else 0
 
 
 def wrap(model: nn.Module) -> nn.Module:
@@ -55,9 +51,7 @@ def wrap(model: nn.Module) -> nn.Module:
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
     """Let gradients add up in each process for itself: more are to come before the step."""
-    if isinstance(network, DistributedDataParallel):
-        return network.no_sync()
-    return nullcontext()
+    return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
 
 
 def seed(number: int, step: int) -> None:
@@ -153,8 +147,8 @@ def launcher() -> str:
     if not _are_several():
         return "python"
     size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    words = ["torchrun", "--nproc-per-node", str(here)]
-    return shlex.join(words if size == here else [*words, "--nnodes", str(size // here), "..."])
+    nodes = "" if size == here else f" --nnodes {size // here} ..."
+    return f"torchrun --nproc-per-node {here}{nodes}"
 
 
 @contextmanager
@@ -166,26 +160,26 @@ def noted_interrupt() -> Iterator[list[int]]:
     gives is empty until Ctrl-C is pressed.
     """
     pressed: list[int] = []
-    interrupt, main = signal.default_int_handler, threading.main_thread()
+    interrupt = signal.default_int_handler
     signals = [s for s in (signal.SIGINT, *ENDING) if signal.getsignal(s) is interrupt]
-    if threading.current_thread() is not main:
+    if threading.current_thread() is not threading.main_thread():
         signals = []
-
-    def set_all(handler: Callable[[int, FrameType | None], object]) -> None:
-        for each in signals:
-            signal.signal(each, handler)
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
-        set_all(interrupt)
+        handle(interrupt)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with suppress(RuntimeError, OSError):
             if size() == 1:  # several would all say it
                 print(NOTED, file=sys.stderr, flush=True)
 
-    set_all(note)
+    def handle(handler: Callable[[int, FrameType | None], object]) -> None:
+        for each in signals:
+            signal.signal(each, handler)
+
+    handle(note)
     try:
         yield pressed
     finally:
-        set_all(interrupt)
+        handle(interrupt)

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from transformer.config import TrainingConfig
 from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
+from transformer.training.checkpoint import State, require_same
 from transformer.training.devices import Precision
 from transformer.training.loop import new_state
-from transformer.training.progress import State, require_same
 
 SETTINGS = {"steps": 3, "d_model": 5}
 

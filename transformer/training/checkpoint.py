@@ -1,4 +1,4 @@
-"""Where a run stands, and its files, to go on from as if it had never stopped.
+"""Where a run stands, what it says of that, and its files: to go on as if it had never stopped.
 
 Not in the paper. What must agree is in one file, so a kill at any moment leaves a state to go on
 from.
@@ -7,9 +7,9 @@ from.
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os.path import samestat
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ from torch.amp import GradScaler
 from torch.optim import Optimizer
 
 from transformer.models import folder
-from transformer.support.errors import UserError
-from transformer.support.files import locked, remove_unfinished
+from transformer.support.errors import UserError, require
+from transformer.support.files import remove_unfinished
 from transformer.training import processes
 from transformer.training.devices import Precision
-from transformer.training.report import Report
 
+WATCHED = ("steps", "seconds_left", "note")  # of a report: for who watches, not for the log
 DEVICE_STATE = "random/device"  # a GPU's random numbers
 MOST_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after each
 
@@ -93,50 +93,83 @@ class State:
             torch.cuda.set_rng_state(tensors[DEVICE_STATE], self.device)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One line of a run's story; `str` gives the line to show, log.jsonl has all but `WATCHED`."""
+
+    kind: str  # "training" or "validation"
+    step: int  # updates done
+    epoch: int  # pass over the data, from 1
+    loss: (
+        float  # nats per real token, unsmoothed: since the last report (with dropout), or held out
+    )
+    learning_rate: float  # of this step
+    tokens_per_second: float | None  # real target tokens learned from; None in a validation
+    seconds: float  # spent on the run, all resumed parts together
+    perplexity: float  # e to the loss
+    steps: int  # all that there will be
+    seconds_left: float  # estimated
+    note: str = ""  # what else there is to say
+
+    def __str__(self) -> str:
+        kind = "validation " if self.kind == "validation" else ""
+        line = f"step {self.step}/{self.steps} · epoch {self.epoch} · {kind}loss {self.loss:.2f}"
+        line += f" · ppl {self.perplexity:,.{1 if self.perplexity < 1000 else 0}f}"
+        if self.tokens_per_second is not None:
+            line += f" · lr {self.learning_rate:.2g} · {self.tokens_per_second:,.0f} tokens/s"
+            line += f" · {duration(self.seconds_left)} left"
+        return f"{line} · {self.note}" if self.note else line
+
+
+def duration(seconds: float) -> str:
+    """Say a time as people do: "40 s", "12 min", "3 h 20 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Read a log.jsonl, one dictionary a line (see `Report`); a `UserError` where it is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # a kill has cut the last one off
+        return [json.loads(line) for line in lines]
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read the log {path}: {error}") from error
+
+
 class Run:
     """A run in its folder. Every process calls these methods; the first alone touches files.
 
     A GPU works behind the program, which waits whenever it reads a number. So the numbers of a
-    step stay on the device until a report or a checkpoint asks for them.
-
-    Args:
-        out: The folder.
-        state: What the run begins with.
-        settings: What was asked for, ready for JSON: `TrainingConfig`'s fields, and more.
+    step stay on the device until a report or a checkpoint asks for them. A `UserError` tells then
+    of a loss that is not finite, and from the beginning of a run that cannot be gone on with so.
     """
 
-    def __init__(self, out: Path, state: State, settings: dict[str, Any]) -> None:
+    def __init__(self, out: Path, state: State, settings: dict[str, Any], resume: bool) -> None:
+        """Bring the state to where the run in a folder stands, if one does; `settings` are JSON."""
         self.out, self.state, self.settings = out, state, settings
         self.progress = state.progress
-        self.unread: list[tuple[int, Tensor, Tensor]] = []  # of steps: tokens, sum of loss, norm
-
-    @contextmanager
-    def opened(self, resume: bool) -> Iterator[None]:
-        """Hold the folder, and bring the state to where the run in it stands, if there is one.
-
-        Raises:
-            UserError: the folder is in use, or holds a run that cannot be gone on with so.
-        """
-        with locked(self.out) if processes.rank() == 0 else nullcontext():
-            saved = processes.from_first(lambda: self._read_last(resume))
-            if saved is None:
-                torch.manual_seed(self.settings["seed"])
-            else:
-                self.state.restore(*saved, self.out / folder.LAST)
-            done, steps = self.progress.step, self.settings["steps"]
-            if done > steps:
-                raise UserError(
-                    f"{self.out} has done {done} steps already and cannot end at {steps}: "
-                    f"give {done} steps or more"
-                )
-            self.began = done, self.progress.seconds
-            self.clock = self.saved_at = time.perf_counter()
-            self.identity = _identity(self.out)
-            if self._writes():
-                self._tidy()
-            if saved is None:
-                self.save()
-            yield
+        self.unread: list[tuple[int, Tensor, Tensor]] = []  # what `update` gave for each step
+        saved = processes.from_first(lambda: self._read_last(resume))
+        if saved is None:
+            torch.manual_seed(settings["seed"])
+        else:
+            state.restore(*saved, out / folder.LAST)
+        done, steps = self.progress.step, settings["steps"]
+        wanted = f"cannot end at {steps}: give {done} steps or more"
+        require(done <= steps, f"{out} has done {done} steps already and {wanted}")
+        self.began = done, self.progress.seconds
+        self.clock = self.saved_at = time.perf_counter()
+        self.folder = processes.from_first(out.stat)
+        if self._writes():  # undo what a killed run did after its last checkpoint: it comes again
+            self._follow()
+            for each in (out, (out / folder.LAST).parent):
+                remove_unfinished(each)
+            with (out / folder.LOG).open("ab") as log:
+                log.truncate(min(self.progress.log_bytes, log.tell()))
+        if saved is None:
+            self.save()
 
     def _read_last(self, resume: bool) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Read the last checkpoint, if there is one, of a run that may go on."""
@@ -147,37 +180,8 @@ class Run:
         require_same(about["settings"], self.settings)
         return tensors, about
 
-    def _tidy(self) -> None:
-        """Undo what a killed run did after its last checkpoint: it comes again."""
-        self._save_best()  # where a kill came before that
-        for each in (self.out, (self.out / folder.LAST).parent):
-            remove_unfinished(each)
-        with (self.out / folder.LOG).open("ab") as log:
-            log.truncate(min(self.progress.log_bytes, log.tell()))
-        self._drop_step_files()
-
-    def _writes(self) -> bool:
-        """Tell whether this process writes files, and see that their folder is still the run's."""
-        if processes.rank() > 0:
-            return False
-        if _identity(self.out) != self.identity:
-            raise UserError(
-                f"{self.out} was moved, removed or replaced while the run wrote to it: "
-                "where its folder is now, --resume goes on from the last checkpoint in it"
-            )
-        return True
-
-    def note(self, tokens: int, nll: Tensor, norm: Tensor) -> None:
-        """Take the numbers of a step, which is done; see `loop.update`."""
-        self.progress.step += 1
-        self.unread.append((tokens, nll, norm))
-
-    def read(self) -> None:
-        """Bring the progress up to date.
-
-        Raises:
-            UserError: a step's loss or gradient is not finite, or (fp16) too many were left out.
-        """
+    def _read(self) -> None:
+        """Bring the progress up to date."""
         if self.unread:
             tokens, nlls, norms = zip(*self.unread, strict=True)
             sums = processes.add_up(torch.stack(nlls).tolist())
@@ -212,23 +216,19 @@ class Run:
         self.progress.seconds += self.clock - before
         return self.clock - before
 
-    def training_report(self, rate: float) -> Report:
+    def report(self, rate: float) -> Report:
         """Tell of the steps since the last report."""
-        self.read()
+        self._read()
         progress = self.progress
         loss = progress.window_nll / max(progress.window_tokens, 1)
         speed = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
         left_out = f"{progress.overflows} steps left out (overflow)" if progress.overflows else ""
-        return self._log("training", loss, rate, left_out, speed)
+        return self._log("training", loss, rate, speed, left_out)
 
-    def validated(self, measure: Callable[[], float], rate: float) -> Report:
-        """Measure the validation loss, and keep the weights to average.
-
-        Raises:
-            UserError: it is not finite, or as of `read`.
-        """
-        self.read()
+    def validate(self, measure: Callable[[], float], rate: float) -> Report:
+        """Measure the validation loss, and keep the weights to average."""
+        self._read()
         loss, progress, most = measure(), self.progress, self.settings["average_last"]
         self._pass_time()  # which was not spent in learning
         if not math.isfinite(loss):
@@ -239,76 +239,68 @@ class Run:
         gain = progress.best_loss is None or loss < progress.best_loss
         if gain:
             progress.best_loss, progress.best_step = loss, progress.step
-        return self._log("validation", loss, rate, "best so far" if gain else "", speed=None)
+        return self._log("validation", loss, rate, None, "best so far" if gain else "")
 
-    def _log(self, kind: str, loss: float, rate: float, note: str, speed: float | None) -> Report:
+    def _log(self, kind: str, loss: float, rate: float, speed: float | None, note: str) -> Report:
         """Add a report to the log, and give it."""
         progress, (first_step, first_seconds) = self.progress, self.began
         each = (progress.seconds - first_seconds) / max(progress.step - first_step, 1)
         report = Report(
             kind=kind,
             step=progress.step,
-            steps=self.settings["steps"],
             epoch=progress.epoch + 1,
             loss=loss,
             learning_rate=rate,
             tokens_per_second=speed,
             seconds=progress.seconds,
+            perplexity=math.exp(min(loss, 700.0)),
+            steps=self.settings["steps"],
             seconds_left=each * (self.settings["steps"] - progress.step),
             note=note,
         )
         if self._writes():
+            values = {key: each for key, each in vars(report).items() if key not in WATCHED}
             with (self.out / folder.LOG).open("ab") as file:
-                line = json.dumps(report.to_dict(), allow_nan=False) + "\n"
+                line = json.dumps(values, allow_nan=False) + "\n"
                 progress.log_bytes = file.tell() + file.write(line.encode())
         return report
 
     def save(self) -> None:
-        """Write the state to resume from, then the weights that it says are the best."""
-        self.read()
+        """Write the state to resume from, then bring the other weights to what it says."""
+        self._read()
         if self._writes():
             self.state.save(self.out / folder.LAST, self.settings)
-            self._save_best()
-            self._drop_step_files()
+            self._follow()
         self._pass_time()
         self.saved_at = self.clock
 
-    def _save_best(self) -> None:
+    def _follow(self) -> None:
         if self.progress.best_step == self.progress.step:
             self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)
+        for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
+            folder.step_file(self.out, step).unlink()
+
+    def save_final(self, **about: Any) -> None:
+        """Write the weights that the run ends with."""
+        if self._writes():
+            (self.out / folder.MANIFEST).unlink(missing_ok=True)  # of a shorter run
+        self._save_weights(self.out / folder.WEIGHTS, **about)
 
     def _save_weights(self, path: Path, **about: Any) -> None:
         if self._writes():
             tensors = folder.weights(self.state.model)
             folder.save_tensors(path, tensors, step=self.progress.step, **about)
 
-    def _drop_step_files(self) -> None:
-        for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
-            folder.step_file(self.out, step).unlink()
-
-    def candidates(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Give the weights of the lowest validation loss, and the mean of the last (§6.1).
-
-        The mean is {} where less than two are to be averaged.
-        """
-        progress, here = self.progress, folder.weights(self.state.model)
-        best = {name: tensor.clone() for name, tensor in here.items()}
-        if progress.best_step != progress.step:
-            best = processes.from_first(lambda: folder.load_tensors(self.out / folder.BEST)[0])
-        paths = [folder.step_file(self.out, step) for step in progress.to_average]
-        return best, processes.from_first(lambda: folder.average(paths) if len(paths) > 1 else {})
-
-    def finish(self, loss: float, kept: str) -> None:
-        """Write the final weights, and where they are from."""
-        if self._writes():
-            (self.out / folder.MANIFEST).unlink(missing_ok=True)  # of a shorter run
-        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=kept)
-
-
-def _identity(out: Path) -> tuple[int, int] | None:
-    """Tell a folder from any other that comes to have its name; None where there is none."""
-    found = out.stat() if out.exists() else None
-    return found and (found.st_dev, found.st_ino)
+    def _writes(self) -> bool:
+        """Tell whether this process writes files, and see that their folder is still the run's."""
+        if processes.rank() > 0:
+            return False
+        if not (self.out.exists() and samestat(self.out.stat(), self.folder)):
+            raise UserError(
+                f"{self.out} was moved, removed or replaced while the run wrote to it: "
+                "where its folder is now, --resume goes on from the last checkpoint in it"
+            )
+        return True
 
 
 def check_run(out: Path, resume: bool) -> None:
