@@ -1,59 +1,62 @@
-"""A run's state: saved and taken up again, or refused before anything is changed for good."""
+"""What a run says, and what it may be gone on with; that it goes on exactly, test_loop shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
-from torch import Tensor, nn
 
-from transformer.config import TrainingConfig
-from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
-from transformer.training.checkpoint import State, require_same
-from transformer.training.devices import Precision
-from transformer.training.loop import new_state
+from transformer.training.checkpoint import Report, duration, read_log, require_same
+from transformer.training.loop import TrainingResult
 
-SETTINGS = {"steps": 3, "d_model": 5}
-
-
-def fresh(seed: int) -> State:
-    """A network, of which no loss depends on one parameter, and what it is trained with."""
-    torch.manual_seed(seed)
-    model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.5), nn.Linear(5, 2))
-    model.idle = nn.Parameter(torch.ones(7))
-    state = new_state(model, TrainingConfig(), Precision.FP16)
-    state.optimizer.param_groups[0]["lr"] = 0.1
-    return state
-
-
-def learn(state: State) -> Tensor:
-    state.model.zero_grad()
-    state.scaler.scale(state.model(torch.rand(7, 3)).square().sum()).backward()
-    state.scaler.step(state.optimizer)
-    state.scaler.update(new_scale=state.scaler.get_scale() / 2)
-    return torch.rand(3)
+REPORT = Report(
+    kind="training",
+    step=500,
+    epoch=3,
+    loss=3.2109,
+    learning_rate=0.00211,
+    tokens_per_second=10_400.4,
+    seconds=181.0,
+    perplexity=24.8012,
+    steps=2500,
+    seconds_left=724.0,
+)
+VALIDATION = replace(
+    REPORT, kind="validation", loss=7.5, perplexity=1808.0, tokens_per_second=None, note="best"
+)
 
 
-def saved(path: Path, steps: int = 1) -> State:
-    state = fresh(seed=3)
-    for _ in range(steps):
-        learn(state)
-    state.progress.step, state.progress.best_loss = steps, 1.5
-    state.save(path, SETTINGS)
-    return state
+def test_a_report_is_one_line() -> None:
+    assert str(REPORT) == (
+        "step 500/2500 · epoch 3 · loss 3.21 · ppl 24.8 · lr 0.0021 · 10,400 tokens/s · 12 min left"
+    )
+    assert str(VALIDATION) == "step 500/2500 · epoch 3 · validation loss 7.50 · ppl 1,808 · best"
 
 
-@pytest.mark.parametrize("steps", [0, 1])
-def test_the_whole_state_comes_back(tmp_path: Path, steps: int) -> None:
-    path = tmp_path / "last.safetensors"
-    state = saved(path, steps)
-    drawn, other = learn(state), fresh(seed=5)
-    other.restore(*load_tensors(path), path)
-    assert other.progress == state.progress
-    assert torch.equal(learn(other), drawn)
-    assert other.scaler.get_scale() == state.scaler.get_scale() == 2**16 / 2 ** (steps + 1)
-    for one, two in zip(state.model.parameters(), other.model.parameters(), strict=True):
-        assert torch.equal(one, two)
+def test_duration() -> None:
+    told = {0.4: "0 s", 89: "89 s", 90: "2 min", 5369: "89 min", 5400: "1 h 30 min"}
+    assert {seconds: duration(seconds) for seconds in told} == told
+
+
+def test_a_result_says_what_is_where() -> None:
+    out = Path("runs/a")
+    done = TrainingResult(17, 2, 125, out, 1.5, final_loss=1.25, final_from="average")
+    assert str(done) == (
+        f"done in 2 min, 17 steps: the average is kept as {out / 'model.safetensors'}, "
+        "validation loss 1.250"
+    )
+    stopped = replace(done, final_loss=None, final_from="")
+    assert str(stopped) == f"stopped after step 17: all is kept in {out}, resume to go on"
+
+
+def test_a_log_is_read_without_a_line_that_a_kill_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"step": 2}\n{"step": 3}\n{"kind": "trai')
+    assert [line["step"] for line in read_log(path)] == [2, 3]
+    for content in (b"not json\n{}\n", b"\xff\xfe\n"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="cannot read the log"):
+            read_log(path)
 
 
 @pytest.mark.parametrize(

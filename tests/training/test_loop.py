@@ -57,6 +57,7 @@ class Tiny(nn.Module):
         self.mix = nn.Linear(2 * size, size)
         self.output = nn.Linear(size, VOCAB, bias=False)
         self.output.weight = self.embedding.weight
+        self.idle = nn.Parameter(torch.ones(7))  # no loss depends on it
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         source = self.embedding(src).mean(1, keepdim=True).expand(-1, tgt_in.size(1), -1)
@@ -167,7 +168,8 @@ def test_a_part_of_no_weight_leaves_no_gradient() -> None:
     sums = batch_loss(model, part, CONFIG)
     sums.loss.backward()
     assert float(sums.loss.detach()) == float(sums.nll) == 0
-    assert all(p.grad is not None and torch.all(p.grad == 0) for p in model.parameters())
+    assert all(torch.all(p.grad == 0) for p in model.parameters() if p.grad is not None)
+    assert model.mix.weight.grad is not None
 
 
 def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path) -> None:
@@ -180,15 +182,12 @@ def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path) -> None:
 
 
 def test_the_rate_follows_the_schedule_or_what_is_given(tmp_path: Path) -> None:
-    def halved(step: int) -> float:
-        return learning_rate(step, D_MODEL, 5, 0.5)
-
     config = replace(CONFIG, report_every=1, learning_rate_factor=0.5)
-    for given in (None, lambda step: 1e-3 / step):
-        out = tmp_path / str(given is None)
-        go(out, Tiny(), config, rate=given)
-        rates = {line["step"]: line["learning_rate"] for line in told(out)}
-        assert rates == {step: (given or halved)(step) for step in range(1, 13)}
+    for name, given in (("schedule", None), ("given", lambda step: 1e-3 / step)):
+        go(tmp_path / name, Tiny(), config, rate=given)
+        wanted = given or (lambda step: learning_rate(step, D_MODEL, 5, 0.5))
+        rates = {line["step"]: line["learning_rate"] for line in told(tmp_path / name)}
+        assert rates == {step: wanted(step) for step in range(1, 13)}
 
 
 def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
@@ -198,21 +197,15 @@ def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
         return torch.optim.SGD([{"params": [first]}, {"params": rest, "rate_factor": 0.5}], lr=9.0)
 
     model, before = Tiny(), Tiny()
+    first_name, _ = next(model.named_parameters())
     go(tmp_path, model, optimizer=make, rate=lambda step: 1.0, stop_after=1)
     for name, old in before.named_parameters():
         now = model.get_parameter(name)
-        assert now.grad is not None
-        factor = 1.0 if name == "embedding.weight" else 0.5
-        torch.testing.assert_close(now.detach(), (old - factor * now.grad).detach())
+        step = torch.zeros(()) if now.grad is None else now.grad
+        factor = 1.0 if name == first_name else 0.5
+        torch.testing.assert_close(now.detach(), (old - factor * step).detach())
     with pytest.raises(UserError, match="begun with optimizer=SGD and cannot go on with optimizer"):
         go(tmp_path, Tiny(), resume=True)
-
-
-def test_a_model_in_evaluation_mode_is_trained_with_dropout(tmp_path: Path) -> None:
-    one, two = Tiny(), Tiny().eval()
-    go(tmp_path / "1", one)
-    go(tmp_path / "2", two)
-    assert same_weights(one, two)
 
 
 def test_a_step_waits_for_no_number_from_the_device(tmp_path: Path) -> None:
@@ -375,7 +368,7 @@ def test_stopped_and_resumed_equals_straight_through(
 ) -> None:
     config = replace(CONFIG, steps=24, clip_norm=1.0)
     options: dict[str, Any] = {"precision": precision, "micro_tokens": 30}
-    straight, stopped, resumed = make(), make(), make()
+    straight, stopped, resumed = make(), make().eval(), make()  # training sets the mode
     whole = go(tmp_path / "1", straight, config, **options)
     part = go(tmp_path / "2", stopped, config, stop_after=stop_after, **options)
     assert (part.step, part.interrupted, part.final_loss) == (stop_after, True, None)
@@ -488,12 +481,6 @@ def test_resuming_with_the_steps_that_are_done_ends_the_run(tmp_path: Path, step
         result = go(tmp_path / "2", Tiny(), config, resume=True)
         assert (result.step, result.interrupted) == (steps, False)
         same_runs(tmp_path / "1", tmp_path / "2")
-
-
-def test_a_run_that_is_past_its_stop_makes_no_step(tmp_path: Path) -> None:
-    go(tmp_path, Tiny(), stop_after=5)
-    result = go(tmp_path, Tiny(), resume=True, stop_after=4)
-    assert (result.step, result.interrupted) == (5, True)
 
 
 def test_a_state_is_saved_every_few_minutes(

@@ -1,7 +1,6 @@
-"""Where a run stands, what it says of that, and its files: to go on as if it had never stopped.
+"""Where a run stands, in memory, in its log and in its files, to go on as if it never stopped.
 
-Not in the paper. What must agree is in one file, so a kill at any moment leaves a state to go on
-from.
+Not in the paper. What must agree is in one file: a kill at any moment leaves a state to go on from.
 """
 
 import json
@@ -15,8 +14,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.amp import GradScaler
-from torch.optim import Optimizer
 
 from transformer.models import folder
 from transformer.support.errors import UserError, require
@@ -53,14 +50,10 @@ class State:
     """All that a checkpoint holds of a run."""
 
     model: nn.Module
-    optimizer: Optimizer
-    scaler: GradScaler  # of the loss, in fp16 (see `devices.Precision`); else it does nothing
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler  # of the loss, in fp16; else it does nothing
+    device: torch.device  # where the model is
     progress: Progress = field(default_factory=Progress)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        return next(self.model.parameters()).device
 
     def save(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Write all that a run needs to go on; the file of before is unharmed until it is whole."""
@@ -93,16 +86,14 @@ class State:
             torch.cuda.set_rng_state(tensors[DEVICE_STATE], self.device)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Report:
     """One line of a run's story; `str` gives the line to show, log.jsonl has all but `WATCHED`."""
 
     kind: str  # "training" or "validation"
     step: int  # updates done
     epoch: int  # pass over the data, from 1
-    loss: (
-        float  # nats per real token, unsmoothed: since the last report (with dropout), or held out
-    )
+    loss: float  # nats per real token, unsmoothed: held out, or since the last report
     learning_rate: float  # of this step
     tokens_per_second: float | None  # real target tokens learned from; None in a validation
     seconds: float  # spent on the run, all resumed parts together
@@ -141,15 +132,13 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 class Run:
     """A run in its folder. Every process calls these methods; the first alone touches files.
 
-    A GPU works behind the program, which waits whenever it reads a number. So the numbers of a
-    step stay on the device until a report or a checkpoint asks for them. A `UserError` tells then
-    of a loss that is not finite, and from the beginning of a run that cannot be gone on with so.
+    A GPU works behind the program, which waits whenever it reads a number: those of a step stay on
+    the device until a report or a checkpoint asks for them.
     """
 
     def __init__(self, out: Path, state: State, settings: dict[str, Any], resume: bool) -> None:
         """Bring the state to where the run in a folder stands, if one does; `settings` are JSON."""
-        self.out, self.state, self.settings = out, state, settings
-        self.progress = state.progress
+        self.out, self.state, self.progress, self.settings = out, state, state.progress, settings
         self.unread: list[tuple[int, Tensor, Tensor]] = []  # what `update` gave for each step
         saved = processes.from_first(lambda: self._read_last(resume))
         if saved is None:
@@ -181,7 +170,7 @@ class Run:
         return tensors, about
 
     def _read(self) -> None:
-        """Bring the progress up to date."""
+        """Bring the progress up to date; a `UserError` where a number is not finite."""
         if self.unread:
             tokens, nlls, norms = zip(*self.unread, strict=True)
             sums = processes.add_up(torch.stack(nlls).tolist())
@@ -199,16 +188,12 @@ class Run:
         if math.isfinite(nll + norm):
             progress.overflows_in_a_row = 0
             return
-        if self.settings["precision"] != Precision.FP16:
-            raise _not_finite(f"step {step}: the loss or its gradient")
+        fp16 = self.settings["precision"] == Precision.FP16
+        _require(fp16, f"step {step}: the loss or its gradient is not finite")
         progress.overflows += 1
         progress.overflows_in_a_row += 1
-        if progress.overflows_in_a_row == MOST_OVERFLOWS:
-            raise UserError(
-                f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16, and all were "
-                "left out; the last checkpoint is unharmed: begin another run with --precision "
-                "float32, or with a smaller learning_rate_factor"
-            )
+        most = f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16 and be left out"
+        _require(progress.overflows_in_a_row < MOST_OVERFLOWS, most)
 
     def _pass_time(self) -> float:
         """Add to the run's seconds those since the last call, and give them."""
@@ -231,8 +216,7 @@ class Run:
         self._read()
         loss, progress, most = measure(), self.progress, self.settings["average_last"]
         self._pass_time()  # which was not spent in learning
-        if not math.isfinite(loss):
-            raise _not_finite(f"step {progress.step}: the validation loss")
+        _require(math.isfinite(loss), f"step {progress.step}: the validation loss is not finite")
         if most > 1:
             self._save_weights(folder.step_file(self.out, progress.step), loss=loss)
             progress.to_average = [*progress.to_average, progress.step][-most:]
@@ -245,19 +229,10 @@ class Run:
         """Add a report to the log, and give it."""
         progress, (first_step, first_seconds) = self.progress, self.began
         each = (progress.seconds - first_seconds) / max(progress.step - first_step, 1)
-        report = Report(
-            kind=kind,
-            step=progress.step,
-            epoch=progress.epoch + 1,
-            loss=loss,
-            learning_rate=rate,
-            tokens_per_second=speed,
-            seconds=progress.seconds,
-            perplexity=math.exp(min(loss, 700.0)),
-            steps=self.settings["steps"],
-            seconds_left=each * (self.settings["steps"] - progress.step),
-            note=note,
-        )
+        seconds_left = each * (self.settings["steps"] - progress.step)
+        figures = progress.step, progress.epoch + 1, loss, rate, speed, progress.seconds
+        perplexity = math.exp(min(loss, 700.0))
+        report = Report(kind, *figures, perplexity, self.settings["steps"], seconds_left, note)
         if self._writes():
             values = {key: each for key, each in vars(report).items() if key not in WATCHED}
             with (self.out / folder.LOG).open("ab") as file:
@@ -295,23 +270,18 @@ class Run:
         """Tell whether this process writes files, and see that their folder is still the run's."""
         if processes.rank() > 0:
             return False
-        if not (self.out.exists() and samestat(self.out.stat(), self.folder)):
-            raise UserError(
-                f"{self.out} was moved, removed or replaced while the run wrote to it: "
-                "where its folder is now, --resume goes on from the last checkpoint in it"
-            )
+        there = self.out.exists() and samestat(self.out.stat(), self.folder)
+        gone = f"{self.out} was moved, removed or replaced while the run wrote to it"
+        remedy = "where its folder is now, --resume goes on from the last checkpoint in it"
+        require(there, f"{gone}: {remedy}")
         return True
 
 
 def check_run(out: Path, resume: bool) -> None:
     """Refuse to begin, or to go on with, a run that would overwrite another's weights."""
-    names = (folder.LAST, folder.BEST, folder.WEIGHTS)
-    last, *weights = ((out / name).exists() for name in names)
-    if (last and not resume) or (not last and any(weights)):
-        raise UserError(
-            f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), "
-            "or give another folder"
-        )
+    last, *weights = ((out / name).exists() for name in (folder.LAST, folder.BEST, folder.WEIGHTS))
+    there = f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), or"
+    require(resume if last else not any(weights), f"{there} give another folder")
 
 
 def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -320,15 +290,12 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         before, now = saved.get(key), given.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
             require_same(before, now)
-        elif before != now and key != "steps":
-            raise UserError(
-                f"the run was begun with {key}={before} and cannot go on with {key}={now}: "
-                f"give {key}={before}, or begin in another folder"
-            )
+        elif key != "steps":
+            change = f"the run was begun with {key}={before} and cannot go on with {key}={now}"
+            require(before == now, f"{change}: give {key}={before}, or begin in another folder")
 
 
-def _not_finite(what: str) -> UserError:
-    return UserError(
-        f"{what} is not finite; the last good checkpoint, {folder.LAST}, is unharmed; begin "
-        "another run with a smaller learning_rate_factor, more warmup_steps or clip_norm=1"
-    )
+def _require(learns: bool, astray: str) -> None:
+    kept = f"the last good checkpoint, {folder.LAST}, is unharmed; begin another run with a smaller"
+    remedy = "learning_rate_factor, more warmup_steps, clip_norm=1 or --precision float32"
+    require(learns, f"{astray}; {kept} {remedy}")

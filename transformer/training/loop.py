@@ -1,9 +1,8 @@
 """The training loop, for any model with `model(src, tgt_in) -> logits` (§5), in reading order.
 
-Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume: on a
-CPU, a run that was killed and resumed ends with bitwise the weights of one that was not, if
-processor, torch, threads, processes and batches are the same. From three processes on it holds
-to rounding only (docs/several_processes.md).
+Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume. On a CPU a
+run that was killed and resumed ends with bitwise the weights of one that was not, if processor,
+torch, threads and processes are the same (of three or more: docs/several_processes.md).
 """
 
 import time
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.amp import GradScaler
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
@@ -88,24 +86,21 @@ def train(
     Args:
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`. To repeat a run, begin with the same weights.
-        config: How to train; its seed is dropout's.
+        config: How to train; its seed is dropout's. The schedule needs `d_model` too.
         batches, validation_batches: The same in every process.
         out: The run's folder (see `models.folder`).
-        d_model: Width of the model, for the schedule.
         device, precision: Where and in what numbers (see `devices.pick`).
-        micro_tokens: Most tokens to compute at once, a step's gradients being added up over parts
-            of its batch. None: the whole batch.
+        micro_tokens: Most tokens to compute at once, the gradients being added up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
-        resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
-            `steps` may differ from the configuration begun with.
+        resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
         optimizer, rate: Make another optimizer than Adam; give the rate of a step, from 1.
 
     Raises:
-        UserError: `out` is in use, or holds a run and it is not resumed, or is resumed with another
-            configuration or model; a loss is not finite (seen at the next report or checkpoint,
-            and never saved); a file cannot be written.
+        UserError: `out` is in use, or holds a run and it is not resumed, or is resumed with more
+            than `steps` changed; a loss is not finite (seen at the next report or checkpoint, and
+            never saved); a file cannot be written.
     """
     model.to(device).train()
     state = new_state(model, config, precision, optimizer)
@@ -117,10 +112,8 @@ def train(
         validation_loss, model, validation_batches, device=device, precision=precision
     )
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-    with (
-        locked(out) if processes.rank() == 0 else nullcontext(),
-        processes.noted_interrupt() as pressed,
-    ):
+    held = locked(out) if processes.rank() == 0 else nullcontext()
+    with held, processes.noted_interrupt() as pressed:
         run = Run(out, state, settings, resume)  # now the state is the last checkpoint's
         network = processes.wrap(model)
         if compiled:
@@ -182,8 +175,8 @@ def new_state(
     """Give what a run begins with; arguments as `train` has them, the model on its device."""
     made = optimizer(model) if optimizer else adam(model.parameters(), config)
     device = next(model.parameters()).device
-    scaler = GradScaler(device.type, enabled=precision == Precision.FP16)
-    return State(model, made, scaler)
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
+    return State(model, made, scaler, device)
 
 
 def update(
@@ -199,14 +192,13 @@ def update(
 
     Args:
         network: The state's model, or what `processes.wrap` and torch.compile made of it.
-        state: Model, optimizer and scaler.
         batch: The same for every process, each of which takes its part.
-        config, rate, precision, micro_tokens: As `train` has them, the rate of this step.
+        rate: The learning rate of this step.
+        config, precision, micro_tokens: As `train` has them.
 
     Returns:
         How many real target tokens the batch has; and, scalars on the device, the negative log
-        likelihood summed over this process's (nats, without smoothing) and the norm of the
-        gradient before clipping.
+        likelihood of this process's, unsmoothed, summed, and the gradient's norm before clipping.
     """
     nll = torch.zeros((), device=state.device)
     parts = cut(batch, processes.rank(), processes.size(), micro_tokens)

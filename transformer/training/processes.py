@@ -1,8 +1,8 @@
 """Several processes that train one model, begun by torchrun, or one by itself; and Ctrl-C.
 
-Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process takes a share
-of each step's sentences, and DistributedDataParallel averages their gradients, so all make the same
-update and stay equal. Where torchrun began none, each function gives what is true of one process.
+Every process takes a share of each step's sentences, and DistributedDataParallel averages their
+gradients, so all make the same update (the paper's 8 GPUs, §5.2, in some such way). Where torchrun
+began none, each function gives what is true of one process.
 """
 
 import os
@@ -55,9 +55,9 @@ def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
 
 
 def seed(number: int, step: int) -> None:
-    """Begin the random numbers of a step anew, but for the first process's, which go on.
+    """Begin the random numbers of a step anew, so that each process drops out other units.
 
-    Each process drops out other units, and a checkpoint of the first's numbers resumes all.
+    The first one's go on: a checkpoint of those resumes all.
     """
     if rank() > 0:
         torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
@@ -90,13 +90,10 @@ def from_first(action: Callable[[], Answer]) -> Answer:
 
 @contextmanager
 def joined() -> Iterator[torch.device | None]:
-    """Join the processes that torchrun began, if it did; give the device that is this one's.
+    """Join the processes that torchrun began, and give this one's device; None if it began none.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
-    silent end of the program. None is the device of a process by itself.
-
-    Raises:
-        UserError: a process was lost, or there are more of them than GPUs.
+    silent end of the program. A `UserError` tells of a lost process, or of too few GPUs.
     """
     if not _are_several():
         yield None
@@ -153,11 +150,10 @@ def launcher() -> str:
 
 @contextmanager
 def noted_interrupt() -> Iterator[list[int]]:
-    """Note the first Ctrl-C, so that no update of the weights is left half done, and say so.
+    """Note the first Ctrl-C in a list, so that no update is left half done; the next interrupts.
 
-    The second one interrupts. `ENDING` count as Ctrl-C where they are set to interrupt; other
-    handlers are left alone, as are all in another thread than the main one. The list that it
-    gives is empty until Ctrl-C is pressed.
+    `ENDING` count as Ctrl-C where they are set to interrupt; other handlers are left alone, as are
+    all in another thread than the main one.
     """
     pressed: list[int] = []
     interrupt = signal.default_int_handler

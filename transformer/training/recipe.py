@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
@@ -44,7 +43,7 @@ def train_recipe(
     micro_tokens: int | None = None,
     on_begin: Callable[[str], None] = print,
     build: Callable[[Description], Network] = Description.build,
-    start: Callable[[nn.Module, Sequence[Example]], None] | None = None,
+    start: Callable[[torch.nn.Module, Sequence[Example]], None] | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
@@ -96,8 +95,8 @@ def train_recipe(
 
 def _check_folder(out: Path, resume: bool) -> None:
     """Refuse a folder that this run may not use."""
-    if resume and not folder.holds_run(out):
-        raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
+    nothing = f"{out} has nothing to resume: begin a run there without --resume"
+    require(folder.holds_run(out) or not resume, nothing)
     check_run(out, resume)
     check_folder(out)
 
@@ -131,22 +130,16 @@ def _prepare(
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
         devices.check_memory(description.build(), where.device)
-    sides, most = description[1:], training.batch_tokens
+    sides = description.src_tokenizer, description.tgt_tokenizer
+    examples = encode_pairs(*sides, text, data.max_train_tokens)
+    most, sentences = training.batch_tokens, training.batch_sentences
+    batches = TokenBudgetBatches(examples, most, sentences, seed=training.seed)
     longest = min(recipe.model.max_len, most) - 1  # one place is for eos
-    return Work(
-        description,
-        where,
-        TokenBudgetBatches(
-            encode_pairs(*sides, text, data.max_train_tokens),
-            most,
-            training.batch_sentences,
-            seed=training.seed,
-        ),
-        TokenBudgetBatches(encode_pairs(*sides, held_out, longest), most),
-    )
+    validation = TokenBudgetBatches(encode_pairs(*sides, held_out, longest), most)
+    return Work(description, where, batches, validation)
 
 
-def _fitting_tokens(model: nn.Module, work: Work, device: torch.device) -> int:
+def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) -> int:
     """Give the most tokens, of a step's and its halves, whose gradients the memory holds."""
     training = work.description.recipe.training
     longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
@@ -163,17 +156,18 @@ def _fitting_tokens(model: nn.Module, work: Work, device: torch.device) -> int:
                 raise
         tokens //= 2
     model.zero_grad()
-    fitting = [0.0] * processes.size()
-    fitting[processes.rank()] = tokens
-    return int(min(processes.add_up(fitting)))
+    return tokens
 
 
 def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     _check_folder(out, resume)  # another may have begun in between
     texts = {"training": work.batches.examples, "validation": work.held_out.examples}
-    now: dict[str, Any] = {split: digest_of(examples) for split, examples in texts.items()}
-    # What the order of the run's sums depends on, so its last bits.
+    now: dict[str, Any] = {}
+    for split, pairs in texts.items():
+        text = "".join(repr(tuple(pair)) for pair in pairs)  # each id, and their order
+        now[split] = hashlib.sha256(text.encode()).hexdigest()
+    # The order of the run's sums depends on the rest, so its last bits.
     now |= {"hardware": devices.hardware(work.where.device)}
     now |= {"torch": torch.__version__, "processes": processes.size()}
     if not resume:
@@ -182,12 +176,11 @@ def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> b
         return False
     begun = _read_begun(out)
     for name in [name for name in now if now[name] != begun.get(name)]:
-        if name in texts:
-            raise UserError(
-                f"the {name} examples are not those that the run was begun with "
-                f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or "
-                "begin in another folder"
-            )
+        require(
+            name not in texts,
+            f"the {name} examples are not those that the run was begun with ({out / folder.DATA}): "
+            "put the corpus and the tokenizers back as they were, or begin in another folder",
+        )
         dropout = ", and dropout draws other numbers" if name == "processes" else ""
         say(
             f"begun with {name} {begun.get(name)}, resumed with {now[name]}: "
@@ -197,13 +190,7 @@ def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> b
     return same and (out / folder.RUN).is_file()
 
 
-def digest_of(examples: Sequence[Example]) -> str:
-    """Give the SHA-256 sum of encoded examples, of every id and of their order."""
-    text = "".join(repr((src, tgt)) for src, tgt in examples)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _summary(work: Work, model: nn.Module, micro_tokens: int | None) -> str:
+def _summary(work: Work, model: torch.nn.Module, micro_tokens: int | None) -> str:
     """Say in a few lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = work.description
     data, training = recipe.data, recipe.training
