@@ -141,9 +141,8 @@ class Run:
         self.out, self.state, self.progress, self.settings = out, state, state.progress, settings
         self.unread: list[tuple[int, Tensor, Tensor]] = []  # what `update` gave for each step
         saved = processes.from_first(lambda: self._read_last(resume))
-        if saved is None:
-            torch.manual_seed(settings["seed"])
-        else:
+        torch.manual_seed(settings["seed"])
+        if saved is not None:
             state.restore(*saved, out / folder.LAST)
         done, steps = self.progress.step, settings["steps"]
         wanted = f"cannot end at {steps}: give {done} steps or more"

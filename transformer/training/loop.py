@@ -79,9 +79,9 @@ def train(
 ) -> TrainingResult:
     """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
 
-    At the end the model holds, as does `out`/model.safetensors, the average of the last
-    checkpoints (§6.1) or the best one, whichever has the lower validation loss.
-    Ctrl-C ends the step in hand, saves everything and returns; a second one stops at once.
+    At the end the model, and `out`/model.safetensors, is the average of the last checkpoints (§6.1)
+    or the best one, whichever has the lower validation loss. Ctrl-C ends the step in hand, saves
+    everything and returns; a second one stops at once.
 
     Args:
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
@@ -98,9 +98,8 @@ def train(
         optimizer, rate: Make another optimizer than Adam; give the rate of a step, from 1.
 
     Raises:
-        UserError: `out` is in use, or holds a run and it is not resumed, or is resumed with more
-            than `steps` changed; a loss is not finite (seen at the next report or checkpoint, and
-            never saved); a file cannot be written.
+        UserError: `out` is in use, cannot be written, or holds a run that is not resumed, or with
+            more than `steps` changed; a loss is not finite (seen at a report or checkpoint).
     """
     model.to(device).train()
     state = new_state(model, config, precision, optimizer)
@@ -190,11 +189,8 @@ def update(
 ) -> tuple[int, Tensor, Tensor]:
     """Change the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
 
-    Args:
-        network: The state's model, or what `processes.wrap` and torch.compile made of it.
-        batch: The same for every process, each of which takes its part.
-        rate: The learning rate of this step.
-        config, precision, micro_tokens: As `train` has them.
+    `network` is the state's model, or what `processes.wrap` and torch.compile made of it; the batch
+    is the same for every process, each of which takes its part. The rest is as `train` has it.
 
     Returns:
         How many real target tokens the batch has; and, scalars on the device, the negative log

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -44,9 +44,9 @@ def wrap(model: nn.Module) -> nn.Module:
     if size() == 1:
         return model
     device = next(model.parameters()).device
-    wrapped = DistributedDataParallel(model, device_ids=[device] if device.type == "cuda" else None)
-    wrapped.broadcast_buffers = False  # tables of positions, the same in every process
-    return wrapped
+    ids = [device] if device.type == "cuda" else None
+    # Buffers are tables of positions, the same in every process.
+    return DistributedDataParallel(model, device_ids=ids, broadcast_buffers=False)
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
@@ -76,16 +76,14 @@ def from_first(action: Callable[[], Answer]) -> Answer:
     """Carry something out in the first process; all get its answer, or its `UserError`."""
     if size() == 1:
         return action()
-    answer: list[Answer | UserError | None] = [None]
-    if rank() == 0:
-        try:
-            answer = [action()]
-        except UserError as error:
-            answer = [error]
-    dist.broadcast_object_list(answer, device=torch.device("cpu"))
-    if isinstance(answer[0], UserError):
-        raise answer[0]
-    return answer[0]  # type: ignore[return-value]
+    try:
+        found: list[Any] = [action() if rank() == 0 else None]
+    except UserError as error:
+        found = [error]
+    dist.broadcast_object_list(found, device=torch.device("cpu"))
+    if isinstance(found[0], UserError):
+        raise found[0]
+    return cast(Answer, found[0])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError, is_out_of_memory, require
+from transformer.support.errors import is_out_of_memory, require
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
 from transformer.training.checkpoint import check_run, require_same
@@ -57,13 +57,12 @@ def train_recipe(
         device, precision: As `devices.pick` has them; a resumed run has its own precision.
         micro_tokens: As `loop.train` has it; 0 finds the most that the memory holds.
         on_begin: Called in the first process with lines that say what is about to be done.
-        build: Makes the network, where the recipe alone does not (see `faults`).
+        build: Makes the network, where the recipe alone does not.
         start: Changes the weights that a new network begins with, by the training examples.
-        options: What else `loop.train` takes: `on_report`, `stop_after`, `compiled`, ...
+        options: What else `loop.train` takes; its errors too.
 
     Raises:
-        UserError: `out` holds a run and `resume` is off, or the other way round; resumed
-            with another recipe or other data; no corpus; or as of `loop.train`.
+        UserError: `out` holds no run to resume, or one that may not go on with this recipe or data.
     """
     work = processes.from_first(lambda: _prepare(recipe, out, resume, device, precision))
     first, device = processes.rank() == 0, device or work.where.device  # each process has its own
@@ -93,20 +92,16 @@ def train_recipe(
     return result
 
 
-def _check_folder(out: Path, resume: bool) -> None:
-    """Refuse a folder that this run may not use."""
+def _check_folder(out: Path, resume: bool) -> dict[str, Any]:
+    """Refuse a folder that this run may not use; give what a resumed one was begun with."""
     nothing = f"{out} has nothing to resume: begin a run there without --resume"
     require(folder.holds_run(out) or not resume, nothing)
     check_run(out, resume)
     check_folder(out)
-
-
-def _read_begun(out: Path) -> dict[str, Any]:
-    """Read what a run was begun with."""
-    begun = read_json(out / folder.DATA)
-    if not isinstance(begun, dict) or begun.get("precision") not in list(Precision):
-        raise UserError(f"{out / folder.DATA} is damaged: put it back, or begin in another folder")
-    return begun
+    begun = read_json(out / folder.DATA) if resume else {}
+    whole = isinstance(begun, dict) and (not resume or begun.get("precision") in list(Precision))
+    require(whole, f"{out / folder.DATA} is damaged: put it back, or begin in another folder")
+    return dict(begun)
 
 
 def _prepare(
@@ -117,10 +112,10 @@ def _prepare(
     precision: Precision | None,
 ) -> Work:
     """Load the text and encode it, and refuse, before the work, what cannot be done."""
-    _check_folder(out, resume)
+    begun = _check_folder(out, resume)
     if resume:
         require_same(folder.read_recipe(out).settings(), recipe.settings())
-        precision = precision or Precision(_read_begun(out)["precision"])
+        precision = precision or Precision(begun["precision"])
     where, data, training = devices.pick(device, precision), recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -161,7 +156,7 @@ def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) ->
 
 def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
-    _check_folder(out, resume)  # another may have begun in between
+    begun = _check_folder(out, resume)  # another may have begun in between
     texts = {"training": work.batches.examples, "validation": work.held_out.examples}
     now: dict[str, Any] = {}
     for split, pairs in texts.items():
@@ -174,7 +169,6 @@ def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> b
         write_json(out / folder.DATA, now | {"precision": work.where.precision})
         folder.write_description(out, work.description)
         return False
-    begun = _read_begun(out)
     for name in [name for name in now if now[name] != begun.get(name)]:
         require(
             name not in texts,
