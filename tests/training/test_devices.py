@@ -171,7 +171,7 @@ def test_hardware_names_the_processor_and_counts_the_threads(
 ) -> None:
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        name, _, said = hardware(torch.device("cpu")).rpartition(", ")
+        name, _, said = hardware(CPU).rpartition(", ")
         assert name
         assert said == words
     cpuinfo = Path("/proc/cpuinfo")

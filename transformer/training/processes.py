@@ -155,25 +155,23 @@ def noted_interrupt() -> Iterator[list[int]]:
     """
     pressed: list[int] = []
     interrupt = signal.default_int_handler
-    signals = [s for s in (signal.SIGINT, *ENDING) if signal.getsignal(s) is interrupt]
-    if threading.current_thread() is not threading.main_thread():
-        signals = []
+    main = threading.current_thread() is threading.main_thread()
+    signals = [s for s in (signal.SIGINT, *ENDING) if main and signal.getsignal(s) is interrupt]
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
-        handle(interrupt)
+        for each in signals:
+            signal.signal(each, interrupt)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with suppress(RuntimeError, OSError):
             if size() == 1:  # several would all say it
                 print(NOTED, file=sys.stderr, flush=True)
 
-    def handle(handler: Callable[[int, FrameType | None], object]) -> None:
-        for each in signals:
-            signal.signal(each, handler)
-
-    handle(note)
+    for each in signals:
+        signal.signal(each, note)
     try:
         yield pressed
     finally:
-        handle(interrupt)
+        for each in signals:
+            signal.signal(each, interrupt)
