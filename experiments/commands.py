@@ -83,8 +83,6 @@ OPTIONS: Mapping[str, AddOption] = {
     "sections": option("sections", "SECTION", "training, export (both), gpu", nargs="*"),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
-    "one-seed": option("--seed", "N", "of what is drawn (1)", type=int, default=1),
-    "share": option("--share", "X", "of the attacks (1)", type=float, default=1.0),
     "at": option("--at", "COMMIT", "before (HEAD)", default="HEAD"),
     "change": option("--change", "TEXT", "what is new since the record before"),
     "set": option(
@@ -114,13 +112,6 @@ def museum(root: Path, page_alone: bool) -> Path:
     for mark, table in museum_table.tables().items():
         put_table(page, mark, table)
     return page
-
-
-def specimens(seeds: list[int], only: list[str]) -> None:
-    """Train the museum's specimens."""
-    from experiments.museum_training import train_museum
-
-    train_museum(results_folder() / "museum", seeds=seeds, only=only)
 
 
 def run_check(root: Path, check: str, arguments: list[str]) -> int:

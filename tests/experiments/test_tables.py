@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from stamping import readme
 
-from experiments import speedrun, tables
+from attention_laws.laws import LAWS, PIPELINE_LAWS
+from experiments import museum_table, speedrun, tables
 from experiments.speedrun import (
     GOAL,
     load_speed_runs,
@@ -30,6 +31,8 @@ from experiments.tables import (
     systems_table,
 )
 from lessonkit import records as results
+from lessonkit.museum import SPECIMENS
+from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
@@ -37,7 +40,7 @@ from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import chance_of
 from transformer.recipes import SYSTEMS
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
+from transformer.support.files import read_json, results_folder
 
 LOAD = corpora.load
 
@@ -111,6 +114,17 @@ def test_pages_give_the_recorded_figures() -> None:
         text = readme.stamped(text, None) if mark == "lessons" else text  # not a fork's links
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "`python -m experiments tables` puts them in"
+
+
+def test_the_museum_is_of_todays_laws_and_specimens() -> None:
+    written = (ROOT / "docs" / museum_table.PAGE).read_text(encoding="utf-8")
+    for mark, text in museum_table.tables().items():
+        place = f"<!-- {mark} -->\n{text}\n<!-- /{mark} -->"
+        assert place in written, "run: python -m experiments museum --page-alone"
+    record = read_json(results_folder() / RECORD)
+    names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
+    assert record["laws"] == names, "run: python -m experiments museum"
+    assert list(record["specimens"]) == [each.name for each in SPECIMENS]
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:
