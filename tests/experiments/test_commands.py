@@ -32,7 +32,7 @@ ARGUMENTS = {
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
 }
-MEASURED = ("text", "leaks", "heads", "roles", "attributions")
+MEASURED = ("leaks", "heads", "roles", "attributions")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -114,7 +114,7 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
         (kept / name).touch()
         assert main([name, *ARGUMENTS.get(name, [])]) == 2
         assert "is not a folder" in capsys.readouterr().err
-    for name in ("bleu", "loss", "contrasts"):  # which have no place of their own
+    for name in ("bleu", "contrasts"):  # which have no place of their own
         assert ends(name, "demo-en-fr") == 2
         assert "--record" in capsys.readouterr().err
 
@@ -136,16 +136,15 @@ def test_what_is_measured_is_recorded_with_its_origin(
         (corpora, "all_tatoeba_pairs", pairs),
         (texts, "split_pairs", {"train": pairs, "test": pairs}),
         (texts, "measure_pairs", {"test": 1}),
-        (texts, "unknown_share", 0.12345),
         (heads, "attribution_scores", error),
         (heads, "named_roles", {"cross 1.1": {"score": 1.0}}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
     origin, one = ["command", "commit", "hardware", "torch", "date"], {"test": 1}
+    leaks = {"seed": 1, "pairs": 1, "figures": {"random": one, "grouped": one}}
     model = [str(tiny_folder), "tiny"]
     for what, given, file, about in (
-        ("text", [], "multi30k", {"seed": 1}),
-        ("leaks", [], "tatoeba", {"pairs": 1, "figures": {"random": one, "grouped": one}}),
+        ("leaks", [], "tatoeba", leaks),
         ("attributions", model, "tiny", {"split": "test", "sentences": 1, "figures": error}),
         ("roles", model, "tiny", {"chosen_on": "validation", "scored_on": "test"}),
     ):
@@ -157,8 +156,6 @@ def test_what_is_measured_is_recorded_with_its_origin(
         assert about.items() <= made.items()
     out = capsys.readouterr().out
     assert "attention weights: alignment error 0.250" in out
-    languages = read_json(kept / "text" / "multi30k.json")["figures"]["languages"]
-    assert languages["fr"] == {"unknown": [0.1235] * len(texts.SIZES)}
 
 
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
