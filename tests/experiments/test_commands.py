@@ -26,13 +26,12 @@ Patch = pytest.MonkeyPatch
 ARGUMENTS = {
     "train": ["multi30k-de-en-fast"],
     "heads": ["de-en", "de-en"],
-    "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
 }
-MEASURED = ("leaks", "heads", "roles", "attributions")
+MEASURED = ("leaks", "heads", "attributions")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -137,7 +136,6 @@ def test_what_is_measured_is_recorded_with_its_origin(
         (texts, "split_pairs", {"train": pairs, "test": pairs}),
         (texts, "measure_pairs", {"test": 1}),
         (heads, "attribution_scores", error),
-        (heads, "named_roles", {"cross 1.1": {"score": 1.0}}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
     origin, one = ["command", "commit", "hardware", "torch", "date"], {"test": 1}
@@ -146,7 +144,6 @@ def test_what_is_measured_is_recorded_with_its_origin(
     for what, given, file, about in (
         ("leaks", [], "tatoeba", leaks),
         ("attributions", model, "tiny", {"split": "test", "sentences": 1, "figures": error}),
-        ("roles", model, "tiny", {"chosen_on": "validation", "scored_on": "test"}),
     ):
         monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", what, *given])
         assert main() == 0
