@@ -11,10 +11,10 @@ import torch
 from tqdm import tqdm
 
 from lessonkit.analysis.alignment import (
-    METHODS,
     alignment_error_rate,
     strongest_links,
-    word_attribution,
+    word_attention,
+    word_hiding,
 )
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
@@ -96,14 +96,14 @@ def _write(
 
 
 def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
-    """Give for each of `METHODS` its "error", the alignment error rate on a text's gold links."""
+    """Give for each witness its "error", the alignment error rate on a text's gold links."""
     gold = text.alignments
     if gold is None:
         raise UserError("a text without gold alignments cannot judge any: give the embedded corpus")
     scores = {}
-    for name, method in METHODS.items():
+    for name, witness in (("attention weights", word_attention), ("hiding", word_hiding)):
         found = [
-            strongest_links(word_attribution(translator, src, tgt, method).weights[0, 0])
+            strongest_links(witness(translator, src, tgt).weights.mean(dim=(0, 1)))
             for src, tgt in zip(text.src, text.tgt, strict=True)
         ]
         scores[name] = {"error": round(alignment_error_rate(found, gold), 4)}
