@@ -12,7 +12,6 @@ import torch
 from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
-from experiments.grammar import build
 from experiments.plans import Experiment
 from experiments.tables import page_tables
 from tests.helpers import ROOT
@@ -116,13 +115,6 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
     for name in ("bleu", "contrasts"):  # which have no place of their own
         assert ends(name, "demo-en-fr") == 2
         assert "--record" in capsys.readouterr().err
-
-
-def test_the_corpus_is_written_to_its_place(monkeypatch: Patch) -> None:
-    written: list[Path] = []
-    monkeypatch.setattr(build, "write", lambda file: written.append(file))
-    assert main(["corpus"]) == 0
-    assert written == [ROOT / "data/corpus/sentences.tsv.gz"]
 
 
 def test_what_is_measured_is_recorded_with_its_origin(

@@ -191,34 +191,27 @@ def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert read_json(tmp_path / "run" / "run.json")["processes"] == 2
 
 
-def timed(*scores: float, processes: int = 1) -> dict[str, Any]:
-    """A record of the speed run; its seconds are 61, 62 ..."""
-    runs = [{"seconds": 60.0 + seed, "bleu": bleu} for seed, bleu in enumerate(scores, start=1)]
-    about = {"goal": 35.53, "hardware": "a chip, 1 thread", "processes": processes}
-    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
-
-
 def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = standing(timed(36.0, 36.1, 36.2))
+    seconds, score, chance, reached = standing(record(36.0, 36.1, 36.2))
     assert (seconds, reached) == (62.0, True)
     assert score == pytest.approx(36.1)
     assert chance < 0.01
     # their mean is above, and may be so by chance
-    assert not standing(timed(35.0, 36.0, 36.5))[3]
-    assert not standing(timed(35.0, 35.1, 35.2))[3]
-    assert machine_of(timed(36.0)) == "a chip, 1 thread, float32"
-    assert machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
-    goals = {record["goal"] for record in load_speed_runs()}
+    assert not standing(record(35.0, 36.0, 36.5))[3]
+    assert not standing(record(35.0, 35.1, 35.2))[3]
+    assert machine_of(record(36.0)) == "a chip, 1 thread, float32"
+    assert machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {each["goal"] for each in load_speed_runs()}
     assert all(str(goal) in PUBLISHED["multi30k"]["figures"] for goal in goals)
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
-    record = sample()
-    record["training"]["validation_loss"] = 1.5
-    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
+    made = sample()
+    made["training"]["validation_loss"] = 1.5
+    made["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
     (folder / "systems").mkdir()
-    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "systems" / "multi30k.json").write_text(json.dumps(made), encoding="utf-8")
     heading, rule, *rows = systems_table().splitlines()
     assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482

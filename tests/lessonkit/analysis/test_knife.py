@@ -93,13 +93,7 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, knife: Knife
     assert not torch.allclose(swapped, knife.whole.chances, atol=1e-3)
 
 
-def test_translations_without_each_head_and_errors(shipped: Translator, knife: Knife) -> None:
-    means = {head: torch.zeros(32) for head in all_heads(knife.model)}
-    said = kn.translations_without(shipped, SENTENCE, means)
-    assert said["by zero"] == said["by its mean"]
-    for head, text in said["by zero"].items():
-        with without_heads(knife.model, [head]):
-            assert shipped.translate([SENTENCE], 1) == [text]
+def test_errors(shipped: Translator, knife: Knife) -> None:
     with pytest.raises(UserError, match="give some words"):
         Knife(shipped, " ")
     with pytest.raises(UserError, match="no place 9"):
