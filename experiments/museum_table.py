@@ -1,11 +1,12 @@
 """The table of faults and laws: what catches what, and what is sound and still called broken.
 
-Not in the paper. `python -m experiments museum` makes the record and the page of it.
+Not in the paper. `python -m experiments museum` makes the record, `tables` the page of it.
 """
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,13 +17,12 @@ from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.tables import markdown
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
-from lessonkit.museum.specimen import RECORD, Specimen
-from transformer.support.files import read_json, results_folder
+from lessonkit.museum.specimen import RECORD
+from transformer.support.files import read_json, results_folder, write_json
 from transformer.training.devices import provenance
 
 SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
-PAGE = "museum.md"  # in docs/
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
@@ -58,23 +58,22 @@ def found(report: Report) -> dict[str, list[str]]:
     return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
 
 
-def make_record(
-    specimens: Iterable[Specimen] = SPECIMENS, on_line: Callable[[str], None] = print
-) -> dict[str, Any]:
+def record(file: Path) -> None:
     """Diagnose specimens, and ten sound configurations: each with what `found` gives."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(CLEAN):
         seen = found(diagnose(sound(seed, **drawn_config(seed))))
-        on_line(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
+        print(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
         clean.append({"config": drawn_config(seed)} | seen)
     clean.append({"config": "pipeline"} | found(diagnose_pipeline(sound_pipeline())))
     figures = {}
-    for specimen in specimens:
+    for specimen in SPECIMENS:
         figures[specimen.name] = seen = found(specimen.diagnose())
-        on_line(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
+        print(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
-    return {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+    about = {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+    write_json(file, about)
 
 
 def tables() -> dict[str, str]:

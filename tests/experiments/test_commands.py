@@ -184,10 +184,10 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
 def test_the_tables_are_put_where_they_stand(
     tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
-    for name in ("README.md", "docs/results.md"):
+    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
+    for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
     monkeypatch.setattr("experiments.tables.page_tables", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0

@@ -10,7 +10,7 @@ import pytest
 from stamping import readme
 
 from attention_laws.laws import LAWS, PIPELINE_LAWS
-from experiments import museum_table, speedrun, tables
+from experiments import speedrun, tables
 from experiments.speedrun import (
     GOAL,
     load_speed_runs,
@@ -108,8 +108,7 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
 
 
 def test_pages_give_the_recorded_figures() -> None:
-    pages = page_tables(ROOT) | {("docs/records.md", "records"): records_table(load_speed_runs())}
-    for (file, mark), table in pages.items():
+    for (file, mark), table in page_tables(ROOT).items():
         text = (ROOT / file).read_text(encoding="utf-8")
         text = readme.stamped(text, None) if mark == "lessons" else text  # not a fork's links
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
@@ -117,10 +116,6 @@ def test_pages_give_the_recorded_figures() -> None:
 
 
 def test_the_museum_is_of_todays_laws_and_specimens() -> None:
-    written = (ROOT / "docs" / museum_table.PAGE).read_text(encoding="utf-8")
-    for mark, text in museum_table.tables().items():
-        place = f"<!-- {mark} -->\n{text}\n<!-- /{mark} -->"
-        assert place in written, "run: python -m experiments museum --page-alone"
     record = read_json(results_folder() / RECORD)
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     assert record["laws"] == names, "run: python -m experiments museum"
@@ -153,7 +148,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         chance_of([36.0], GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):
-            record_runs("haste", seeds=seeds)
+            record_runs("haste", (), seeds)
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
     with pytest.raises(UserError, match="ended with 2 and said: error: steps is 0"):
         train_for_time(["steps=0"], 1, 1, tmp_path / "run")
