@@ -18,13 +18,7 @@ from lessonkit.analysis.alignment import (
 )
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
-<<<<<<< HEAD
-from lessonkit.analysis.roles import Reading, Tree, WordPair, read
 from transformer.data import corpora
-from transformer.data.corpora import Sentence, embedded
-=======
-from transformer.data import corpora
->>>>>>> wt-rooms
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
