@@ -86,8 +86,9 @@ def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
 
 def _check_pairs(examples: Sequence[Example]) -> None:
     check_list("examples", examples, "pairs of lists of ids")
-    pairs = [isinstance(pair, list | tuple) and len(pair) == 2 for pair in examples]
-    if not pairs or not all(pairs):
+    pairs = [pair if isinstance(pair, list | tuple) else () for pair in examples]
+    sides = [isinstance(side, list | tuple) for pair in pairs for side in pair]
+    if not pairs or any(len(pair) != 2 for pair in pairs) or not all(sides):
         raise UserError(f"examples are {shown(examples)}: give pairs of lists of ids")
 
 
