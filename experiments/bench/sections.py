@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, results_folder, write_json
-from transformer.training.devices import keep_freed_memory, pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 
 SECTIONS = ("training", "export", "gpu")  # each leaves data/results/bench/NAME.json
 
