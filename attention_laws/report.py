@@ -5,7 +5,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+
+from torch import Tensor
 
 from attention_laws.errors import UserError
 
@@ -29,30 +32,21 @@ class Verdict(StrEnum):
 class Finding:
     """What one law's check found."""
 
-    verdict: Verdict  # Kept, broken, warned of, or not tried
+    verdict: Verdict
     # what was seen, with its figures; of a broken law the smallest input that shows it; of
     # one not tried the reason
     seen: str
 
 
-def kept(seen: str) -> Finding:
-    """The law holds, as far as was looked."""
-    return Finding(Verdict.KEPT, seen)
+def broken(seen: str, **ids: Tensor) -> Finding:
+    """Give the finding that a law does not hold; `ids` are the smallest input that shows it."""
+    shown = ", ".join(f"{name} {each.tolist()}" for name, each in ids.items())
+    return Finding(Verdict.BROKEN, f"{shown}: {seen}" if ids else seen)
 
 
-def broken(seen: str) -> Finding:
-    """The law does not hold; `seen` has the smallest input that shows it."""
-    return Finding(Verdict.BROKEN, seen)
-
-
-def warned(seen: str) -> Finding:
-    """A rule of thumb is not met."""
-    return Finding(Verdict.WARNED, seen)
-
-
-def not_tried(reason: str) -> Finding:
-    """Nothing was looked at, for this reason."""
-    return Finding(Verdict.NOT_TRIED, reason)
+kept = partial(Finding, Verdict.KEPT)
+warned = partial(Finding, Verdict.WARNED)
+not_tried = partial(Finding, Verdict.NOT_TRIED)
 
 
 @dataclass(frozen=True)
@@ -66,6 +60,11 @@ class Line:
     means: str  # what it usually means when it is broken
     look: str  # where to look then
     seconds: float  # what the check took
+
+    def told(self, indent: str = "") -> str:
+        """Write the law, what was seen, what that means, and where to look."""
+        words = {"seen    ": self.seen, "usually ": self.means, "look    ": self.look}
+        return "\n".join([self.says, *(f"{indent}{each} {words[each]}" for each in words)])
 
 
 @dataclass(frozen=True)
@@ -140,30 +139,16 @@ class Report:
             text.append(f"could not be judged: {', '.join(self.unjudged[:4])} not tried, see below")
         text += [f"assumed: {each}" for each in self.assumptions]
         if self.tolerance:
-            text.append(
-                f"logits that differ by more than {self.tolerance:.1g} are called different"
-            )
+            text.append(f"logits more than {self.tolerance:.1g} apart are called different")
         for verdict in filter(self.of, Verdict):
             text += ["", str(verdict).upper()]
-            for line in self.of(verdict):
-                text += _written(line)
+            told = verdict in (Verdict.BROKEN, Verdict.WARNED)
+            text += [f"  {x.law}: {x.told('    ') if told else x.seen}" for x in self.of(verdict)]
         return "\n".join(text)
 
     def to_json(self) -> str:
         """Write it for a program: the fields of `Report` and `Line`."""
         return json.dumps({**asdict(self), "exit_status": self.exit_status}, indent=1)
-
-
-def _written(line: Line) -> list[str]:
-    """Write one law: in a line where all is well, with meaning and place where it is not."""
-    if line.verdict not in (Verdict.BROKEN, Verdict.WARNED):
-        return [f"  {line.law}: {line.seen}"]
-    return [
-        f"  {line.law}: {line.says}",
-        f"    seen     {line.seen}",
-        f"    usually  {line.means}",
-        f"    look     {line.look}",
-    ]
 
 
 def read_baseline(file: Path) -> dict[str, str]:

@@ -118,15 +118,14 @@ def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
     assert subject.ids(23, 2, 21).shape == (2, 21)  # one more than there are
 
 
-def test_special_ids_may_be_any_and_a_seed_draws_the_same_sentences() -> None:
+def test_special_ids_may_be_any_and_the_same_sentences_are_drawn() -> None:
     for special in ((5, 6, 7), (22, 0, 11), (None, 1, 1)):
         pad_id, bos_id, eos_id = special
         subject = Subject(small().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
         assert not set(subject.ids(23, 20).tolist()) & set(special)
         assert subject.other_id(3) not in (3, *special)
-    one, same, other = (Subject(small(), seed).src(3, 9) for seed in (1, 1, 2))
+    one, same = (Subject(small()).src(3, 9) for _ in range(2))
     assert torch.equal(one, same)
-    assert not torch.equal(one, other)
 
 
 def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
@@ -204,7 +203,7 @@ def test_it_is_written_with_what_is_broken_first_and_what_to_do() -> None:
     todo = "    seen     seen law_{0}\n    usually  a slip\n    look     there\n"
     assert str(report) == (
         "4 laws: 1 broken, 1 warned, 1 kept, 1 not tried\nassumed: pad is 0 (--pad)\n"
-        "logits that differ by more than 3e-05 are called different\n\n"
+        "logits more than 3e-05 apart are called different\n\n"
         f"BROKEN\n  law_3: It holds.\n{todo.format(3)}\n"
         f"WARNED\n  law_2: It holds.\n{todo.format(2)}\n"
         "KEPT\n  law_1: seen law_1\n\nNOT TRIED\n  law_0: seen law_0"

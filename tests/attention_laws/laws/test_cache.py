@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
-from attention_laws.law import Law
-from attention_laws.laws import cache, output, search
+from attention_laws.law import Law, laws_of
+from attention_laws.laws import cache, search, sixteen_bits
 from lessonkit.museum.sound import sound
 from tests.attention_laws.trying import expect
 from transformer.config import EOS_ID, PAD_ID
@@ -46,17 +46,17 @@ def decodes_without_the_mask(adapter: Adapter) -> Adapter:
 
 
 def test_a_cache_s_fault_breaks_its_law_and_shows_where() -> None:
-    report = tried(decodes_without_the_mask(sound()), cache.LAWS)
+    report = tried(decodes_without_the_mask(sound()), laws_of(cache))
     assert "encode_then_decode" in report.broken
     assert "src [" in report["encode_then_decode"].seen
     name = "cache_reordered"
-    report = tried(reorders_no_memory(sound()), cache.LAWS)
+    report = tried(reorders_no_memory(sound()), laws_of(cache))
     assert name in report.broken
     assert "src [" in report[name].seen
     assert "(of any)" in report[name].seen
-    left = tried(altered(sound(), reorder=lambda cache, rows: cache), cache.LAWS)
+    left = tried(altered(sound(), reorder=lambda cache, rows: cache), laws_of(cache))
     assert "(of the same sentence)" in left[name].seen
-    none = tried(altered(sound(), reorder=None), cache.LAWS)
+    none = tried(altered(sound(), reorder=None), laws_of(cache))
     assert none[name].seen == "the adapter's `cached` has no `reorder`"
 
 
@@ -68,7 +68,7 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
         logits, cache = step(tokens, cache)
         return logits[:, None], cache
 
-    line = tried(altered(adapter, step=longer), cache.LAWS)["cache"]
+    line = tried(altered(adapter, step=longer), laws_of(cache))["cache"]
     assert line.verdict == Verdict.NOT_TRIED
     assert "(1, 1, 29)" in line.seen
     assert "(batch, vocab)" in line.seen
@@ -94,7 +94,7 @@ def masked_with(value: float) -> Adapter:
 
 
 def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
-    report = tried(masked_with(-1e9), output.NUMBER_LAWS)
+    report = tried(masked_with(-1e9), laws_of(sixteen_bits))
     assert report["bfloat16"].verdict == Verdict.KEPT
     assert report["float16"].verdict == Verdict.WARNED
     assert "65504" in report["float16"].seen
@@ -114,7 +114,7 @@ def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
 
 
 def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() -> None:
-    report = tried(masked_with(-torch.inf), output.NUMBER_LAWS)
+    report = tried(masked_with(-torch.inf), laws_of(sixteen_bits))
     assert report["empty_source"].verdict == Verdict.WARNED
     assert "[0, 0, 0, 0]" in report["empty_source"].seen
     assert not report.broken
@@ -123,7 +123,7 @@ def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() ->
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
 
-    assert tried(adapter.replace(forward=mixed), output.NUMBER_LAWS).broken == ["empty_source"]
+    assert tried(adapter.replace(forward=mixed), laws_of(sixteen_bits)).broken == ["empty_source"]
 
 
 # --- searches
@@ -153,7 +153,7 @@ def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
     ]
     for search_of, change, law in faults:
         altered = [search_of(change, sound(seed, tie_softmax=False)) for seed in range(2)]
-        found = [tried(each, search.LAWS, law) for each in altered]
+        found = [tried(each, laws_of(search), law) for each in altered]
         broken = [report[law].seen for report in found if law in report.broken]
         assert broken, "\n".join(map(str, found))
         assert all("src [" in seen for seen in broken)

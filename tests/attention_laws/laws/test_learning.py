@@ -11,6 +11,7 @@ from torch.optim import SGD, Adam
 from torch.optim.lr_scheduler import LambdaLR
 
 from attention_laws import Adapter
+from attention_laws.law import laws_of
 from attention_laws.laws import learning
 from lessonkit.museum.faults import FAULTS, switch_on
 from tests.attention_laws.trying import expect, same, setup, small, state
@@ -166,7 +167,7 @@ def test_steps_go_on_where_a_trained_model_is() -> None:
     expect(own.adapter(), USED, "kept", "5 steps are made at the rates of steps 4 to 8")
 
 
-NAMES = [law.name for law in learning.LAWS]
+NAMES = [law.name for law in laws_of(learning)]
 BATCH, COPY, BACK = NAMES
 
 

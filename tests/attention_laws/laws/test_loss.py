@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attention_laws import Adapter
+from attention_laws.law import laws_of
 from attention_laws.laws import batches
 from attention_laws.laws import loss as laws
 from tests.attention_laws.trying import expect, small
@@ -14,7 +15,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.batches import Example, collate
 from transformer.training.loss import fused_smoothing_loss, label_smoothing_loss
 
-MARKS, SHIFT, END, SOURCE = (law.name for law in batches.LAWS)
+MARKS, SHIFT, END, SOURCE = (law.name for law in laws_of(batches))
 Ids = Sequence[list[int]]
 Made = tuple[Tensor, Tensor, Tensor]
 
@@ -36,7 +37,7 @@ def cut_in_two(sources: Ids, targets: Ids) -> Made:
 
 
 def test_kept_by_batches_that_are_cut_in_two() -> None:
-    for law in batches.LAWS:
+    for law in laws_of(batches):
         expect(small().replace(make_batch=cut_in_two), law.name, "kept")
 
 
@@ -71,7 +72,7 @@ def test_sources_without_an_end_mark_are_warned_of() -> None:
     expect(bare, SOURCE, "warned", "no source of 3")
 
 
-NAMES = [law.name for law in laws.LAWS]
+NAMES = [law.name for law in laws_of(laws)]
 TAKES, PADDING, ONCE, TRUE, MASS = NAMES
 Loss = Callable[[Tensor, Tensor], Tensor]
 
