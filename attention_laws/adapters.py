@@ -18,6 +18,7 @@ from attention_laws.untouched import evaluating, untouched
 
 SHOWN = 4  # reasons that are told where no way is found
 OTHER_PADS = (1, 2, 3)
+FAST_PATH = "torch's fast path of nn.TransformerEncoderLayer is off (torch.backends.mha), then on"
 
 
 def from_module(
@@ -50,15 +51,14 @@ def from_module(
         module = Joined(module)
     device = next((each.device for each in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
-        raise UserError(
-            f"the module is on {device}, and the laws run on the CPU: give module.cpu()"
-        )
+        raise UserError(f"the module is on {device}, and laws run on the CPU: give module.cpu()")
     with untouched(module):
         evaluating(module)
         written = style(masks) if masks else None
         found = find_call(module, batch_first, written, pad_id, tgt_pad_id)
     call, pad, tgt_pad = found.call, found.call.src_pad, found.call.tgt_pad
     bos, eos = _marks(bos_id, eos_id, {pad, tgt_pad})
+    fast = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
     given = "given" if batch_first is not None else "tried"
     order = "batch first" if call.batch_first else "length first"
     paddings = f"pad is {pad}" if pad == tgt_pad else f"pad is {pad}, of targets {tgt_pad}"
@@ -77,15 +77,9 @@ def from_module(
             f"{found.src_vocab_size} source and {found.tgt_vocab_size} target types "
             "(as wide as embeddings and logits are)",
             *call.assumptions,
-            *_fast_path(module),
+            *([FAST_PATH] if fast else []),
         ),
     )
-
-
-def _fast_path(module: nn.Module) -> tuple[str, ...]:
-    has = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
-    off = "torch's fast path of nn.TransformerEncoderLayer is off while laws are tried, then on"
-    return (f"{off} (torch.backends.mha)",) if has else ()
 
 
 def _marks(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[int, int]:
@@ -163,18 +157,14 @@ def find_call(
             break
     if best is None:
         tried = "; ".join(f"{words}: {why}" for why, words in list(reasons.items())[:SHOWN])
-        raise UserError(
-            f"the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in). Tried: "
-            f"{tried}: write an Adapter around it"
-        )
+        what = "the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in)"
+        raise UserError(f"{what}. Tried: {tried}: write an Adapter around it")
     count, call, told = best
     if count and pad == UNSAID and not told:
         call, told = _other_padding(call, words, count)
     if not seen.sizes:
-        raise UserError(
-            "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
-            "how many source types there are"
-        )
+        what = "no nn.Embedding of the module reads the source's ids"
+        raise UserError(f"{what}: write an Adapter that says how many source types there are")
     with torch.no_grad():
         width = call(*_ids(words)).shape[-1]
     source = seen.sizes.get(words[0], min(seen.sizes.values()))

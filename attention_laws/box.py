@@ -1,5 +1,6 @@
 """Somebody's code runs in a process of its own, with bounds on all it takes (not in the paper)."""
 
+import contextlib
 import json
 import os
 import queue
@@ -162,13 +163,11 @@ class _Process:
 
     def _kill(self) -> None:
         """End the child and what it has started."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._child.pid, signal.SIGKILL)
             else:
                 self._child.kill()
-        except (ProcessLookupError, PermissionError):
-            pass
         self._child.wait()
         for reader in self._readers:
             reader.join(timeout=2.0)  # what a process of its own holds open is not waited for

@@ -31,8 +31,7 @@ class Signature:
     src: str = ""  # names of the ids; empty where they are given by position
     tgt: str = ""
     masks: tuple[tuple[str, Role], ...] = ()  # masks by name, and what each is of
-    # Lengths, positions and the like, by name: what makes each of src and tgt
-    others: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()  # lengths, positions and the like
     optional: bool = True  # whether every mask may be left out
     pair: bool = False  # whether both are one argument
 
@@ -49,19 +48,12 @@ def signature(module: nn.Module) -> Signature:
     named = [each for each in plain if MASK.search(each.name.lower())]
     if len(named) > 1:  # of scores, beside one of padding
         named = [each for each in named if each.name != "attn_mask" or each.default is each.empty]
-    ids, others = [], []
-    for each in plain:
-        low = each.name.lower()
-        required = each.default is each.empty
-        if "mask" in low:
-            continue
-        if "teacher" in low or (required and ("len" in low or "pos" in low)):
-            others.append((each.name, low))
-        else:
-            ids.append(each)
-    if len(ids) == 1 and not named:
-        return Signature(src=ids[0].name, pair=True)
-    names = [each.name for each in ids]
+    unmasked = [each for each in plain if "mask" not in each.name.lower()]
+    asks = "teacher", "teacher|len|pos"  # of what has a default, and of what has none
+    others = [x.name for x in unmasked if re.search(asks[x.default is x.empty], x.name.lower())]
+    names = [each.name for each in unmasked if each.name not in others]
+    if len(names) == 1 and not named:
+        return Signature(src=names[0], pair=True)
     found = [each for each in names if TGT.search(each.lower()) and not SRC.match(each.lower())]
     tgt = found[0] if found else (names[1] if len(names) > 1 else "")
     rest = [each for each in names if each != tgt]
@@ -88,7 +80,7 @@ class Call:
     src_pad: int | None = 0
     tgt_pad: int | None = 0
     path: tuple[Any, ...] = ()  # where in what it gives the logits are: keys, one after the other
-    form: str = ""  # how these lie: see `_forms`
+    form: str = ""  # how these lie: see `FORMS`
     cuts: bool = False  # whether it cuts the last token of the target off itself
     shifts: bool = False  # whether it shifts the target by a place itself
     # name of a part of it that makes logits of what it gives, and is called by others
@@ -140,8 +132,8 @@ class Call:
         named = self._masks(src, tgt_in)
         positional = [mask for name, mask in named if not name]
         options = {name: mask for name, mask in named if name}
-        for name, low in self.signature.others:
-            options[name] = self._other(low, src, tgt_in)
+        for name in self.signature.others:
+            options[name] = self._other(name.lower(), src, tgt_in)
         if not self.signature.src or not self.signature.tgt:
             return self.module(*ids, *positional, **options)
         return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)

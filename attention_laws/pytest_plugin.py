@@ -6,6 +6,7 @@ A test file says `test_laws = attention_laws.cases(make)`, or the configuration 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,20 @@ from attention_laws.run import Trial
 from attention_laws.target import made, on_path, split, subject_of
 
 
+@dataclass
 class Cases:
     """What one factory gives, and the laws that are tried on it, each when it is asked for."""
 
-    def __init__(
-        self, make: Callable[[], Any], strict: bool, minute: bool, reasons: Mapping[str, str]
-    ) -> None:
-        self.make, self.strict, self.minute, self.reasons = make, strict, minute, reasons
-        self.trial: Trial | None = None
-        self.stopped = ""
+    make: Callable[[], Any]
+    strict: bool
+    minute: bool
+    reasons: Mapping[str, str]
+    trial: Trial | None = None
+    stopped: str = ""
 
     def check(self, law: Law) -> None:
         """Try a law: fail where it is broken, skip where it does not apply."""
-        line = self._line(law)
-        line = Report((line,)).accepting(self.reasons).lines[0]
+        line = Report((self._line(law),)).accepting(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
             pytest.fail(line.told(), pytrace=False)
         if line.verdict == Verdict.NOT_TRIED and line.law in CORE and Report((line,)).unjudged:

@@ -33,9 +33,7 @@ class Finding:
     """What one law's check found."""
 
     verdict: Verdict
-    # what was seen, with its figures; of a broken law the smallest input that shows it; of
-    # one not tried the reason
-    seen: str
+    seen: str  # with its figures; of one not tried the reason
 
 
 def broken(seen: str, **ids: Tensor) -> Finding:
@@ -96,10 +94,9 @@ class Report:
     @property
     def unjudged(self) -> list[str]:
         """Names of the core's laws that were not tried, or of all where none was."""
-        untried = [line for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
-        if len(untried) == len(self.lines):
-            return [line.law for line in untried]
-        return [line.law for line in untried if line.law in CORE]
+        untried = [line.law for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
+        nothing = len(untried) == len(self.lines)
+        return [law for law in untried if nothing or law in CORE]
 
     @property
     def exit_status(self) -> int:
@@ -115,18 +112,14 @@ class Report:
 
     def accepting(self, reasons: Mapping[str, str]) -> "Report":
         """Give the report with the laws accepted that a baseline names, for its reasons."""
-        out_of_date = [
-            f"the baseline accepts {line.law}, which is {line.verdict}: take it out"
-            for line in self.lines
-            if line.law in reasons and line.verdict == Verdict.KEPT
-        ]
-        lines = list(self.lines)
+        lines, said = list(self.lines), list(self.assumptions)
         for i, line in enumerate(lines):
             if line.law in reasons and line.verdict in (Verdict.BROKEN, Verdict.WARNED):
                 seen = f"{reasons[line.law]} ({line.seen})"
                 lines[i] = dataclasses.replace(line, verdict=Verdict.ACCEPTED, seen=seen)
-        given = (*self.assumptions, *out_of_date)
-        return dataclasses.replace(self, lines=tuple(lines), assumptions=given)
+            elif line.law in reasons and line.verdict == Verdict.KEPT:
+                said.append(f"the baseline accepts {line.law}, which is kept: take it out")
+        return dataclasses.replace(self, lines=tuple(lines), assumptions=tuple(said))
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""

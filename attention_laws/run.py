@@ -31,8 +31,7 @@ def diagnose(
     put back. Whatever it raises is told, `SystemExit` too; Ctrl-C alone goes through.
 
     Args:
-        model: An adapter; or a module that gives logits (batch, tgt_len, vocab_size) of
-            (src, tgt_in), of which the rest is found out or assumed, and said.
+        model: An adapter; or a module that gives logits, of which the rest is found out.
         minute: Try the laws that train, too.
         laws: Which; those of `attention_laws.laws` unless said otherwise.
 

@@ -25,8 +25,7 @@ class _Made:
 def targets_are_marked(subject: Subject) -> Finding:
     """What the decoder reads begins with bos; what it is to say ends in eos.
 
-    Means: a mark is missing: without bos nothing asks for the first word, without eos the model
-    never learns to stop
+    Means: without bos nothing asks for the first word, without eos the model never learns to stop
     Look: at where the marks are added, and at what is cut off with [:-1] and [1:]
     """
     made = _Made(subject)
@@ -81,8 +80,7 @@ def padding_at_the_end(subject: Subject) -> Finding:
 def source_is_whole(subject: Subject) -> Finding:
     """Each source is in the batch as it is, with an end mark.
 
-    Means: tokens are cut off or reversed; without an end mark many systems do well, but
-    training and translation must agree on it
+    Means: tokens are cut off or reversed; on an end mark training and translation must agree
     Look: at how sources are put together, in training and in translation
     """
     made = _Made(subject)

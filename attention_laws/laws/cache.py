@@ -16,19 +16,13 @@ ANY_SENTENCE = [5, 0, 3, 3, 1, 0]
 
 
 def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
-    """Read (batch, length) token by token; give the logits (batch, length, vocab), and the cache.
-
-    Raises:
-        ValueError: a step gives no (batch, vocab).
-    """
+    """Read (batch, length) token by token; give logits (batch, length, vocab), and the cache."""
     found = []
     for place in range(tokens.shape[1]):
         logits, cache = needed(subject.adapter.cached).step(tokens[:, place : place + 1], cache)
         if logits.dim() != 2 or len(logits) != len(tokens):
-            raise ValueError(
-                f"`cached.step` gave logits of the shape {tuple(logits.shape)} for "
-                f"{len(tokens)} rows: it is to give (batch, vocab)"
-            )
+            given = f"{tuple(logits.shape)} for {len(tokens)} rows"
+            raise ValueError(f"`cached.step` gave logits {given}: it is to give (batch, vocab)")
         found.append(logits.to(torch.promote_types(logits.dtype, torch.float32)))
     return torch.stack(found, dim=1), cache
 
@@ -39,8 +33,7 @@ def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
 def encode_then_decode(subject: Subject) -> Finding:
     """Encode and decode, one after the other, give what forward gives.
 
-    Means: translation takes another road than training: another mask, no final norm, positions
-    that only one of them adds
+    Means: translation takes another road than training: a mask, no final norm, other positions
     Look: at what forward does that encode and decode do not
     """
     encode, decode = needed(subject.adapter.encode), needed(subject.adapter.decode)
@@ -82,8 +75,7 @@ def cache(subject: Subject) -> Finding:
 def cache_reordered(subject: Subject) -> Finding:
     """A cache whose rows are exchanged or repeated goes on as those rows would.
 
-    Means: keys are reordered and values are not, one layer is left out, or the memory and its
-    mask stay where they were
+    Means: values are not reordered, one layer is left out, or the memory and its mask stay in place
     Look: at everything that has a batch axis and outlives a step
     """
     cached = needed(subject.adapter.cached)
@@ -111,8 +103,7 @@ def cache_reordered(subject: Subject) -> Finding:
 def cache_begins_empty(subject: Subject) -> Finding:
     """A sentence decoded after another has the logits it has by itself.
 
-    Means: the cache is kept on the layers and not emptied, or cross-attention keeps the keys of
-    the sentence before
+    Means: the cache is kept on the layers and not emptied, or cross-attention keeps its keys
     Look: at where the cache is made: once for the model, or once for each sentence?
     """
     cached = needed(subject.adapter.cached)

@@ -25,8 +25,7 @@ def no_future(subject: Subject) -> Finding:
 
     Means: the decoder's self-attention has no causal mask, or one that is inverted, shifted by
     a place, or broadcast over the wrong axis; in training alone: dropout before the softmax
-    Look: where the decoder's self-attention gets its mask; does True mean may attend, or
-    hidden?
+    Look: where the decoder's self-attention gets its mask; is True may attend, or hidden?
     """
     found = _unmoved_before(subject, LENGTHS)
     if found.verdict == Verdict.KEPT and subject.adapter.module is not None:
@@ -65,8 +64,7 @@ def source_padding(subject: Subject) -> Finding:
 
     Means: the padding mask is missing, inverted, not passed on to every layer, made from
     something else than the ids, or broadcast over the wrong axis
-    Look: at the masks of the encoder's self-attention and of cross-attention: both need the
-    source's
+    Look: at the masks of the encoder's self-attention and of cross-attention: both need one
     """
     return _padded(subject, "src")
 

@@ -39,7 +39,7 @@ Pairs = tuple[Rows, Rows]  # sources and targets
 class Task:
     """Something to learn."""
 
-    draw: Callable[[int], Pairs]  # `draw(number)` gives so many sources and targets
+    draw: Callable[[int], Pairs]  # gives so many sources and targets
     enough: float  # loss at which it is learned, nats per token
     blind: float  # loss of who does not look where the answer is
     without: str  # what that is
@@ -154,8 +154,7 @@ class Languages:
 def learns_a_batch(subject: Subject) -> Finding:
     """A few sentences can be learned by heart.
 
-    Means: the step does not train this model, the loss is about something else, or the logits
-    do not see the sentence
+    Means: the step trains another model, the loss is another, or logits do not see the sentence
     Look: at what the laws about loss, parameters and reach say
     """
     languages = Languages(subject)

@@ -82,8 +82,8 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     if even <= 0 or wrong < 4 * even:
         said = f"a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, an even one {even:.3g}"
         return broken(f"{said}: the softmax is taken twice, or the loss has a ceiling")
-    inside = "takes a softmax itself" if softmax_inside else "takes none"
-    return kept(f"the model gives {form}, and the loss {inside}")
+    takes = "a" if softmax_inside else "no"
+    return kept(f"the model gives {form}, and the loss takes {takes} softmax")
 
 
 @law("loss", "pad_id")
@@ -98,15 +98,12 @@ def padding_costs_nothing(subject: Subject) -> Finding:
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     before = float(scores.loss(drawn, targets))
     other = torch.where((targets == pad_id)[..., None], scores.draw(2, max(LENGTHS)), drawn)
-    changed = float(scores.loss(other, targets))
-    if not _near(before, changed):
-        said = f"other logits at its padding move the loss from {before:.4g} to {changed:.4g}"
-        return broken(said, tgt_out=targets[0])
-    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1)
-    added = float(scores.loss(longer, subject.padded(targets, 3)))
-    if not _near(before, added):
-        said = f"3 more places of padding move the loss from {before:.4g} to {added:.4g}"
-        return broken(said, tgt_out=targets[0])
+    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1), subject.padded(targets, 3)
+    cases = {"other logits at its padding": (other, targets), "3 more places of padding": longer}
+    for what, given in cases.items():
+        if not _near(before, moved := float(scores.loss(*given))):
+            said = f"{what} move the loss from {before:.4g} to {moved:.4g}"
+            return broken(said, tgt_out=targets[0])
     return kept("neither logits at padding nor more padding moves the loss")
 
 
@@ -124,32 +121,25 @@ def _targets(subject: Subject) -> Tensor:
 def each_token_counts_once(subject: Subject) -> Finding:
     """The loss is a sum over tokens, or a mean over tokens.
 
-    Means: a mean is divided again, or means of sentences or batches are averaged, so that
-    tokens of short sentences weigh more
+    Means: a mean is divided again, or means are averaged: tokens of short sentences weigh more
     Look: at each mean() and each division after the loss
     """
     scores = _Scores(subject)
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     both = float(scores.loss(drawn, targets))
-    one, other = (
-        float(scores.loss(drawn[i : i + 1, :n], targets[i : i + 1, :n]))
-        for i, n in enumerate(LENGTHS)
-    )
+    rows = [(drawn[i : i + 1, :n], targets[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
+    one, other = (float(scores.loss(*row)) for row in rows)
     # One sentence said twice over: a sum doubles, a mean does not.
     twice = float(scores.loss(drawn[1:].repeat(1, 2, 1), targets[1:].repeat(1, 2)))
-    tokens = sum(LENGTHS)
-    seen = f"sentences of {LENGTHS[0]} and {LENGTHS[1]} tokens cost {one:.4g} and {other:.4g} alone"
+    few, many = LENGTHS
+    seen = f"sentences of {few} and {many} tokens cost {one:.4g} and {other:.4g} alone"
     seen += f", together {both:.4g}"
-    if _near(twice, 2 * other):
-        if _near(both, one + other):
-            return kept(f"a sum over tokens: {seen}")
-        if _near(both, (one + other) / 2):
-            return kept(f"a sum over tokens for each sentence: {seen}")
-    elif _near(twice, other):
-        if _near(both, (LENGTHS[0] * one + LENGTHS[1] * other) / tokens):
-            return kept(f"a mean over tokens: {seen}")
-        if _near(both, (one + other) / 2):
-            return broken(f"a mean of sentence means, not of tokens: {seen}")
+    if _near(twice, 2 * other) and (_near(both, one + other) or _near(both, (one + other) / 2)):
+        return kept(f"a sum over tokens, or over those of a sentence: {seen}")
+    if _near(twice, other) and _near(both, (few * one + many * other) / (few + many)):
+        return kept(f"a mean over tokens: {seen}")
+    if _near(twice, other) and _near(both, (one + other) / 2):
+        return broken(f"a mean of sentence means, not of tokens: {seen}")
     return broken(f"neither a sum nor a mean over tokens: {seen}; one twice over {twice:.4g}")
 
 
@@ -187,11 +177,9 @@ def smoothing_sums_to_one(subject: Subject) -> Finding:
     """The smoothed target is a distribution: it sums to one.
 
     Means: what the true token gives up is shared among more tokens, or fewer, than are there
-    Look: at what the smoothing is divided by, and whether the true token and padding get a
-    share
-    How: Recover from gradients what distribution the loss trains towards. With probabilities p
-    and a target q of mass m = sum(q), one token's loss has the gradient m p - q. Between two
-    sets of logits q falls out, and m is left; then q.
+    Look: at what the smoothing is divided by, and whether the true token and padding share it
+    How: With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
+    m p - q. Between two sets of logits q falls out, and m is left; then q.
     """
     scores = _Scores(subject)
     target = torch.tensor([[subject.other_id(-1)]])

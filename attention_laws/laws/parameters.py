@@ -15,8 +15,7 @@ NAMED = 4  # parameters that a finding names
 def gradients_reach(subject: Subject) -> Finding:
     """The loss has a gradient at every parameter.
 
-    Means: a layer is made and never used, its result is thrown away, or it is cut off by
-    detach, no_grad, argmax or a new tensor
+    Means: a layer is never used, or cut off by detach, no_grad, argmax or a new tensor
     Look: in forward, at the layer that is named
     How: Some right models begin with matrices of zeros, behind which nothing has a gradient: all
     are shaken a little before one is called cut off.

@@ -35,8 +35,7 @@ def source_reaches(subject: Subject) -> Finding:
 def target_reaches(subject: Subject) -> Finding:
     """Each target token changes the logits at its own position and at all after it.
 
-    Means: the causal mask hides too much, or the decoder's self-attention is thrown away or
-    gives its own input back
+    Means: the causal mask hides too much, or self-attention is thrown away or gives its input back
     Look: at the decoder's mask, and at what each residual connection adds
     """
     src, tgt_in = subject.src(1, LENGTH), subject.tgt_in(1, LENGTH)
@@ -101,15 +100,12 @@ def source_reads_itself(subject: Subject) -> Finding:
     read = [_of_the_source(subject, each, tgt_in) for each in (src, subject.changed(src, place))]
     if not read[0] or [each.shape for each in read[0]] != [each.shape for each in read[1]]:
         return not_tried("no map of the source's places was seen")
-    others = [each for each in range(SRC_LEN) if each != place]
     for one, other in zip(*read, strict=True):
-        axis = one.shape.index(SRC_LEN)
-        if not torch.equal(
-            *(each.index_select(axis, torch.tensor(others)) for each in (one, other))
-        ):
+        there = (one.shape.index(SRC_LEN), torch.tensor(place), 0)
+        if not torch.equal(one.index_fill(*there), other.index_fill(*there)):
             return kept(f"another token at place {place} changes what maps read at others")
-    where = f"src {src[0].tolist()}: another token at place {place}"
-    return broken(f"{where} changes what {len(read[0])} maps read there alone")
+    said = f"another token at place {place} changes what {len(read[0])} maps read there alone"
+    return broken(said, src=src[0])
 
 
 def _of_the_source(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor]:
@@ -123,8 +119,7 @@ def _of_the_source(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor
 def reads_what_came_before(subject: Subject) -> Finding:
     """In a step the decoder reads tgt_in, not what it is to say.
 
-    Means: the decoder is fed its own target: it learns to copy, and knows nothing in
-    translation
+    Means: the decoder is fed its own target: it learns to copy, and cannot translate
     Look: at what `train_step` gives to the model: [:-1], or [1:]?
     """
     src, tgt_in, tgt_out = batch(subject)
@@ -159,8 +154,7 @@ def reads_what_came_before(subject: Subject) -> Finding:
 def sinusoids_of_paper(subject: Subject) -> Finding:
     """A table of sinusoids is that of §3.5: sin and cos of place / 10000^(2i / d_model).
 
-    Means: an exponent counts i twice, sines stand where cosines should, a base or a place is
-    off
+    Means: an exponent counts i twice, sines stand for cosines, a base or a place is off
     Look: at the line that computes the angles: write the first two rows by hand
     """
     seen = []
@@ -171,12 +165,11 @@ def sinusoids_of_paper(subject: Subject) -> Finding:
         gaps = {how: (table - sound).abs() / allowed for how, sound in _sound(table)}
         apart = {how: float((table - sound).abs().max()) for how, sound in _sound(table)}
         how = min(apart, key=apart.__getitem__)
-        if float(gaps[how].max()) <= 1:
-            seen.append(f"{name} is §3.5's, {how}")
-            continue
-        most = f"most in component {int(gaps[how].amax(dim=0).argmax())}"
-        said = f"begins like sinusoids of {width} components, and is {apart[how]:.2g} away"
-        return broken(f"{name} {said} from §3.5's, {most}")
+        if float(gaps[how].max()) > 1:
+            most = f"most in component {int(gaps[how].amax(dim=0).argmax())}"
+            said = f"begins like sinusoids of {width} components, and is {apart[how]:.2g} away"
+            return broken(f"{name} {said} from §3.5's, {most}")
+        seen.append(f"{name} is §3.5's, {how}")
     return kept("; ".join(seen)) if seen else not_tried("no table looks like sinusoids")
 
 
@@ -190,10 +183,9 @@ def _tables(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
             if not isinstance(value, Tensor) or not value.is_floating_point() or id(value) in known:
                 continue
             known.add(id(value))
-            table = value.detach().squeeze().float()
+            table, places = value.detach().squeeze().float(), torch.arange(1, 6)
             if table.dim() != 2 or len(table) < 8 or table.shape[1] < 4 or table.shape[1] % 2:
                 continue
-            places = torch.arange(1, 6)
             waves = torch.stack((places.sin(), places.cos()))
             apart = (table[1:6, :2].T[:, None] - waves).abs().amax(dim=-1)
             zeros, ones = (int((table[0] == each).sum()) for each in (0, 1))

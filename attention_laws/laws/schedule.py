@@ -1,8 +1,8 @@
 """Rates and ranks are those that were asked for: §5.3 from the first step on, and §6.1."""
 
+import contextlib
 import math
 
-from attention_laws.errors import UserError
 from attention_laws.law import Subject, law, needed
 from attention_laws.laws.parameters import batch
 from attention_laws.report import Finding, broken, kept, not_tried, warned
@@ -40,7 +40,6 @@ def schedule_of_paper(subject: Subject) -> Finding:
 
     Means: a power is wrong, steps are counted from 0, or min has become max
     Look: at the formula: d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)
-    How: Compare with Eq. 3; the whole of it may be multiplied.
     """
     schedule, d_model = needed(subject.adapter.schedule), needed(subject.adapter.d_model)
     warmup = needed(subject.adapter.warmup_steps)
@@ -63,8 +62,7 @@ def schedule_of_paper(subject: Subject) -> Finding:
 def length_penalty(subject: Subject) -> Finding:
     """Of two equally probable candidates the longer is not ranked below the shorter.
 
-    Means: the length penalty has the wrong sign, or multiplies where it should divide: sums of
-    log probabilities are negative
+    Means: the penalty has the wrong sign, or multiplies where it should divide: sums are negative
     Look: at the formula of the score, with -2.0 in it
     """
     rank, alpha = needed(subject.adapter.rank), subject.adapter.alpha
@@ -92,13 +90,13 @@ def length_penalty(subject: Subject) -> Finding:
 def rates_used(subject: Subject) -> Finding:
     """Step k is made at the rate that the schedule has for step k.
 
-    Means: the scheduler is stepped twice, once an epoch, before the first update, or never; or
-    it counts from 0
+    Means: the scheduler is stepped twice, once an epoch, before the update or never, or from 0
     Look: at where the rate is set, and how often
     """
     adapter = subject.adapter
     optimizer, train_step = needed(adapter.optimizer), needed(adapter.train_step)
-    done = _updates_done(subject)
+    remembered = [each["step"] for each in optimizer.state.values() if "step" in each]  # by Adam
+    done = int(max(remembered, default=0))
     rates: list[list[float]] = []
 
     def note(*_: object) -> None:
@@ -123,21 +121,12 @@ def rates_used(subject: Subject) -> Finding:
     return broken(seen)
 
 
-def _updates_done(subject: Subject) -> int:
-    """Give how many updates the optimizer remembers, as Adam does."""
-    states = needed(subject.adapter.optimizer).state.values()
-    return max((int(each["step"]) for each in states if "step" in each), default=0)
-
-
 def _asked(subject: Subject, done: int) -> list[float]:
     """Give the schedule's rates after `done` steps; NaN where it refuses."""
-    schedule = needed(subject.adapter.schedule)
-    rates = []
-    for step in range(done + 1, done + STEPS + 1):
-        try:
-            rates.append(float(schedule(step)))
-        except (UserError, ValueError, ZeroDivisionError):
-            rates.append(math.nan)
+    rates = [math.nan] * STEPS
+    for place in range(STEPS):
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            rates[place] = float(needed(subject.adapter.schedule)(done + 1 + place))
     return rates
 
 

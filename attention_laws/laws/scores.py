@@ -58,16 +58,14 @@ def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
 def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Translations and references are not exchanged.
 
-    Means: the function of the library takes references first (NLTK), or hypotheses first
-    (sacreBLEU), and is called the other way
+    Means: the library takes references first (NLTK) or last (sacreBLEU), and is called otherwise
     Look: at the order of the score's arguments
     """
     longer = [" ".join((texts * 2)[place : place + 4]) for place in range(len(texts))]
     right, exchanged = _score(pipeline, longer, texts), _score(pipeline, texts, longer)
     if right == exchanged:
         return not_tried(f"it scores {right:.1f} either way: an exchange would change nothing")
-    shown = f"translations four times too long score {right:.1f}, four times too short "
-    shown += f"{exchanged:.1f}"
+    shown = f"translations four times too long score {right:.1f}, too short {exchanged:.1f}"
     if right < exchanged:
         return broken(f"{shown}: BLEU punishes what is short, by e^-3 here, so it is the reverse")
     return kept(shown)
@@ -78,8 +76,7 @@ def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
 def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
     """A corpus's score is not the mean of its sentences' scores.
 
-    Means: BLEU was taken sentence by sentence and averaged; published figures count over the
-    corpus
+    Means: BLEU was averaged over sentences; published figures count over the corpus
     Look: at the loop around the score: it should stand after it, not in it
     """
     by_length = sorted(texts, key=lambda text: len(text.split()))
@@ -105,8 +102,7 @@ def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
 def tokenised_once(pipeline: Pipeline, texts: list[str]) -> Finding:
     """What is scored is text: a translation of which every token is right scores 100.
 
-    Means: decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not
-    l'homme to it
+    Means: decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not l'homme
     Look: at decode: does it undo all that encode did?
     """
     encode, decode = needed(pipeline.encode_tgt), needed(pipeline.decode)

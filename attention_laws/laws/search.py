@@ -181,10 +181,8 @@ def candidates_in_order(subject: Subject) -> Finding:
 
     Means: all beams begin with the same prefix and a score of 0, or the order is ascending
     Look: at the first step's scores: all but one must be minus infinity
-    How: Compare candidates of one length, which any length penalty orders alike.
     """
-    found = _found(subject, needed(subject.adapter.beam), BEAM_SIZE, LENGTH)
-    for src, candidates in found:
+    for src, candidates in _found(subject, needed(subject.adapter.beam), BEAM_SIZE, LENGTH):
         for place, one in enumerate(candidates):
             for other in candidates[place + 1 :]:
                 if one.ids == other.ids and one.finished == other.finished:
@@ -193,8 +191,7 @@ def candidates_in_order(subject: Subject) -> Finding:
                 if alike and other.log_prob > one.log_prob + 1e-5:
                     first, second = (f"{x.ids} with {x.log_prob:.4f} nats" for x in (one, other))
                     return broken(f"{first} stands before {second}", src=src[0])
-    counts = sorted({len(each) for _, each in found})
-    return kept(f"{counts} candidates a sentence, none twice, the best of a length first")
+    return kept("no candidate stands twice, and of equally long ones the best is first")
 
 
 @law("beam", "greedy")
@@ -205,7 +202,7 @@ def beam_of_one_is_greedy(subject: Subject) -> Finding:
 
     Means: what ends with eos is dropped, or is not marked as finished
     Look: at what becomes of a candidate that ends
-    How: Compare the ends; a sound beam may go on after eos, and then find another translation.
+    How: A sound beam may go on after eos, and then find another translation.
     """
     greedy, beam = needed(subject.adapter.greedy), needed(subject.adapter.beam)
     both = _found(subject, lambda src: zip(greedy(src, LENGTH), beam(src, 1, LENGTH), strict=True))
@@ -224,7 +221,6 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
 
     Means: fewer prefixes go on than the beam is wide, or what ends takes the place of others
     Look: at how many continuations are taken, and from what
-    How: Score every pair of words with forward; as many as are found must be the best of them.
     """
     types = subject.adapter.tgt_vocab_size
     if types > WIDEST:

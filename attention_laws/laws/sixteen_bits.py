@@ -11,8 +11,7 @@ from attention_laws.report import Finding, broken, kept, not_tried, warned
 def empty_source(subject: Subject) -> Finding:
     """A source of padding alone does not spoil the batch it is in.
 
-    Means: the softmax over a row of minus infinities is NaN, as it is in many sound models: do
-    such sources get into a batch?
+    Means: the softmax over minus infinities alone is NaN: do such sources get into a batch?
     Look: at what fills the scores of hidden places, and at what reads the corpus
     """
     src, tgt_in = subject.src(2, 4), subject.tgt_in(2, 3)
@@ -31,18 +30,11 @@ def empty_source(subject: Subject) -> Finding:
     return kept("a source of padding alone gives finite logits, and leaves other rows alone")
 
 
-def _sentences(subject: Subject) -> tuple[Tensor, Tensor]:
-    """Draw two pairs, the second source short and padded."""
-    src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
-    if subject.adapter.pad_id is not None:
-        src[1, 2:] = subject.adapter.pad_id
-    return src, tgt_in
-
-
-def _in(subject: Subject, dtype: torch.dtype, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """Give the logits where autocast computes what it can in `dtype`."""
+def _in(subject: Subject, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw two pairs, and give their logits where autocast computes what it can in `dtype`."""
+    src, tgt_in = subject.sources(2, 7), subject.tgt_in(2, 5)
     with torch.autocast("cpu", dtype=dtype):
-        return subject.logits(src, tgt_in).float()
+        return src, tgt_in, subject.logits(src, tgt_in).float()
 
 
 @law()
@@ -53,9 +45,8 @@ def bfloat16(subject: Subject) -> Finding:
     by something that 8 bits of precision round to 0
     Look: at how masks are joined, and at each epsilon
     """
-    src, tgt_in = _sentences(subject)
-    logits = subject.logits(src, tgt_in).float()
-    found = _in(subject, torch.bfloat16, src, tgt_in)
+    src, tgt_in, found = _in(subject, torch.bfloat16)
+    logits = subject.logits(src, tgt_in)
     if not bool(found.isfinite().all()):
         row = int((~found.isfinite()).any(dim=-1).any(dim=-1).int().argmax())
         said = f"logits in bfloat16 are not finite, those in {logits.dtype} are"
@@ -68,20 +59,16 @@ def bfloat16(subject: Subject) -> Finding:
 def float16(subject: Subject) -> Finding:
     """In float16 the logits are finite.
 
-    Means: a mask of -1e9 does not fit into float16; bfloat16 has room for it, older GPUs, such
-    as Colab's T4, are slow at that
+    Means: a mask of -1e9 does not fit into float16; older GPUs, as Colab's T4, are slow at bfloat16
     Look: at masked_fill: -inf, or torch.finfo(scores.dtype).min, fits always
     """
-    src, tgt_in = _sentences(subject)
     try:
-        found = _in(subject, torch.float16, src, tgt_in)
+        src, _, found = _in(subject, torch.float16)
     except RuntimeError as error:
         if "without overflow" not in str(error):
             raise
-        return warned(
-            "under autocast to float16 the model raises: a number in it, such as -1e9 in a mask, "
-            "is beyond 65504, the largest of float16"
-        )
+        where = "a number in it, such as -1e9 in a mask, is beyond 65504, the largest of float16"
+        return warned(f"under autocast to float16 the model raises: {where}")
     if not bool(found.isfinite().all()):
         return warned(f"src {src.tolist()}: logits in float16 are not finite")
     return kept("logits in float16 are finite")

@@ -76,7 +76,6 @@ def scores_near_one(subject: Subject) -> Finding:
     Means: scores are not divided by the square root of d_k, or what attention reads is too
     large: the softmax begins saturated, and passes little gradient
     Look: at the line that divides the scores, and at how embeddings are drawn and scaled
-    How: Recover how far scores spread: logs of weights differ as their scores do.
     """
     src, tgt_in = subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
     with torch.no_grad():
@@ -144,39 +143,30 @@ def places_on_both_sides(subject: Subject) -> Finding:
 
 
 def _spreads(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> tuple[float, float]:
-    """Give how far another word, and another place, move what a side's first layer reads, squared.
-
-    Raises:
-        NothingSeenError: no layer is seen that reads it.
-    """
+    """Give how far another word, and another place, move what a first layer reads, squared."""
     hidden = _first_read(subject, src, tgt_in, ids)
-    if hidden is None:
-        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
     return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
 
 
-def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor | None:
+def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor:
     """Give what the first layer after the embeddings of `ids` is given, (batch, length, width)."""
     seen: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        hidden = inputs[0] if inputs else None
-        if not seen and hidden is not None and hidden.dim() == 3 and hidden.is_floating_point():
-            if hidden.shape[:2] == ids.shape:
-                seen.append(hidden.detach())
-            elif hidden.shape[:2] == ids.T.shape:
-                seen.append(hidden.detach().transpose(0, 1))
+        hidden = inputs[0].detach() if inputs else ids
+        if hidden.dim() == 3 and hidden.is_floating_point():
+            for each in (hidden, hidden.transpose(0, 1)):
+                seen.extend([each] if each.shape[:2] == ids.shape else [])
 
-    layers = [
-        each
-        for each in subject.module.modules()
-        if isinstance(each, nn.Linear | nn.MultiheadAttention)
-        or "norm" in type(each).__name__.lower()
-    ]
+    kinds = (nn.Linear, nn.MultiheadAttention)
+    parts = subject.module.modules()
+    layers = [x for x in parts if isinstance(x, kinds) or "norm" in type(x).__name__.lower()]
     with hooked(each.register_forward_pre_hook(note) for each in layers):
         # With gradients, since torch's own layers else run without calling their parts.
         subject.adapter.forward(src, tgt_in)
-    return seen[0] if seen else None
+    if not seen:
+        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
+    return seen[0]
 
 
 @law("module", compares=False)

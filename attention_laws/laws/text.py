@@ -41,29 +41,25 @@ def round_trip(pipeline: Pipeline) -> Finding:
 
 def _come_back(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
-    decode = needed(pipeline.decode)
-    came = total = 0
-    worst, worst_share = "", 1.0
+    came, total, worst = 0, 0, (1.0, "")
     for text, ids in _encoded(pipeline, side):
         try:
-            given = decode(ids)
+            given = needed(pipeline.decode)(ids)
         except (LookupError, ValueError) as error:  # an id that decode does not have
             return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
         words, back = _words(text), _words(given)
         shared = (words & back).total()
         came, total = came + shared, total + words.total()
         share = shared / max(words.total(), 1)
-        if share < worst_share:
-            worst, worst_share = f"{text!r} comes back as {given!r}", share
+        worst = min(worst, (share, f"{text!r} comes back as {given!r}"))
     if not total:
         return not_tried(f"no training {side} is without an unknown word")
     share = came / total
     of = f"of the words of training {side}s come back"
-    if share < SOME:
-        return broken(f"{100 * share:.0f}% {of}: {worst}")
+    seen = f"{100 * share:.1f}% {of}"
     if share < NEARLY_ALL:
-        return warned(f"{100 * share:.1f}% {of}: {worst}")
-    return kept(f"{100 * share:.1f}% {of}")
+        return (broken if share < SOME else warned)(f"{seen}: {worst[1]}")
+    return kept(seen)
 
 
 def _words(text: str) -> Counter[str]:
@@ -75,8 +71,7 @@ def _words(text: str) -> Counter[str]:
 def no_marks_scored(pipeline: Pipeline) -> Finding:
     """No bos, eos or padding is in the text that is scored.
 
-    Means: ids are turned into words with the special ones among them: one right token more in
-    each sentence
+    Means: ids are turned into words with the special ones: one right token more in each sentence
     Look: at decode, before the tokens are joined
     """
     decode = needed(pipeline.decode)
@@ -100,8 +95,7 @@ def no_marks_scored(pipeline: Pipeline) -> Finding:
 def treated_alike(pipeline: Pipeline) -> Finding:
     """A text has the same ids in training and in translation.
 
-    Means: lower-casing, normalising or cleaning happens while the corpus is read, and not where
-    a user's sentence is
+    Means: the corpus is lower-cased, normalised or cleaned as it is read, what users type is not
     Look: at what is done to a text before encode: put it into encode
     """
     encoders = needed(pipeline.encode_src), needed(pipeline.encode_to_translate)

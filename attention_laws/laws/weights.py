@@ -16,14 +16,8 @@ KINDS = {SRC_LEN: "encoder", TGT_LEN: "decoder"}
 
 
 def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Give the weights of two sentences, the second padded, one after the other.
-
-    Raises:
-        NothingSeenError: the adapter has no `attention`, and no softmax over keys was seen.
-    """
-    src, tgt_in = subject.src(2, SRC_LEN), subject.tgt_in(2, TGT_LEN)
-    if subject.adapter.pad_id is not None:
-        src[1, 5:] = subject.adapter.pad_id
+    """Give the weights of two sentences, the second padded, one after the other."""
+    src, tgt_in = subject.sources(2, SRC_LEN), subject.tgt_in(2, TGT_LEN)
     with torch.no_grad():
         if subject.adapter.attention is not None:
             return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))

@@ -27,7 +27,6 @@ def maps_are_bent_between(subject: Subject) -> Finding:
 
     Means: the activation was left out, or its result is not used: two linear maps are one
     Look: at what stands between the two nn.Linear of the feed-forward network
-    How: Look for a map that reads, alone, what another gave, and undoes its width.
     """
     maps = [call for call in subject.calls(*_pair(subject)) if call.name == "linear"]
     if not maps:
@@ -82,22 +81,20 @@ def _inner(calls: list[Called], side: str, vocab_size: int) -> set[int]:
 
     After its last attention these are the output map and the two of the feed-forward network.
     """
-    length, last = (SRC_LEN, "") if side == "encoder" else (TGT_LEN, "")
+    length = SRC_LEN if side == "encoder" else TGT_LEN
     starts = [i for i, call in enumerate(calls) if _reads(call, TGT_LEN)]
-    within = range(starts[0]) if side == "encoder" and starts else range(len(calls))
+    number = starts[0] if side == "encoder" and starts else len(calls)
     found: list[int] = []
-    since = 0
-    for i in within:
-        call = calls[i]
+    since = None  # how many there were at the last attention
+    for i, call in enumerate(calls[:number]):
         widest = call.name == "linear" and call.out.shape[-1] == vocab_size
         if widest or not _reads(call, length):
             continue
         if call.name in ("softmax", FUSED, WHOLE):
-            last, since = call.name, len(found)
-            found += [i] if call.name == WHOLE else []
-        elif call.name == "linear" and last:
+            since = len(found)
+        if call.name == WHOLE or (call.name == "linear" and since is not None):
             found.append(i)
-    return set(found[: since + 3])
+    return set(found[: (since or 0) + 3])
 
 
 def _reads(call: Called, length: int) -> bool:
@@ -162,10 +159,8 @@ def dropout_is_small(subject: Subject) -> Finding:
     if not rates:
         return not_tried("it has no nn.Dropout")
     name = max(rates, key=rates.__getitem__)
-    if rates[name] > HALF:
-        return broken(f"{name} drops {rates[name]:.0%}")
-    if rates[name] == HALF:
-        return warned(f"{name} drops half of what it reads")
+    if rates[name] >= HALF:
+        return (broken if rates[name] > HALF else warned)(f"{name} drops {rates[name]:.0%}")
     return kept(f"{len(rates)} modules drop up to {rates[name]:.0%}")
 
 
@@ -173,8 +168,7 @@ def dropout_is_small(subject: Subject) -> Finding:
 def tied_as_declared(subject: Subject) -> Finding:
     """Matrices that are said to be one are one.
 
-    Means: one was copied to the other, or tied before it was made anew: they part as soon as
-    they are trained
+    Means: one was copied, or tied before it was made anew: they part as soon as they are trained
     Look: at where they are tied, and at what is assigned to them afterwards
     """
     module = subject.module
