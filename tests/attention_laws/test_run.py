@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attention_laws import Adapter, Finding, Line, Report, Verdict, diagnose
 from attention_laws.errors import UserError
@@ -15,7 +15,7 @@ from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS
 from attention_laws.report import CORE, NO_PADDING, kept
 from lessonkit.subjects import from_transformer
-from tests.attention_laws.trying import same, small, state
+from tests.attention_laws.trying import small
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
 
@@ -49,18 +49,6 @@ def test_what_a_check_raises_is_told_with_its_place() -> None:
     assert "test_run.py:" in found.seen
 
 
-def test_a_model_that_cannot_run_is_reported_not_raised() -> None:
-    def broken(src: Tensor, tgt_in: Tensor) -> Tensor:
-        raise IndexError("index out of range")
-
-    report = diagnose(small().replace(forward=broken))
-    assert report.exit_status == 3
-    assert "IndexError: index out of range" in report.stopped
-    report = diagnose(nn.Linear(3, 3))
-    assert report.exit_status == 2
-    assert "write an Adapter" in report.stopped
-
-
 def test_outputs_that_do_not_repeat_are_not_compared() -> None:
     adapter = small()
     forward = adapter.forward
@@ -73,26 +61,12 @@ def test_outputs_that_do_not_repeat_are_not_compared() -> None:
     assert report["another"].verdict == Verdict.KEPT
 
 
-def test_each_law_finds_the_model_in_evaluation_and_leaves_it_as_it_was() -> None:
+def test_each_law_finds_the_model_in_evaluation_and_the_same_chance() -> None:
     adapter = small()
-    module = adapter.module
-
-    def disturbs(subject: Subject) -> Finding:
-        seen = kept(f"training {module.training}, {torch.rand(()):.3f}")
-        module.train()
-        with torch.no_grad():
-            next(module.parameters()).zero_()
-        return seen
-
-    module.train()
-    before, chance = state(adapter), torch.get_rng_state()
-    laws = [law(check=disturbs), law(name="again", check=disturbs)]
-    lines = diagnose(adapter, laws=laws).lines
-    assert lines[0].seen == lines[1].seen
-    assert lines[0].seen.startswith("training False")
-    assert module.training
-    assert same(before, state(adapter))
-    assert torch.equal(chance, torch.get_rng_state())
+    draws = law(check=lambda s: kept(f"training {s.module.training}, {torch.rand(()):.3f}"))
+    one, other = diagnose(adapter, laws=[draws, draws]).lines
+    assert one.seen == other.seen
+    assert one.seen.startswith("training False")
 
 
 @pytest.mark.slow
@@ -167,7 +141,7 @@ def line(verdict: Verdict, law: str = "a_law") -> Line:
     return Line(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
 
 
-def test_the_exit_status_is_of_broken_laws_and_lines_are_had_by_name_and_by_verdict() -> None:
+def test_the_exit_status_is_of_broken_laws_and_of_the_cores_that_were_not_tried() -> None:
     kept, warned, not_tried, broken = (Verdict(each) for each in ORDER)
     for verdicts, status in (
         ([kept, warned, not_tried], 0),
@@ -182,18 +156,8 @@ def test_the_exit_status_is_of_broken_laws_and_lines_are_had_by_name_and_by_verd
         assert ("could not be judged" in str(report)) == bool(status)
     without_padding = dataclasses.replace(line(not_tried, "source_padding"), seen=NO_PADDING)
     assert Report((line(kept), without_padding)).exit_status == 0
-    assert Report((line(warned),), strict=True).exit_status == 1
-    report = Report((line(broken, "one"), line(kept, "two"))).accepting({"one": "why", "two": "no"})
-    assert report.exit_status == 0
-    assert report["one"].seen == "why (seen one)"
+    report = Report((line(kept, "two"),)).accepting({"two": "no"})
     assert "accepts two, which is kept" in report.assumptions[0]
-    lines = line(kept, "one"), line(broken, "two"), line(kept, "three")
-    report = Report(lines)
-    assert report["two"] is lines[1]
-    assert report.of(kept) == [lines[0], lines[2]]
-    assert report.broken == ["two"]
-    with pytest.raises(KeyError, match="four"):
-        report["four"]
 
 
 def test_it_is_written_with_what_is_broken_first_and_what_to_do() -> None:
