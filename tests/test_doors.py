@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import subprocess
 import sys
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 import lessonkit
 import transformer
 from lessonkit import analysis, charts
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 
 def test_every_name_of_the_door_is_in_its_module() -> None:
@@ -35,8 +34,7 @@ def test_a_door_loads_nothing_heavy() -> None:
         "import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts\n"
         "print({'torch', 'numpy', 'matplotlib', 'altair', 'spacy'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    assert python("-c", code).stdout == "set()\n"
 
 
 def test_lessons_come_in_by_the_door_and_import_no_experiments() -> None:

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 from transformer import __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -94,8 +94,8 @@ def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:
         encoding="utf-8",
     )
     old.chmod(0o755)
-    for python, told in ((old, "is Python 3.9.2"), (checkout / "none", "is not found")):
-        result = make(checkout, "lab", f"PYTHON={python}")
+    for command, told in ((old, "is Python 3.9.2"), (checkout / "none", "is not found")):
+        result = make(checkout, "lab", f"PYTHON={command}")
         assert result.returncode == 2
         (line,) = result.stderr.splitlines()
         assert "needs Python 3.11 or later" in line
@@ -203,10 +203,7 @@ runpy.run_path("tests/browser/check_lessons.py", run_name="__main__")
 
 
 def test_without_playwright_one_line_says_how_to_get_it() -> None:
-    command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    (line,) = python("-c", WITHOUT_PLAYWRIGHT, cwd=ROOT, status=1).stderr.splitlines()
     assert line.startswith("The browser check needs Playwright: pip install -e '.[browser]'")
 
 

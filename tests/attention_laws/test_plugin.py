@@ -1,13 +1,11 @@
 """Each law a test of its own in somebody's pytest."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 pytestmark = pytest.mark.slow
 BARE = """
@@ -30,10 +28,10 @@ test_accepted = attention_laws.cases(leaks, only=["no_future"], baseline="accept
 """
 
 
-def ran(folder: Path, *arguments: str) -> list[str]:
+def ran(folder: Path, *arguments: str, status: int = 1) -> list[str]:
     """The lines that pytest prints; it finds the plugin by its entry point."""
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    options = ("-v", "-p", "no:cacheprovider", *arguments)
+    done = python("-m", "pytest", *options, cwd=folder, status=status)
     return [line.split("  ")[0] for line in done.stdout.splitlines()]
 
 
@@ -64,4 +62,4 @@ def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
     assert "attention_laws::no_future PASSED" in said
     assert "attention_laws::empty_source FAILED" in said
     (tmp_path / "pytest.ini").write_text("[pytest]\nattention_laws = nowhere\n", encoding="utf-8")
-    assert not any("PASSED" in line for line in ran(tmp_path))
+    assert not any("PASSED" in line for line in ran(tmp_path, status=4))

@@ -12,7 +12,7 @@ from subprocess import PIPE
 import pytest
 
 from tests.cli.conftest import Run
-from tests.helpers import TINY
+from tests.helpers import TINY, python
 from transformer import commands
 from transformer.data.parallel import tidy
 from transformer.models.folder import read_description, save_tensors, weights
@@ -56,10 +56,7 @@ def test_help_needs_no_heavy_library() -> None:
         "print(sorted(heavy), file=sys.stderr)"
     )
     commands = ["", "corpora", "train", "translate", "evaluate", "export", "diagnose"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *commands], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.strip() == "[]"
+    assert python("-c", code, *commands).stderr.strip() == "[]"
 
 
 # --- corpora -------------------------------------------------------------------------------

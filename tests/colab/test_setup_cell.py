@@ -6,13 +6,12 @@ nothing is missing.
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from stamping import setup_cell
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 CELL = Path(setup_cell.__file__).read_text(encoding="utf-8")
 ON_COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')\n"
@@ -31,17 +30,9 @@ def run(folder: Path, code: str, refused: str = "") -> list[str]:
         "GIT_CONFIG_VALUE_0": "https://github.com/",
         "GIT_TERMINAL_PROMPT": "0",
     }
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, **git},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert result.returncode == bool(refused), result.stderr
-    assert result.stderr.splitlines()[-1:] == [refused][: bool(refused)]
-    return result.stdout.splitlines()
+    done = python("-c", code, cwd=folder, env={**os.environ, **git}, status=int(bool(refused)))
+    assert done.stderr.splitlines()[-1:] == [refused][: bool(refused)]
+    return done.stdout.splitlines()
 
 
 @pytest.fixture
