@@ -12,7 +12,7 @@ from subprocess import PIPE
 import pytest
 
 from tests.cli.conftest import Run
-from tests.helpers import TINY, python
+from tests.helpers import TINY
 from transformer import commands
 from transformer.data.parallel import tidy
 from transformer.models.folder import read_description, save_tensors, weights
@@ -43,20 +43,6 @@ def test_help_names_what_there_is_with_an_example(run: Run) -> None:
         for word in words.split():
             assert word in out
         assert f"python -m transformer {command}".strip() in out.partition("\nExample")[2]
-
-
-def test_help_needs_no_heavy_library() -> None:
-    code = (
-        "import sys\n"
-        "from transformer.__main__ import main\n"
-        "for command in sys.argv[1:]:\n"
-        "    try: main([*command.split(), '--help'])\n"
-        "    except SystemExit: pass\n"
-        "heavy = {'torch', 'spacy', 'tokenizers', 'numpy'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    commands = ["", "corpora", "train", "translate", "evaluate", "export", "diagnose"]
-    assert python("-c", code, *commands).stderr.strip() == "[]"
 
 
 # --- corpora -------------------------------------------------------------------------------
