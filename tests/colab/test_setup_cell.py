@@ -52,12 +52,6 @@ def remote(tmp_path: Path) -> str:
     return CELL.replace('REPO = ""', 'REPO = "me/it"')
 
 
-def test_it_fits_a_cell() -> None:
-    lines = [line for line in CELL.splitlines() if line.strip()]
-    assert len(lines) <= 20
-    assert max(map(len, lines)) <= 80
-
-
 def test_elsewhere_it_does_nothing_and_on_colab_it_says_what_is_wrong(runtime: Path) -> None:
     fetch = "Could not fetch main of https://github.com/no/body: check both."
     unset = "Set REPO above to the course's owner/name, and rerun."

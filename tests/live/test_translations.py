@@ -8,12 +8,12 @@ import torch
 
 from lessonkit.analysis.beam_tree import grow_beam_tree
 from lessonkit.analysis.heads import STACKS, all_heads
-from lessonkit.analysis.interventions import without_heads
-from tests.helpers.hiding import translate_hiding
+from lessonkit.analysis.interventions import Hiding, network_of, source_of, without_heads
 from tests.live.node import ask
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
+from transformer.decoding import greedy_search
 from transformer.models.translator import Translator
 from transformer.support.files import models_folder
 
@@ -71,11 +71,18 @@ HIDDEN = [
 ]
 
 
+def translate_hiding(translator: Translator, **hidden: list[int]) -> str:
+    network = network_of(translator)
+    hiding = Hiding(network, hidden.get("before", ()), hidden.get("after", ()))
+    (said,) = greedy_search(hiding, source_of(translator, SENTENCE))
+    return translator.tgt_tokenizer.decode(said.ids)
+
+
 def test_hidden_places(shipped: Translator, tmp_path: Path) -> None:
     folder = models_folder() / "demo-en-fr"
     question = {"act": "greedy", "folder": folder, "sentences": [SENTENCE]}
     answers = ask(tmp_path, question, *(question | hidden for hidden in HIDDEN))
-    expected = [[translate_hiding(shipped, SENTENCE, **hidden)] for hidden in ({}, *HIDDEN)]
+    expected = [[translate_hiding(shipped, **hidden)] for hidden in ({}, *HIDDEN)]
     assert answers == expected
     assert expected[0] != expected[3]  # the noun unseen by the encoder: the gender is lost
 
