@@ -15,18 +15,18 @@ SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target
 BEAM_SIZE, WIDEST = 4, 100
 
 
-def _found(
-    subject: Subject, search: Callable[..., Iterable[Any]], *how: int
-) -> list[tuple[Tensor, Any]]:
-    """Search a batch of sources; give each, (1, src_len), with what is found for it.
-
-    They are of several lengths, or of one where there is no padding.
-    """
+def _sources(subject: Subject) -> list[Tensor]:
+    """Draw sources of several lengths, (1, src_len) each; of one where there is no padding."""
     grows = subject.adapter.pad_id is not None
-    lengths = [LENGTH + grows * (3 * row % 5) for row in range(SENTENCES)]
-    sources = [subject.src(1, each) for each in lengths]
-    padded = [subject.padded(each, max(lengths) - each.shape[1]) for each in sources]
-    return list(zip(sources, search(torch.cat(padded), *how), strict=True))
+    return [subject.src(1, LENGTH + grows * (3 * row % 5)) for row in range(SENTENCES)]
+
+
+def _found(subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]) -> list[Any]:
+    """Search a batch of sources; give each, (1, src_len), and what each search finds for it."""
+    sources = _sources(subject)
+    longest = max(each.shape[1] for each in sources)
+    batch = torch.cat([subject.padded(each, longest - each.shape[1]) for each in sources])
+    return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
 def _next(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
@@ -70,10 +70,10 @@ def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding
 
 def _ended(subject: Subject) -> bool:
     """Tell whether eos ends a translation of greedy search, or a candidate."""
-    adapter = subject.adapter
-    if adapter.greedy is not None:
-        return any(len(ids) < LENGTH for _, ids in _found(subject, adapter.greedy, LENGTH))
-    beams = _found(subject, adapter.beam, BEAM_SIZE, LENGTH) if adapter.beam is not None else []
+    greedy, beam = subject.adapter.greedy, subject.adapter.beam
+    if greedy is not None:
+        return any(len(ids) < LENGTH for _, ids in _found(subject, lambda src: greedy(src, LENGTH)))
+    beams = [] if beam is None else _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
     return any(each.finished for _, row in beams for each in row)
 
 
@@ -87,8 +87,8 @@ def greedy_is_forward(subject: Subject) -> Finding:
     is in training mode, bos is another id, or the argmax is taken at the wrong position
     Look: at the first token that differs: what did the model read at that step?
     """
-    adapter, ended = subject.adapter, 0
-    for src, given in _found(subject, needed(adapter.greedy), LENGTH):
+    adapter, greedy, ended = subject.adapter, needed(subject.adapter.greedy), 0
+    for src, given in _found(subject, lambda src: greedy(src, LENGTH)):
         marks = [i for i, each in enumerate(given) if each in (adapter.eos_id, adapter.pad_id)]
         ids = given[: min(marks, default=len(given))]  # after a mark it may say what it likes
         ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
@@ -113,16 +113,16 @@ def search_ends(subject: Subject) -> Finding:
     nothing bars is said by a model that has not learned yet, seldom by one that has
     Look: at the condition that ends a sentence, in a batch above all
     """
-    adapter = subject.adapter
-    searched: list[tuple[Tensor, list[int]]] = []
-    if adapter.greedy is not None:
-        searched += _found(subject, adapter.greedy, LENGTH)
-    if adapter.beam is not None:
-        for src, candidates in _found(subject, adapter.beam, BEAM_SIZE, LENGTH):
-            searched += [(src, each.ids) for each in candidates]
-    if not searched:
+    adapter, searches = subject.adapter, []
+    greedy, beam = adapter.greedy, adapter.beam
+    if greedy is not None:
+        searches.append(lambda src: ([ids] for ids in greedy(src, LENGTH)))
+    if beam is not None:
+        searches.append(lambda src: ([x.ids for x in row] for row in beam(src, BEAM_SIZE, LENGTH)))
+    if not searches:
         return not_tried("the adapter has no greedy and no beam")
-    given = [(ids, f"src {src[0].tolist()} gives {ids}") for src, ids in searched]
+    found = [(src, ids) for src, *rows in _found(subject, *searches) for row in rows for ids in row]
+    given = [(ids, f"src {src[0].tolist()} gives {ids}") for src, ids in found]
     for ids, shown in given:
         if len(ids) > LENGTH:
             return broken(f"{shown}: {len(ids)} tokens where {LENGTH} were allowed")
@@ -135,7 +135,7 @@ def search_ends(subject: Subject) -> Finding:
         if marks := [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]:
             seen = f"{shown}: nothing bars {marks[0]}, no word"
             return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
-    return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
+    return kept(f"{len(found)} translations hold no bos, no padding, and nothing after eos")
 
 
 def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) -> list[float]:
@@ -159,9 +159,10 @@ def beam_is_forward(subject: Subject) -> Finding:
     added in place of log probabilities, or scores are gathered by the wrong index
     Look: where prefixes are reordered: is everything else that has a row reordered too?
     """
-    number = 0
-    for size in (1, BEAM_SIZE):
-        for src, candidates in _found(subject, needed(subject.adapter.beam), size, LENGTH):
+    beam, sizes, number = needed(subject.adapter.beam), (1, BEAM_SIZE), 0
+    searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
+    for src, *found in _found(subject, *searches):
+        for size, candidates in zip(sizes, found, strict=True):
             for ids, log_prob, finished in candidates:
                 number += 1
                 sums = _log_probs(subject, src, ids, finished)
@@ -182,7 +183,8 @@ def candidates_in_order(subject: Subject) -> Finding:
     Means: all beams begin with the same prefix and a score of 0, or the order is ascending
     Look: at the first step's scores: all but one must be minus infinity
     """
-    for src, candidates in _found(subject, needed(subject.adapter.beam), BEAM_SIZE, LENGTH):
+    beam = needed(subject.adapter.beam)
+    for src, candidates in _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
         for place, one in enumerate(candidates):
             for other in candidates[place + 1 :]:
                 if one.ids == other.ids and one.finished == other.finished:
@@ -205,9 +207,9 @@ def beam_of_one_is_greedy(subject: Subject) -> Finding:
     How: A sound beam may go on after eos, and then find another translation.
     """
     greedy, beam = needed(subject.adapter.greedy), needed(subject.adapter.beam)
-    both = _found(subject, lambda src: zip(greedy(src, LENGTH), beam(src, 1, LENGTH), strict=True))
+    both = _found(subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH))
     alike = 0
-    for src, (ids, candidates) in both:
+    for src, ids, candidates in both:
         if any(one.ids == ids and not one.finished for one in candidates) and len(ids) < LENGTH:
             return broken(f"{ids} ends greedy search, and is not finished in a beam", src=src[0])
         alike += bool(candidates) and candidates[0].ids == ids
@@ -227,7 +229,7 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
         return not_tried(f"a beam of {types} is too wide to try: {WIDEST} at most")
     words = torch.tensor([each for each in range(types) if each not in subject.special])
     pairs = torch.cartesian_prod(words, words)
-    for src in (subject.src(1, LENGTH) for _ in range(3)):
+    for src in _sources(subject)[:3]:
         (found,) = needed(subject.adapter.beam)(src, types, 2)
         given = {tuple(each.ids) for each in found if not each.finished}
         tgt_in = torch.cat((torch.full((len(words), 1), subject.adapter.bos_id), words[:, None]), 1)
