@@ -14,8 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attention_course.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from experiments.plans import EXPERIMENTS
-from transformer.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from transformer.support.files import check_file, require_checkout, results_folder, write_json
 
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out

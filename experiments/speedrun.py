@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
+from attention_course.commands import parse_settings
 from experiments.tables import put_table
 from experiments.training_parts import FAST, changed, find
 from lessonkit.records import precision
-from transformer.commands import parse_settings
 from transformer.data import corpora
 from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator

@@ -19,10 +19,11 @@ ROOMS: dict[str, set[str]] = {
     "transformer": set(),
     "engines": {"transformer"},
     "lessonkit": {"transformer", "attention_laws", "engines"},
-    "experiments": {"transformer", "attention_laws", "engines", "lessonkit"},
+    "attention_course": {"transformer", "attention_laws", "engines", "lessonkit"},
 }
-# The command line opens other rooms' doors, each inside the function of one command.
-DOORS = {"transformer.commands", "transformer.models.translator"}
+ROOMS["experiments"] = {*ROOMS}
+# `python -m transformer` is the command line, whose room is above; a translator has a fast search.
+DOORS = {"transformer.__main__", "transformer.models.translator"}
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")
 # The network knows no data; the search and the loop take any model.
 FORBIDDEN = {

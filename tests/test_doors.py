@@ -31,7 +31,7 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
 
 HEAVY = """
 import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts
-from transformer.__main__ import main
+from attention_course.__main__ import main
 for command in sys.argv[1:]:
     try: main([*command.split(), '--help'])
     except SystemExit: pass

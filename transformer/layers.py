@@ -5,7 +5,7 @@ from torch import Tensor, is_grad_enabled, nn
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import MOST_SIZE, ModelConfig
 from transformer.dropout import Dropout
-from transformer.support.errors import check_floats, check_hidden, check_number
+from transformer.support.errors import check_floats, check_hidden, check_sizes
 
 
 class FeedForward(nn.Module):
@@ -19,8 +19,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
-            check_number(name, size, 1, MOST_SIZE, whole=True)
+        check_sizes(MOST_SIZE, d_model=d_model, d_ff=d_ff)
         self.d_model = d_model
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
@@ -45,7 +44,7 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
         super().__init__()
-        check_number("d_model", d_model, 1, MOST_SIZE, whole=True)
+        check_sizes(MOST_SIZE, d_model=d_model)
         self.d_model = d_model
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)

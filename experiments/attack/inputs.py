@@ -17,7 +17,7 @@ TRIED = tomllib.loads(Path(__file__).with_name("given.toml").read_text(encoding=
 PYTHON = """
 import math, torch, transformer as t
 from transformer.decoding import beam_search
-from transformer.support.errors import exit_status
+from attention_course.status import exit_status
 config = t.ModelConfig(d_model=14, num_heads=2, d_ff=11, num_layers=1, max_len=60)
 model = t.Transformer(config, src_vocab_size=13, tgt_vocab_size=13).eval()
 ids, floats = torch.tensor([[5, 7, 3], [6, 3, 0]]), torch.randn(2, 3, 14)

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.tracing import Side, Trace, rotate
-from transformer.config import PAD_ID
 from transformer.support.errors import UserError, unknown_name
-from transformer.training.loss import smoothed_targets
 
 RANKS = 8  # types shown of a vocabulary: the one written, then the likeliest others
 SMOOTHING = 0.1  # §5.4
@@ -141,17 +139,12 @@ def _scored(trace: Trace) -> list[Step]:
 def _loss(trace: Trace) -> list[Step]:
     """Logits to a loss, with label smoothing (§5.4)."""
     types, logs = _ranked(trace), trace.logits.log_softmax(dim=-1)
-    wanted = smoothed_targets(
-        trace.written_ids[None],
-        trace.logits.shape[-1],
-        smoothing=SMOOTHING,
-        pad_id=PAD_ID,
-        over_all=True,
-        dtype=logs.dtype,
-    )[0]
+    share = SMOOTHING / trace.logits.shape[-1]
+    true = trace.written_ids[:, None]
+    wanted = torch.full_like(logs, share).scatter(-1, true, 1 - SMOOTHING + share)
     asked, cost = wanted.gather(-1, types), -(wanted * logs)
     costs, losses = cost.gather(-1, types), cost.sum(-1)
-    plain = -logs.gather(-1, trace.written_ids[:, None]).mean()
+    plain = -logs.gather(-1, true).mean()
     smoothed = f"{1 - SMOOTHING:g} on the true type, {SMOOTHING:g} spread over all"
     means = f"mean {losses.mean():.2f} nats a token, {plain:.2f} without smoothing"
     return [

@@ -11,9 +11,9 @@ from subprocess import PIPE
 
 import pytest
 
+from attention_course import commands
 from tests.cli.conftest import Run
 from tests.helpers import TINY
-from transformer import commands
 from transformer.data.parallel import tidy
 from transformer.models.folder import read_description, save_tensors, weights
 from transformer.models.translator import Translator

@@ -28,6 +28,10 @@ from transformer.support.errors import UserError
 from transformer.support.files import PACKAGE
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
+KERNELS = {  # of attention in 16 bits: not those that are slow at what a course trains
+    "cpu": [SDPBackend.MATH],
+    "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
+}
 
 
 class Precision(StrEnum):
@@ -42,8 +46,9 @@ class Precision(StrEnum):
     def products(self, device: torch.device) -> Iterator[None]:
         """Multiply matrices in these numbers, by PyTorch's autocast.
 
-        On a CPU attention then takes PyTorch's plain kernel: the backward pass of its fused one is
-        ten times slower in bfloat16 than in float32 (2.13, AMD EPYC).
+        In 16 bits attention takes one of `KERNELS`. On a CPU the backward pass of the fused one is
+        ten times slower in bfloat16 than in float32 (2.13, AMD EPYC); on an NVIDIA GPU cuDNN's
+        prepares itself anew for each new shape of a batch (docs/benchmarks.md).
         """
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
         with ExitStack() as held:
@@ -53,8 +58,7 @@ class Precision(StrEnum):
                 set_precision("highest" if self == Precision.FLOAT32 else "high")
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
-            if half is not None and device.type == "cpu":
-                held.enter_context(sdpa_kernel(SDPBackend.MATH))
+                held.enter_context(sdpa_kernel(KERNELS[device.type]))
             yield
 
 
