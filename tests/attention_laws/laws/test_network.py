@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention_laws import Adapter, Verdict, diagnose
+from attention_laws import Verdict, diagnose
 from attention_laws.laws import LAWS
 from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import SPECIMENS
@@ -114,27 +114,6 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
         (bare, "say fresh=True"),
     ):
         expect(adapter, "starts_unsure", "not tried", seen)
-
-
-def test_a_layer_that_is_used_twice_is_no_copy() -> None:
-    adapter = small(num_layers=2)
-    layers = adapter.module.encoder.layers
-    layers[1] = layers[0]
-    assert tried(adapter, "layers_start_apart").verdict in ("kept", "not tried")
-
-
-def test_torchs_own_layers_start_apart() -> None:
-    """Its biases are copies of each other; its matrices are drawn again."""
-    torch.manual_seed(0)
-    stacks, table = nn.Transformer(16, 2, 2, 2, 32, batch_first=True), nn.Embedding(11, 16)
-    adapter = Adapter(
-        forward=lambda src, tgt_in: stacks(table(src), table(tgt_in)) @ table.weight.T,
-        src_vocab_size=11,
-        tgt_vocab_size=11,
-        module=stacks,
-        fresh=True,
-    )
-    expect(adapter, "layers_start_apart", "kept")
 
 
 @pytest.mark.parametrize(
