@@ -5,9 +5,9 @@ The map is docs/paper_map.md. The list of the paper's parts stands here, indepen
 
 import json
 import re
+from collections import namedtuple
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.notebook_lint import NOTEBOOKS, source
 
@@ -35,13 +35,8 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Row(NamedTuple):
-    """A row of the map."""
-
-    part: str
-    what: str
-    lessons: list[str]  # file names
-    names: list[str]
+Row = namedtuple("Row", "part what lessons names")  # of the map; lessons are file names
+Passage = namedtuple("Passage", "heading text")  # a blockquote that restates a part of the paper
 
 
 def read_map(text: str) -> list[Row]:
@@ -53,13 +48,6 @@ def read_map(text: str) -> list[Row]:
         lessons = re.findall(r"\]\(\.\./notebooks/([^)]+)\)", lesson)
         rows.append(Row(part, what, lessons, re.findall(r"`([^`]+)`", package)))
     return rows
-
-
-class Passage(NamedTuple):
-    """A blockquote of a lesson that restates a part of the paper."""
-
-    heading: str
-    text: str
 
 
 @cache

@@ -71,7 +71,7 @@ def test_sources_without_an_end_mark_are_warned_of() -> None:
 
 
 NAMES = [law.name for law in laws_of(laws)]
-TAKES, PADDING, ONCE, TRUE, MASS = NAMES
+TAKES, *_, TRUE, MASS = NAMES
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -159,7 +159,6 @@ def sharing(true: float, other: float) -> Loss:
 
 def test_a_smoothed_target_that_does_not_sum_to_one_is_found() -> None:
     for true, other in (
-        (0.9, 0.1),  # the whole mass to each
         (0.9, 0.1 / 29),  # the true token's own share is missing
         (0.9, 0.1 / 27),  # divided by two fewer, and padding has a share too
         (1.0, 0.1 / 28),  # nothing taken from the true token
