@@ -20,12 +20,12 @@ class Size(NamedTuple):
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
     "transformer": Size(5_787, 38),
-    "attention_laws": Size(5_499, 34),
+    "attention_laws": Size(4_999, 34),
     "engines": Size(1_533, 14),
     "lessonkit": Size(12_883, 81),
     "attention_course": Size(510, 4),
     "experiments": Size(6_710, 46),
-    "tests": Size(20_686, 170),
+    "tests": Size(19_214, 167),
 }
 TOTAL = 32_412  # of all rooms but the tests
 

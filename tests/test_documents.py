@@ -64,7 +64,7 @@ def test_a_named_command_is_one() -> None:
     known = {*["corpora", "train", "translate", "evaluate", "export", "diagnose"], *MAINTAINERS}
     named = 0
     for pattern in NAMING:
-        for path in ROOT.glob(pattern):
+        for path in {*ROOT.glob(pattern)} - {ROOT / "CHANGELOG.md"}:  # it names what is gone
             text = path.read_text(encoding="utf-8")
             if path.suffix == ".ipynb":  # an output may quote what was typed then
                 text = " ".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
