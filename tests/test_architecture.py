@@ -72,9 +72,8 @@ def imports(name: str, outside_functions: bool = False) -> set[str]:
     nodes = list(ast.walk(tree(MODULES[name])))
     late = [node for node in nodes if isinstance(node, Function) or is_for_types(node)]
     skipped = {id(inner) for node in late if outside_functions for inner in ast.walk(node)}
-    return {each for node in nodes if id(node) not in skipped for each in imported(node)} & {
-        *MODULES
-    }
+    found = {each for node in nodes if id(node) not in skipped for each in imported(node)}
+    return found & set(MODULES)
 
 
 def is_for_types(node: ast.AST) -> bool:
