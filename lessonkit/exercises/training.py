@@ -3,9 +3,10 @@
 `Pairs` and `Descent` are its toys, beside `Parrot` (§5.3, §5.4).
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.outcome import Answer, Outcome
+from lessonkit.exercises.outcome import Answer
 from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
@@ -134,15 +135,14 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
-        """Run two steps on every case."""
+    def runner(self, answer: Answer) -> Answer:
+        """Make two steps on a case."""
 
+        @functools.wraps(answer)
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
-            losses = [answer(model, optimizer, *rest) for _ in range(2)]
-            return _seen(losses, model)
+            return _seen([answer(model, optimizer, *rest) for _ in range(2)], model)
 
-        twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
-        return super().outcomes(twice)
+        return twice
 
 
 def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:

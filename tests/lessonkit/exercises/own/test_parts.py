@@ -12,14 +12,12 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
-from lessonkit.exercises.check import Exercise, edited
+from lessonkit.exercises.check import edited
 from lessonkit.exercises.keep import find, keep
-from lessonkit.exercises.outcome import BrokenRuleError, cut, shown
+from lessonkit.exercises.outcome import BrokenRuleError, cut, sealed, shown
 from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.part import Part
-from lessonkit.exercises.own.reference import (
-    MyAttention,
-)
+from lessonkit.exercises.own.reference import MyAttention
 from transformer.support.errors import UserError
 
 PARTS = list(own.PARTS.values())
@@ -31,7 +29,7 @@ def one_paragraph(text: object) -> str:
 
 def as_own(part: Part, *edits: str) -> Any:
     """The reference with its text changed, as if a learner had written it."""
-    made = edited(part.written, *edits)
+    made = edited(part.reference, *edits)
     made.__module__ = "elsewhere"
     return made
 
@@ -44,10 +42,10 @@ def test_right_and_blank_and_the_courses_own(part: Part) -> None:
     assert torch.equal(torch.random.get_rng_state(), chance), "a lesson's numbers stay as they are"
     assert part.settle(right) is right
     assert part.check(None).status == part.check(...).status == "not attempted"
-    heir = type(part.name, (part.written,), {"__module__": "elsewhere"})
-    for theirs in (part.written, heir):
+    heir = type(part.name, (part.reference,), {"__module__": "elsewhere"})
+    for theirs in (part.reference, heir):
         assert "the course's own class" in part.check(theirs).text
-        assert part.settle(theirs) is part.written
+        assert part.settle(theirs) is part.reference
 
 
 @pytest.mark.slow
@@ -56,10 +54,9 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(part:
     small = part in (own.residual, own.stack)
     assert set(part.hints_of) == set(part.wrong)
     assert len(part.wrong) >= (5 if small else 8)
-    for name, wrong in part.wrong.items():
-        made = edited(part.written, *wrong) if isinstance(wrong, tuple) else wrong
-        verdict = Exercise.check(part, part.make(wrong))
-        assert verdict.status == "wrong"
+    for name, made in part.mistakes.items():
+        with sealed():
+            verdict = part._refuse(made, part._first_fault(made))
         said = one_paragraph(verdict)
         hints = {other for other, hint in part.hints_of.items() if one_paragraph(hint) in said}
         assert hints == {name}
