@@ -33,12 +33,6 @@ def my_leaked(train: list[Pair], test: list[Pair]) -> float:
     return sum(seen) / len(test)
 
 
-def _by_pairs(train: list[Pair], test: list[Pair]) -> float:
-    """Compare each test pair with each training pair."""
-    seen = [any(a == x or b == y for x, y in train) for a, b in test]
-    return seen.count(True) / len(seen)
-
-
 def _bare(pairs: list[Pair]) -> list[Pair]:
     """Leave out of every text what a reader would not hear."""
     first, second = (
@@ -75,7 +69,9 @@ leaked = Exercise(
     words,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_splits(),
-    expected=_by_pairs,
+    expected=lambda train, test: (
+        sum(any(a == x or b == y for x, y in train) for a, b in test) / len(test)
+    ),
 )
 
 

@@ -23,13 +23,7 @@ intensity = Exercise(
         ((1, 1, 1), 2 / 3),
         ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
     ],
-    cases=[
-        (1, 4096, 4),
-        (64, 4096, 4),
-        (64, 4096, 2),
-        (7, 3, 2),
-        (1000, 128, 4),
-    ],
+    cases=[(1, 4096, 4), (64, 4096, 4), (64, 4096, 2), (7, 3, 2), (1000, 128, 4)],
     expected=lambda tokens, width, number_bytes: 2 / number_bytes / (1 / tokens + 2 / width),
 )
 

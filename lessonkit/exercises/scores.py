@@ -93,12 +93,6 @@ def my_paired_differences(
     return differences
 
 
-def _by_weights(first: Tensor, second: Tensor, draws: Tensor, score: Score) -> list[float]:
-    """Count how often each sentence is drawn, and add up counts times that."""
-    often = [torch.bincount(rows, minlength=len(first)) for rows in draws]
-    return [score(weights @ second) - score(weights @ first) for weights in often]
-
-
 def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     chance = chance_of(10 * sentences + number)
@@ -121,7 +115,11 @@ paired_differences = Exercise(
         ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
     ],
     cases=[_systems(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
-    expected=_by_weights,
+    # how often each sentence is drawn, times its counts
+    expected=lambda first, second, draws, score: [
+        score(often @ second) - score(often @ first)
+        for often in (torch.bincount(rows, minlength=len(first)) for rows in draws)
+    ],
 )
 
 
@@ -171,12 +169,6 @@ def my_difference_error(first: list[float], second: list[float]) -> float:
     return math.sqrt(squared)
 
 
-def _by_sums(first: list[float], second: list[float]) -> float:
-    """From the half widths of both means' intervals, at one standard error."""
-    halves = ((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in (first, second)))
-    return math.hypot(*halves)
-
-
 difference_error = Exercise(
     my_difference_error,
     words,
@@ -191,7 +183,10 @@ difference_error = Exercise(
         ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
-    expected=_by_sums,
+    # from the half widths of both means' intervals, at one standard error
+    expected=lambda *both: math.hypot(
+        *((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in both))
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -37,12 +37,6 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
     return costs[targets != pad_id].mean()
 
 
-def _loss_by_torch(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    loss = nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)
-    value: Tensor = loss(logits.flatten(0, 1), targets.flatten())
-    return value
-
-
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = drawing(0)
     targets = (
@@ -55,7 +49,7 @@ def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     )
     cases = []
     for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
-        ids = torch.tensor(each)
+        ids = tensor(each)
         if bool((ids != pad_id).any()):
             logits = draw(*ids.shape, int(ids.max()) + 2).requires_grad_()
             cases.append((logits, ids, smoothing, pad_id))
@@ -63,19 +57,21 @@ def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
 
 
 _EVEN = torch.zeros(1, 2, 4, requires_grad=True)
-_HALF = torch.tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
+_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
     words,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
-        ((_EVEN, torch.tensor([[2, 0]]), 0.1, 0), torch.tensor(math.log(4))),
+        ((_EVEN, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
         # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
-        ((_HALF, torch.tensor([[0]]), 0.3, 2), torch.tensor(1.2 * math.log(2))),
+        ((_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
     ],
     cases=_logits(),
-    expected=_loss_by_torch,
+    expected=lambda logits, targets, smoothing, pad_id: F.cross_entropy(
+        logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
+    ),
     properties={"the loss must carry the gradient": lambda value, *_: value.requires_grad},
     kept=True,
 )
@@ -88,12 +84,6 @@ def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min(rising, falling)
 
 
-def _by_peak(step: int, d_model: int, warmup_steps: int) -> float:
-    """Start from the peak: a straight line up to it, one over the root after it."""
-    peak = 1 / math.sqrt(d_model * warmup_steps)
-    return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
-
-
 warmup_rate = Exercise(
     my_warmup_rate,
     words,
@@ -103,7 +93,10 @@ warmup_rate = Exercise(
         ((16, 16, 4), 0.0625),  # four times as late, half as high
     ],
     cases=list(itertools.product((1, 2, 3, 9, 50), (1, 4, 36), (1, 2, 9))),
-    expected=_by_peak,
+    # from the peak: a straight line up to it, one over the root after it
+    expected=lambda step, d_model, warmup_steps: (
+        min(step / warmup_steps, math.sqrt(warmup_steps / step)) / math.sqrt(d_model * warmup_steps)
+    ),
     properties={"a rate is above 0": lambda value, *_: value > 0},
     kept=True,
 )
@@ -188,25 +181,20 @@ def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
         itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
     ):
         for src, tgt in batches:
-            ids = torch.tensor([[2, *row, 3] for row in tgt])
-            batch = Pairs(torch.tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
+            ids = tensor([[2, *row, 3] for row in tgt])
+            batch = Pairs(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
             model = Parrot(7, 2 + seed % 2, seed)
             cases.append((model, Descent(model), batch, rate, loss_of))
     return cases
 
 
 _ZEROS = Parrot(7, 2)  # nothing but zeros: all types are equally likely, and every gradient is 0
-_WORD = Pairs(torch.tensor([[4, 3]]), torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))
+_WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
 training_step = Step(
     my_training_step,
     words,
-    worked=[
-        (
-            (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
-            _seen([math.log(7)] * 2, _ZEROS),
-        )
-    ],
+    worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
     cases=_steps(),
     expected=_two_steps,
     kept=True,
@@ -231,7 +219,7 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
     parameter.grad = grad.clone()
     optimizer = torch.optim.Adam([parameter], lr=rate, betas=(0.9, 0.98), eps=1e-9)
     optimizer.state[parameter] = {
-        "step": torch.tensor(float(step - 1)),
+        "step": tensor(float(step - 1)),
         "exp_avg": m.clone(),
         "exp_avg_sq": v.clone(),
     }
@@ -243,7 +231,7 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
 def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
 
     def case(*numbers: float, step: int, rate: float) -> tuple[*State, Tensor, int, float]:
-        weight, grad, m, v = (torch.tensor([number]) for number in numbers)
+        weight, grad, m, v = (tensor([number]) for number in numbers)
         return weight, grad, m, v, step, rate
 
     cases = [
@@ -263,8 +251,8 @@ adam_step = Exercise(
     words,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
-            (torch.tensor([1.0]), torch.tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),
-            (torch.tensor([0.75]), torch.tensor([0.4]), torch.tensor([0.32])),
+            (tensor([1.0]), tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),
+            (tensor([0.75]), tensor([0.4]), tensor([0.32])),
         )
     ],
     cases=_updates(),
