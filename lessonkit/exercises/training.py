@@ -229,19 +229,17 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
 
 
 def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
-
-    def case(*numbers: float, step: int, rate: float) -> tuple[*State, Tensor, int, float]:
-        weight, grad, m, v = (tensor([number]) for number in numbers)
-        return weight, grad, m, v, step, rate
-
-    cases = [
-        case(1.0, 2.0, 0.0, 0.0, step=1, rate=0.5),
-        case(1.0, -2.0, 0.5, 1.0, step=2, rate=0.5),
-        case(0.0, 1e-4, 0.0, 0.0, step=1, rate=1.0),  # here epsilon's place shows
-        case(0.0, 1e-8, 0.0, 0.0, step=1, rate=1.0),  # here its size
-        case(2.0, 0.0, 0.0, 0.0, step=1, rate=0.5),  # here that it is needed
-        case(3.0, 0.0, 1.0, 4.0, step=9, rate=0.1),
-    ]
+    cases = []
+    for *numbers, step, rate in (
+        (1.0, 2.0, 0.0, 0.0, 1, 0.5),
+        (1.0, -2.0, 0.5, 1.0, 2, 0.5),
+        (0.0, 1e-4, 0.0, 0.0, 1, 1.0),  # here epsilon's place shows
+        (0.0, 1e-8, 0.0, 0.0, 1, 1.0),  # here its size
+        (2.0, 0.0, 0.0, 0.0, 1, 0.5),  # here that it is needed
+        (3.0, 0.0, 1.0, 4.0, 9, 0.1),
+    ):
+        weight, grad, m, v = tensor(numbers)[:, None]
+        cases.append((weight, grad, m, v, int(step), rate))
     weight, grad, m, v = drawing(0)(4, 2, 3).unbind()
     return [*cases, (weight, grad, m, v.abs(), 5, 0.1)]
 
