@@ -110,21 +110,20 @@ def _where(tries: Sequence[Tried], facts: Sequence[Facts]) -> str:
             there, others = wrong[True], wrong[False]
             if len(there) >= FEW and not any(there) and sum(others) > most * len(others):
                 most = sum(others) / len(others)
-                rest = f"{sum(others)} of the {len(others)} others"
-                said = f"it is right in all {len(there)} cases where {label} is {says}, "
-                said += f"and wrong in {rest}"
+                rest = f"wrong in {sum(others)} of the {len(others)} others"
+                said = f"it is right in all {len(there)} cases where {label} is {says}, and {rest}"
     return said
 
 
 def _conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable[[Any], bool]]]:
     """Give what can be said of some of the values and not of others."""
-    if all(isinstance(each, int | float) for each in values):
-        for low, high in pairwise(sorted(set(values))):
-            yield f"{show(low)} or less", partial(operator.ge, low)
-            yield f"{show(high)} or more", partial(operator.le, high)
     for each in {show(each): each for each in values}.values():
         yield show(each), partial(same, each)
         yield f"not {show(each)}", lambda value, each=each: not same(value, each)  # type: ignore[misc]
+    if all(type(each) in (int, float) for each in values):
+        for low, high in pairwise(sorted(set(values))):
+            yield f"{show(low)} or less", partial(operator.ge, low)
+            yield f"{show(high)} or more", partial(operator.le, high)
 
 
 def _altered(ended: Sequence[Tried], names: Sequence[str], again: Again) -> str:
@@ -210,13 +209,18 @@ def _relations(pairs: Pairs, facts: Sequence[Facts]) -> Iterator[str]:
     told = {round(float(x), 6) for _, right in tensors for x in right.flatten()[:99]}
     if len(tensors) < len(pairs) or len(told) < 2:  # of one number anything can be made
         return
+    if all(_close(mine, right) for mine, right in tensors):  # something else is wrong
+        return
     for says, made in MADE.items():
         with contextlib.suppress(RuntimeError, IndexError):  # there is no such axis
             if all(_close(mine, made(right)) for mine, right in tensors):
                 yield says
     if all(mine.shape == right.shape for mine, right in tensors):
-        yield from _scaled([(a.flatten(), b.flatten()) for a, b in tensors], facts)
+        flat = [(mine.flatten(), right.flatten()) for mine, right in tensors]
+        yield from _scaled(flat, facts)
         yield from _places(tensors)
+        if all(_close(mine.sort().values, right.sort().values) for mine, right in flat):
+            yield "the numbers are right, and stand in the wrong places"
 
 
 def _scaled(flat: Numbers, facts: Sequence[Facts]) -> Iterator[str]:
@@ -239,8 +243,6 @@ def _scaled(flat: Numbers, facts: Sequence[Facts]) -> Iterator[str]:
                 yield f"every number is {text.format(label)} times the right one"
     if math.isfinite(more) and all(_close(a, b + more) for a, b in flat):
         yield f"every number is {abs(more):.6g} too {'large' if more > 0 else 'small'}"
-    if all(_close(a.sort().values, b.sort().values) for a, b in flat):
-        yield "the numbers are right, and stand in the wrong places"
 
 
 def _places(pairs: Numbers) -> Iterator[str]:
@@ -265,22 +267,18 @@ def _places(pairs: Numbers) -> Iterator[str]:
 def _tendency(pairs: Pairs) -> str:
     """Say to which side the wrong ones of at least three numbers lie."""
     flat = [(_flat(mine), _flat(right)) for mine, right in pairs]
-    if any(a is None or b is None or a.shape != b.shape for a, b in flat):
+    both = [(a, b) for a, b in flat if a is not None and b is not None and a.shape == b.shape]
+    off = [bool(x > y) for a, b in both for x, y in zip(a, b, strict=True) if not _close(x, y)]
+    if len(both) < len(pairs) or len(off) <= FEW or len(set(off)) > 1:
         return ""
-    both = [(x, y) for a, b in flat for x, y in zip(a, b, strict=True)]  # type: ignore[arg-type]
-    off = [bool(x > y) for x, y in both if not _close(x, y)]
-    return (
-        f"whatever is wrong is too {'large' if off[0] else 'small'}"
-        if len(off) > FEW and len(set(off)) == 1
-        else ""
-    )
+    return f"whatever is wrong is too {'large' if off[0] else 'small'}"
 
 
 def _as_root(factor: float) -> str:
     """Write a factor as a root where it is one."""
-    for square, text in ((factor**2, "sqrt({})"), (1 / factor**2 if factor else 0, "1/sqrt({})")):
-        whole = round(square) if math.isfinite(square) else 0
-        is_root = 2 <= whole <= MOST_SQUARE and math.isclose(square, whole, rel_tol=1e-4)
+    for text, square in (("sqrt({})", factor**2), ("1/sqrt({})", factor**-2)):
+        whole = round(min(square, MOST_SQUARE + 1))
+        is_root = 2 <= whole <= MOST_SQUARE and math.isclose(square, whole, rel_tol=1e-5)
         if is_root and math.isqrt(whole) ** 2 != whole:
             return f" = {'-' * (factor < 0)}{text.format(whole)}"
     return ""

@@ -6,7 +6,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attention_laws import diagnose
 from lessonkit.exercises import faults as ex
 from lessonkit.exercises.check import MAX_COLUMNS
 from lessonkit.exercises.tickets import BUDGET, CELL, MENU, NUMBERS, Ticket, Tickets
@@ -48,16 +47,6 @@ def test_the_experiments_tell_every_cause_from_every_other() -> None:
         assert f"`{name}`" in CAUSES[letter][1]
         assert shows in line
         assert line != sound[name]
-
-
-@pytest.mark.slow
-def test_diagnose_finds_a_fault_where_there_is_one() -> None:
-    assert len(set(RIGHT.values())) == len(NUMBERS)
-    for ticket in ex.tickets.list:
-        assert (ticket.cause == "a") == (not ticket.specimen)
-        report = diagnose(ticket.make())
-        assert not report.stopped
-        assert bool(report.broken) == bool(ticket.specimen)
 
 
 def said(text: Any) -> str:
