@@ -72,13 +72,7 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
         return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
-def _steps() -> list[tuple[Tensor, Tensor]]:
-    draw = drawing(3)
-    return [
-        ((2 * draw(batch, 4 * size)).round(decimals=1), draw(batch, size).round(decimals=1))
-        for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
-    ]
-
+_draw = drawing(3)
 
 lstm_step = Exercise(
     my_lstm_step,
@@ -90,7 +84,10 @@ lstm_step = Exercise(
             [tensor([[0.380797]]), tensor([[1.0]])],  # 1/2 tanh(1), 1/2 of 2
         ),
     ],
-    cases=_steps(),
+    cases=[
+        ((2 * _draw(batch, 4 * size)).round(decimals=1), _draw(batch, size).round(decimals=1))
+        for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
+    ],
     expected=_by_torch,
 )
 

@@ -275,14 +275,19 @@ class Exercise:
 
     def _refuse(self, answer: Answer, fault: Tried) -> Text:
         stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
-        lines = [
-            f"{self.name}: wrong; {fault.complaint}{stop}",
+        lines = [fill(f"{self.name}: wrong; {fault.complaint}{stop}"), *self._shown(fault)]
+        if "no gradient" not in fault.outcome.broken:  # which says all there is to say
+            lines += map(fill, self._advice(answer))
+        return Text("\n".join(lines), "wrong")
+
+    def _shown(self, fault: Tried) -> list[str]:
+        """Write down a case, what the answer did with it, and what is right."""
+        return [
             "The smallest case that shows it:",
             f"    call      {self.reference.__name__}({', '.join(map(show, fault.args))})",
             *fault.outcome.rows(),
             f"    expected  {shown(fault.right)}",
         ]
-        return Text("\n".join([*lines, *map(fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
         """Say which mistake does the same in every case; where none does, what can be measured."""

@@ -1,7 +1,5 @@
 """The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
 
-import torch
-
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 
@@ -35,14 +33,6 @@ def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> flo
     return noise / signal
 
 
-def _by_equations(single: float, joint: float, tokens: int, number: int) -> float:
-    """Let a library solve single = S + N / t and joint = S + N / (n t)."""
-    left = torch.tensor([[1.0, 1 / tokens], [1.0, 1 / (number * tokens)]], dtype=torch.float64)
-    right = torch.tensor([single, joint], dtype=torch.float64)
-    signal, noise = torch.linalg.solve(left, right).tolist()
-    return float(noise / signal)
-
-
 noise_scale = Exercise(
     my_noise_scale,
     words,
@@ -57,7 +47,10 @@ noise_scale = Exercise(
         (10.5, 1.25, 160, 40),
         (0.625, 0.5, 1536, 16),
     ],
-    expected=_by_equations,
+    # single = signal + noise / tokens, and joint = signal + noise / (number * tokens)
+    expected=lambda single, joint, tokens, number: (
+        (noise := (single - joint) / (1 / tokens - 1 / number / tokens)) / (single - noise / tokens)
+    ),
 )
 
 

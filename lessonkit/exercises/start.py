@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Table, chance_of, clear_tables, searched
+from lessonkit.exercises.toys import Table, clear_tables, drawing, searched
 from transformer.config import BOS_ID, EOS_ID
 
 words = read_words("00")
@@ -48,21 +48,7 @@ def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
     return weights @ values
 
 
-def _weights_and_values() -> list[tuple[Tensor, Tensor]]:
-    """Small tables by hand, then random ones whose sizes are all different."""
-    uneven = torch.tensor([[0.75, 0.25], [0.0, 1.0]])
-    cases = [
-        (torch.ones(1, 1), torch.tensor([[2.0]])),
-        (uneven[:1], torch.tensor([[4.0], [8.0]])),
-        (uneven, torch.tensor([[4.0], [8.0]])),
-    ]
-    generator = chance_of(0)
-    for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2)):
-        weights = torch.rand(tgt_len, src_len, generator=generator)
-        values = torch.randn(src_len, d_v, generator=generator)
-        cases.append((weights / weights.sum(dim=-1, keepdim=True), values))
-    return cases
-
+_draw = drawing(0)
 
 weighted_average = Exercise(
     my_weighted_average,
@@ -74,7 +60,15 @@ weighted_average = Exercise(
             torch.tensor([[7.0, 0.75], [4.0, 0.0]]),
         ),
     ],
-    cases=_weights_and_values(),
+    cases=[
+        (torch.ones(1, 1), torch.tensor([[2.0]])),
+        (torch.tensor([[0.75, 0.25]]), torch.tensor([[4.0], [8.0]])),
+        (torch.tensor([[0.75, 0.25], [0.0, 1.0]]), torch.tensor([[4.0], [8.0]])),
+        *(
+            (_draw(tgt_len, src_len).softmax(dim=-1), _draw(src_len, d_v))
+            for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2))
+        ),
+    ],
     # the softmax of the weights' logarithm is the weights: PyTorch's attention can do it
     expected=lambda weights, values: F.scaled_dot_product_attention(
         torch.zeros(len(weights), 1), torch.zeros(len(values), 1), values, weights.log()

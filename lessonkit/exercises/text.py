@@ -67,15 +67,6 @@ def my_pad_and_shift(sentences: Rows) -> Pair:
     return torch.tensor(tgt_in), torch.tensor(tgt_out)
 
 
-def _by_torch(sentences: Rows) -> Pair:
-    sides = (
-        [tensor([BOS_ID, *ids]) for ids in sentences],
-        [tensor([*ids, EOS_ID]) for ids in sentences],
-    )
-    tgt_in, tgt_out = (pad_sequence(side, batch_first=True, padding_value=0) for side in sides)
-    return tgt_in, tgt_out
-
-
 def _sentences() -> list[tuple[Rows]]:
     ids = iter(itertools.cycle(range(5, 60)))
     cases = []
@@ -94,7 +85,10 @@ pad_and_shift = Exercise(
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
     ],
     cases=_sentences(),
-    expected=_by_torch,
+    expected=lambda sentences: tuple(
+        pad_sequence([tensor([*start, *ids, *end]) for ids in sentences], batch_first=True)
+        for start, end in (([BOS_ID], []), ([], [EOS_ID]))
+    ),
 )
 
 

@@ -39,14 +39,7 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
 
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = drawing(0)
-    targets = (
-        [[1]],
-        [[2, 1]],
-        [[1, 0]],
-        [[0, 2]],
-        [[3, 1, 0], [2, 0, 0]],
-        [[0, 4], [1, 2], [3, 3]],
-    )
+    targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
     for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
         ids = tensor(each)

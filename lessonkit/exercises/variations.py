@@ -82,15 +82,6 @@ def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
     return 2 * common / (len(said) + len(right))
 
 
-def _by_removing(said: list[Phrase], right: list[Phrase]) -> float:
-    left, common = list(right), 0
-    for phrase in said:
-        if phrase in left:
-            left.remove(phrase)
-            common += 1
-    return 2 * common / (len(said) + len(right))
-
-
 def _read(tree: str) -> list[Phrase]:
     return list(phrases(tree).elements())
 
@@ -119,7 +110,9 @@ phrase_f1 = Exercise(
         ([("NP", 0, 2)], [("NP", 1, 2)]),
         ([("NP", 0, 1)], [("NP", 0, 2)]),
     ],
-    expected=_by_removing,
+    expected=lambda said, right: (
+        2 * sum(min(said.count(p), right.count(p)) for p in set(said)) / (len(said) + len(right))
+    ),
 )
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
-from lessonkit.exercises.check import Exercise, Text, fill, is_blank
+from lessonkit.exercises.check import Exercise, Text, is_blank
 from lessonkit.exercises.compare import show
 from lessonkit.exercises.diagnosis import Tried
 from lessonkit.exercises.outcome import (
@@ -137,16 +137,12 @@ class Part(Exercise):
             return f"Measured: {more[0]} is called, and is not{_ORDER}."
         return "Measured: all its parts give what is right: what is made of that is wrong."
 
-    def _refuse(self, answer: Answer, fault: Tried) -> Text:
-        stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
-        lines = fill(f"{self.name}: wrong; {fault.complaint}{stop}").splitlines()
-        lines += ["The smallest case that shows it, as code:"]
+    def _shown(self, fault: Tried) -> list[str]:
+        lines = ["The smallest case that shows it, as code:"]
         lines += [f"    {line}" for line in self.code(fault)]
         if not fault.outcome.broken:
             lines += [*fault.outcome.rows(), f"    expected  {shown(fault.right)}"]
-        if "no gradient" not in fault.outcome.broken:  # which says all there is to say
-            lines += map(fill, self._advice(answer))
-        return Text("\n".join(lines), "wrong")
+        return lines
 
     def code(self, fault: Tried) -> list[str]:
         """Write a case down as a cell: what it prints is wrong in a faulty class."""
