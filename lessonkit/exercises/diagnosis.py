@@ -169,7 +169,7 @@ def _differ(one: Any, other: Any) -> bool:
 def _change_alike(old: Tried, new: Tried) -> bool:
     """Whether an answer's numbers change as the right ones do: by as much, or as many times."""
     values = (old.outcome.value, new.outcome.value, old.right, new.right)
-    found = [each for value in values if (each := _flat(value)) is not None]
+    found = [each.double() for value in values if (each := _flat(value)) is not None]
     if len(found) < len(values) or len({each.shape for each in found}) > 1:
         return False
     mine, mine_new, right, right_new = found
@@ -268,10 +268,11 @@ def _tendency(pairs: Pairs) -> str:
     """Say to which side the wrong ones of at least three numbers lie."""
     flat = [(_flat(mine), _flat(right)) for mine, right in pairs]
     both = [(a, b) for a, b in flat if a is not None and b is not None and a.shape == b.shape]
-    off = [bool(x > y) for a, b in both for x, y in zip(a, b, strict=True) if not _close(x, y)]
-    if len(both) < len(pairs) or len(off) <= FEW or len(set(off)) > 1:
+    off = [float(x - y) for a, b in both for x, y in zip(a, b, strict=True) if not _close(x, y)]
+    is_one_side = all(each > 0 for each in off) or all(each < 0 for each in off)
+    if len(both) < len(pairs) or len(off) <= FEW or not is_one_side:
         return ""
-    return f"whatever is wrong is too {'large' if off[0] else 'small'}"
+    return f"whatever is wrong is too {'large' if off[0] > 0 else 'small'}"
 
 
 def _as_root(factor: float) -> str:
@@ -287,12 +288,12 @@ def _as_root(factor: float) -> str:
 def _numbers(value: Any) -> Tensor | None:
     """Give a tensor, a number or a list of numbers as a tensor; None for anything else."""
     if isinstance(value, Tensor):
-        return value.detach()
+        return value.long() if value.dtype == torch.bool else value.detach()
     each = value if isinstance(value, list) else [value]
     if not each or not all(isinstance(x, bool | int | float) for x in each):
         return None
     has_float = any(isinstance(x, float) for x in each)
-    return torch.tensor(value, dtype=torch.float64 if has_float else None)
+    return torch.tensor(value, dtype=torch.float64 if has_float else torch.int64)
 
 
 def _flat(value: Any) -> Tensor | None:
@@ -302,7 +303,7 @@ def _flat(value: Any) -> Tensor | None:
         found = [each for each in parts if each is not None]
         return torch.cat(found) if found and len(found) == len(parts) else None
     numbers = _numbers(value)
-    return None if numbers is None else numbers.flatten().double()
+    return None if numbers is None else numbers.flatten()
 
 
 def _close(mine: Tensor, right: Tensor) -> bool:
@@ -310,5 +311,6 @@ def _close(mine: Tensor, right: Tensor) -> bool:
     if mine.shape != right.shape:
         return False
     largest = float(right.double().abs().nan_to_num(0, 0, 0).max()) if right.numel() else 0.0
-    limits = (RELATIVE, ABSOLUTE * min(1.0, largest)) if mine.is_floating_point() else (0.0, 1e-9)
+    has_whole = not (mine.is_floating_point() and right.is_floating_point())
+    limits = (0.0, 1e-9) if has_whole else (RELATIVE, ABSOLUTE * min(1.0, largest))
     return bool(torch.isclose(mine.double(), right.double(), *limits, equal_nan=True).all())
