@@ -4,7 +4,6 @@ What leaks from training, groups of pairs that do not, and which fault a step of
 """
 
 import itertools
-import re
 from typing import Any
 
 import torch
@@ -31,15 +30,6 @@ def my_leaked(train: list[Pair], test: list[Pair]) -> float:
     seconds = {second for _, second in train}
     seen = [first in firsts or second in seconds for first, second in test]
     return sum(seen) / len(test)
-
-
-def _bare(pairs: list[Pair]) -> list[Pair]:
-    """Leave out of every text what a reader would not hear."""
-    first, second = (
-        [" ".join(re.findall(r"\w+", text.lower())) for text in side]
-        for side in zip(*pairs, strict=True)
-    )
-    return list(zip(first, second, strict=True))
 
 
 _NEARLY = [  # none of these shares a side as it stands

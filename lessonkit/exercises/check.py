@@ -66,7 +66,6 @@ class Exercise:
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Gives the right value by another way than `reference`.
-        wrong: Functions that make those mistakes that no edit makes.
         properties: What every right answer has: a sentence without its full stop, and a
             function of the answer's value and the arguments of the case.
         rules: Each gives a context that watches an answer, and raises `BrokenRuleError`.
@@ -80,7 +79,6 @@ class Exercise:
         *,
         cases: Sequence[Args],
         expected: Answer,
-        wrong: Mapping[str, Any] | None = None,
         worked: Sequence[tuple[Args, Any]] = (),
         properties: Mapping[str, Callable[..., bool]] | None = None,
         rules: Sequence[Rule] = (),
@@ -90,10 +88,9 @@ class Exercise:
         self.handle = f"ex.{self.name}"  # as a notebook calls it
         said = words["exercises"][self.name]
         self.minutes, self.difficulty = said["minutes"], said["difficulty"]
-        self.hints, self.hints_of, self.wrong = said["hints"], {}, {}
-        for name, mistake in said["wrong"].items():
-            hint, *edits = [mistake] if isinstance(mistake, str) else mistake
-            self.hints_of[name], self.wrong[name] = hint, tuple(edits) or (wrong or {})[name]
+        self.hints = said["hints"]
+        self.hints_of = {name: hint for name, (hint, *_) in said["wrong"].items()}
+        self.wrong = {name: edits for name, (_, *edits) in said["wrong"].items()}
         self.reference, self.worked = reference, tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, properties or {}
         self.rules = rules
@@ -117,11 +114,8 @@ class Exercise:
 
     @cached_property
     def mistakes(self) -> dict[str, Answer]:
-        """The wrong answers as functions, by name."""
-        return {
-            name: edited(self.reference, *wrong) if isinstance(wrong, tuple) else wrong
-            for name, wrong in self.wrong.items()
-        }
+        """The wrong answers, by name."""
+        return {name: edited(self.reference, *edits) for name, edits in self.wrong.items()}
 
     @property
     def blank(self) -> str:
@@ -269,7 +263,10 @@ class Exercise:
         if differs not in ("", VALUES_DIFFER):
             return differs
         for says, holds in self.properties.items():
-            if not _is_true(holds, outcome.value, *args):
+            is_so = False
+            with contextlib.suppress(Exception):  # the value is not even of the right kind
+                is_so = bool(holds(outcome.value, *args))
+            if not is_so:
                 return says
         return differs
 
@@ -340,10 +337,3 @@ def fill(text: str, head: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _is_true(holds: Callable[..., bool], value: Any, *args: Any) -> bool:
-    try:
-        return bool(holds(value, *args))
-    except Exception:  # the value is not even of the right kind
-        return False

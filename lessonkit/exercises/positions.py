@@ -74,15 +74,11 @@ shift = Exercise(
     words,
     worked=[
         ((0, 2), torch.eye(2)),
-        (
-            (1, 4),  # the turns are 1 and 1/100
-            torch.tensor(
-                [
-                    [math.cos(1), math.sin(1), 0, 0],
-                    [-math.sin(1), math.cos(1), 0, 0],
-                    [0, 0, math.cos(0.01), math.sin(0.01)],
-                    [0, 0, -math.sin(0.01), math.cos(0.01)],
-                ]
+        (  # the turns are 1 and 1/100
+            (1, 4),
+            torch.block_diag(
+                torch.tensor([[math.cos(1), math.sin(1)], [-math.sin(1), math.cos(1)]]),
+                torch.tensor([[math.cos(0.01), math.sin(0.01)], [-math.sin(0.01), math.cos(0.01)]]),
             ),
         ),
     ],

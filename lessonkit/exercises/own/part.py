@@ -5,7 +5,7 @@ Not in the paper. `check` never raises, whatever the class does, and leaves chan
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,7 +45,6 @@ class Part(Exercise):
         handle: How a notebook calls this part: "own.attention".
         cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
             of them small, so that the smallest one fails.
-        wrong: Classes that make those mistakes that no edit of the reference makes.
         construct: Makes an instance of a class and sizes, where the sizes are not its arguments.
     """
 
@@ -55,14 +54,13 @@ class Part(Exercise):
         *,
         handle: str,
         cases: Sequence[Case],
-        wrong: Mapping[str, type[nn.Module]] | None = None,
         construct: Callable[..., nn.Module] | None = None,
     ) -> None:
         self.lesson = WORDS["exercises"][reference.__name__]["lesson"]
         self._weights: dict[tuple[int, ...], tuple[Weights, dict[str, str]]] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
         right = self.runner(reference)
-        super().__init__(reference, WORDS, cases=cases, expected=right, wrong=wrong, kept=True)
+        super().__init__(reference, WORDS, cases=cases, expected=right, kept=True)
         self.handle = handle
 
     def __repr__(self) -> str:

@@ -24,26 +24,19 @@ def my_double(values):
     return [2 * value for value in values]
 
 
-def in_place(values):
-    for place in range(len(values)):
-        values[place] *= 2
-    return values
-
-
+IN_PLACE = "values[:] = [2 * value for value in values]\n    return values"
 WRONG = {
-    "squares": (lambda values: [value**2 for value in values], "You squared."),
-    "in_place": (in_place, "You wrote into the list."),
+    "squares": ["You squared.", "2 * value", "value**2"],
+    "in_place": ["You wrote into the list.", "return [2 * value for value in values]", IN_PLACE],
 }
 
 
 def make(wrong: Any = WRONG, **changes: Any) -> Exercise:
-    hints = {name: hint for name, (_, hint) in wrong.items()}
-    words = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle.", "Plain."], "wrong": hints}
+    words = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle.", "Plain."], "wrong": wrong}
     given: dict[str, Any] = {
         "worked": [(([7, 3],), [14, 6])],
         "cases": [([2],), ([3],), ([2, 3, 5],)],
         "expected": lambda values: [value + value for value in values],
-        "wrong": {name: answer for name, (answer, _) in wrong.items()},
     }
     return Exercise(my_double, {"exercises": {"double": words}}, **(given | changes))
 
@@ -113,14 +106,14 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
         return my_double(values)
 
     exercise = make()
-    assert "it changes what it was given" in repr(exercise.check(in_place))
+    assert "it changes what it was given" in repr(exercise.check(exercise.mistakes["in_place"]))
     assert exercise.check(my_double).status == "passed"
     assert "it changes what it was given" in said(a_little, worked=[(([1.0],), [2.0])], cases=[])
 
 
 def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
-    more, first = ("2 * value", "2 * value + 1"), ("values]", "values[:1]]")
-    exercise = make({"more": (more, "One too many."), "first": (first, "Only the first.")})
+    more = ["One too many.", "2 * value", "2 * value + 1"]
+    exercise = make({"more": more, "first": ["Only the first.", "values]", "values[:1]]"]})
     assert exercise.mistakes["more"]([3, 5]) == [7, 11]
     for answer, says in (
         (one_more, "\nOne too many."),
