@@ -18,8 +18,7 @@ from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
 from lessonkit.exercises.toys import Blocks, chance_of, drawing
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-words = read_words("02")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("02")))  # recall and the predictions
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward

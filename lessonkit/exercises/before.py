@@ -20,8 +20,7 @@ from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
-words = read_words("12")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("12")))  # recall and the predictions
 
 
 @dataclass(repr=False)

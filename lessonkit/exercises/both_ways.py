@@ -20,8 +20,7 @@ RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-words = read_words("09")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("09")))  # recall and the predictions
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:

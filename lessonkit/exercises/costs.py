@@ -3,8 +3,7 @@
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 
-words = read_words("16")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("16")))  # recall and the predictions
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:

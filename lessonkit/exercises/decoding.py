@@ -18,8 +18,7 @@ from lessonkit.exercises.toys import Reader, Table, clear_tables, drawing, searc
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-words = read_words("06")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("06")))  # recall and the predictions
 
 CLEAR = 0.05  # by which the best score is ahead in every case
 NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge

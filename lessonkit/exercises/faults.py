@@ -27,8 +27,7 @@ Sentences = list[list[int]]
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
 MOST_PLACES = 16  # of a sentence
 
-words = read_words("14")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("14")))  # recall and the predictions
 tickets = Tickets(words["tickets"])
 
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,8 +18,7 @@ from lessonkit.exercises.toys import drawing
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]
 
-words = read_words("08")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("08")))  # recall and the predictions
 
 
 def my_average(states: list[State]) -> State:
@@ -89,18 +89,15 @@ pairs_kept = Exercise(
 )
 
 
+@dataclass(repr=False)
 class Distance(Toy):
     """A toy loss: how far the weights "w" of a state are from the best."""
 
-    def __init__(self, *best: float) -> None:
-        self.best = best
+    best: list[float]
 
     def __call__(self, state: State) -> float:
         """Give the sum of the squares, to three digits, so that rounding decides nothing."""
         return round(float((state["w"] - tensor(self.best)).square().sum()), 3)
-
-    def __repr__(self) -> str:
-        return f"ex.Distance{self.best}".replace(",)", ")")
 
 
 def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
@@ -136,11 +133,11 @@ def _runs() -> list[tuple[list[State], Distance]]:
     lines = [(1.0,), (0.0, 1.0), (3.0, 1.0), (1.0, -1.0), (2.0, -1.0, 1.0), (4.0, 1.0, -1.0)]
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
-    cases = [(run(*line), Distance(best)) for line in lines for best in (0.0, 1.5)]
+    cases = [(run(*line), Distance([best])) for line in lines for best in (0.0, 1.5)]
     draw = drawing(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
-        cases.append((states, Distance(0.0, 0.0)))
+        cases.append((states, Distance([0.0, 0.0])))
     return cases
 
 
@@ -150,9 +147,9 @@ chosen = Exercise(
     my_chosen,
     words,
     worked=[
-        (([_UP, _DOWN], Distance(0.0)), [0, 1]),  # their mean is 0
-        (([_UP, _DOWN], Distance(-1.0)), [1]),  # the last one alone is best
-        (([_UP, _UP, _DOWN], Distance(0.0)), [1, 2]),  # a third would be too many
+        (([_UP, _DOWN], Distance([0.0])), [0, 1]),  # their mean is 0
+        (([_UP, _DOWN], Distance([-1.0])), [1]),  # the last one alone is best
+        (([_UP, _UP, _DOWN], Distance([0.0])), [1, 2]),  # a third would be too many
     ],
     cases=_runs(),
     expected=_by_running_mean,

@@ -14,8 +14,7 @@ from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 
-words = read_words("15")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("15")))  # recall and the predictions
 
 Gradients = list[Tensor]
 

@@ -12,8 +12,7 @@ from lessonkit.exercises.toys import drawing
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-words = read_words("11")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("11")))  # recall and the predictions
 
 
 def my_spread(weights: list[float]) -> float:

@@ -15,8 +15,7 @@ from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 
-words = read_words("10")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("10")))  # recall and the predictions
 
 Edges = list[tuple[int, int]]  # (query, key), from 0
 

@@ -18,8 +18,7 @@ from lessonkit.exercises.toys import Layer, chance_of, drawing
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-words = read_words("04")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("04")))  # recall and the predictions
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:

@@ -10,8 +10,7 @@ from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.toys import chance_of
 from transformer.embeddings import sinusoidal_positions
 
-words = read_words("03")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("03")))  # recall and the predictions
 
 FARTHEST = 1500  # tokens between the two positions of the last exercise
 NOISE = 0.02  # standard deviation of what is added to each of their numbers

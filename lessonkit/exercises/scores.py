@@ -24,8 +24,7 @@ from transformer.evaluation.compare import student_t
 Words = list[str]
 Score = Callable[[Tensor], float]
 
-words = read_words("07")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("07")))  # recall and the predictions
 
 
 def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:

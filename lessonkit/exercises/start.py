@@ -14,8 +14,7 @@ from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.toys import Table, clear_tables, drawing, searched
 from transformer.config import BOS_ID, EOS_ID
 
-words = read_words("00")
-globals().update(asked(words))
+globals().update(asked(words := read_words("00")))
 
 EVERY = 3**4  # prefixes, and no more of them in any case
 

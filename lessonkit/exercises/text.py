@@ -11,8 +11,7 @@ from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-words = read_words("01")
-globals().update(asked(words))
+globals().update(asked(words := read_words("01")))
 
 Tokens = list[str]
 Spelled = dict[tuple[str, ...], int]

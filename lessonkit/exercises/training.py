@@ -21,8 +21,7 @@ from lessonkit.exercises.outcome import Answer
 from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
-words = read_words("05")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("05")))  # recall and the predictions
 
 State = tuple[Tensor, Tensor, Tensor]
 Loss = Callable[[Tensor, Tensor], Tensor]

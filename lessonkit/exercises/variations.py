@@ -10,8 +10,7 @@ from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 
-words = read_words("13")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("13")))  # recall and the predictions
 
 
 def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
