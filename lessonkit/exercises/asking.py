@@ -1,15 +1,10 @@
 """What a lesson asks before it shows: predictions, and three questions on earlier lessons.
 
 Not in the paper. The texts stand in `words/NN.toml`, with those of the exercises. Nothing here
-raises, whatever is typed or measured. No answer to a prediction is stored: it is what the lesson
-has just measured. In a lesson, the question stands in the text:
-
-    guess = None  # "encoder", "decoder" or "neither"
-    ex.gender_moved.predict(guess)
-
-and the cell that measures ends in `ex.gender_moved.compare(lost)`. The questions on earlier
-lessons are shown by `ex.recall.answer(one=None, two=None, three=None)`; under each that was
-answered it says whether the answer is right, why, and after a wrong one where to read again.
+raises, whatever is typed or measured. In a lesson `ex.gender_moved.predict(guess)` takes a guess
+down, and the cell that measures ends in `ex.gender_moved.compare(lost)`: no answer is stored. The
+questions on earlier lessons are shown by `ex.recall.answer(one=None, two=None, three=None)`, which
+says of each answer whether it is right, why, and after a wrong one where to read again.
 """
 
 import math

@@ -115,12 +115,7 @@ groups = Exercise(
 
 
 class Trainer(Toy):
-    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
-
-    Args:
-        fault: One of `FAULTS`.
-        seed: Of the weights.
-    """
+    """A training whose step may have one of `FAULTS`; it has one batch, and a tiny rate."""
 
     def __init__(self, fault: str, seed: int) -> None:
         self.fault, self.seed = fault, seed

@@ -68,10 +68,8 @@ def _by_matrix(
 ) -> int:
     """The same, matrix by matrix, product by product."""
     square, narrow, wide = (d_model, d_model), (d_model, d_ff), (d_ff, d_model)
-    encoder = [square] * 4 + [narrow, wide]
-    met = [(matrix, src_tokens) for matrix in encoder]
-    met += [(matrix, tgt_tokens) for matrix in (*encoder, square, square)]
-    met += [(square, src_tokens)] * 2
+    layer = [*[square] * 6, narrow, wide]  # cross-attention has two squares on either side
+    met = [(matrix, tokens) for tokens in (src_tokens, tgt_tokens) for matrix in layer]
     met = met * num_layers + [((d_model, vocab_size), tgt_tokens)]
     passes = "forward", "gradient of the input", "gradient of the weights"
     return sum(2 * rows * columns * tokens for (rows, columns), tokens in met for _ in passes)

@@ -59,15 +59,10 @@ class Glimpse(Toy):
 
 @dataclass(repr=False)
 class Loss(Toy):
-    """A loss in nats, over a batch's tokens or for each of them, that may have a fault.
+    """A loss in nats, over a batch's tokens or for each of them, that may have a fault."""
 
-    Args:
-        fault: One of `LOSS_FAULTS`.
-        total: Whether it is a sum over tokens; a mean where not.
-    """
-
-    fault: str
-    total: bool = False
+    fault: str  # one of `LOSS_FAULTS`
+    total: bool = False  # whether it is a sum over tokens; a mean where not
 
     def __call__(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
         """Logits (batch, tgt_len, vocab_size) and ids (batch, tgt_len), 0 for padding -> scalar."""

@@ -164,9 +164,6 @@ class Ring(Toy):
             tensor += each[self.met]
         self.met += 1
 
-    def __repr__(self) -> str:
-        return f"<all_reduce with {len(self.others)} others>"
-
 
 def my_averaged(
     gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int

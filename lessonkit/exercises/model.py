@@ -165,8 +165,6 @@ def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
 
 
 _IN, _MEMORY = tensor([[[1.0, 3.0]]]), tensor([[[1.0, 1.0]]])
-
-
 _OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 

@@ -158,12 +158,9 @@ def _two_steps(
     return _seen(losses, model)
 
 
-def _plain_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return my_smoothed_loss(logits, targets, 0.0, 0)
-
-
-def _soft_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return my_smoothed_loss(logits, targets, 0.3, 0)
+_plain_loss, _soft_loss = (
+    functools.partial(my_smoothed_loss, smoothing=each, pad_id=0) for each in (0.0, 0.3)
+)
 
 
 def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:

@@ -148,18 +148,6 @@ def test_blanks_of_any_form() -> None:
         assert make().check(blank).status == "not attempted"
 
 
-def test_a_gap_goes_on_with_the_answer_or_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
-    exercise = ALL["gradients"]
-
-    def right(model, parts, loss_of):
-        return exercise.reference(model, parts, loss_of)
-
-    for answer, own in ((right, True), (exercise.mistakes["last_part"], False), (None, False)):
-        assert exercise.settle(answer) is (answer if own else exercise.reference)
-        whose = "YOUR" if own else "THE COURSE'S"
-        assert capsys.readouterr().out.endswith(f"From here on: {whose} gradients.\n")
-
-
 def test_an_exercise_says_what_it_offers_and_can_be_interrupted() -> None:
     expected = "double (2 minutes, easy): .check(my_double), .hint(), .solution()"
     assert repr(make()) == expected

@@ -45,6 +45,10 @@ RIGHT = {
         *("fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
     ),
+    "a loss is asked about random logits": (
+        *("loss_fault", "torch.arange(30.0).sin().reshape(2, 3, 5)", "torch.randn(2, 3, 5)"),
+        *("changed[1, 1:] *= -1", "changed[1, 1:] = torch.randn(2, 5)"),
+    ),
 }
 # Those that alone hold a case of their exercise: without it, this passes and no mutant does.
 WRONG = {
@@ -54,6 +58,7 @@ WRONG = {
     ),
     "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
     "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
+    "by alphabet alone": ("kept_types", "-counts[word]", "-counts[word] * (min_frequency < 2)"),
     "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
     "no unknown words": (
         *("pad_and_shift", SENTENCES, MARKS.format("[i for i in ids if i > 3]") + SENTENCES),
