@@ -5,17 +5,17 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from attention_course.__main__ import Parser
+from attention_course.__main__ import main as run_typed
+from attention_course.commands import typed_again
 from experiments.commands import COMMANDS, OPTIONS, Command
-from transformer.__main__ import Parser
-from transformer.__main__ import main as run_typed
-from transformer.commands import typed_again
 from transformer.support.errors import INTERRUPTED
 
 PROGRAM = "python -m experiments"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; as `transformer.__main__.main`, with these commands."""
+    """Run one command; as `attention_course.__main__.main`, with these commands."""
     return run_typed(arguments, make_parser())
 
 

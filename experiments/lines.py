@@ -23,6 +23,7 @@ BUDGETS = {
     "attention_laws": Size(5_499, 34),
     "engines": Size(1_533, 14),
     "lessonkit": Size(12_883, 81),
+    "attention_course": Size(510, 4),
     "experiments": Size(6_710, 46),
     "tests": Size(20_686, 170),
 }

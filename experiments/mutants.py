@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = (
     "transformer",
+    "attention_course",
     "engines",
     "tests",
     "pyproject.toml",

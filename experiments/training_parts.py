@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.commands import parse_settings, train_as_typed
+from attention_course.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError, check_fields, require

@@ -19,11 +19,12 @@ ROOMS: dict[str, set[str]] = {
     "transformer": set(),
     "engines": {"transformer"},
     "lessonkit": {"transformer", "attention_laws", "engines"},
-    "experiments": {"transformer", "attention_laws", "engines", "lessonkit"},
+    "attention_course": {"transformer", "attention_laws", "engines", "lessonkit"},
 }
-# The command line opens other rooms' doors, each inside the function of one command.
+ROOMS["experiments"] = {*ROOMS}
+# `python -m transformer` is the command line, whose room is above; a translator has a fast search.
 DOORS = {
-    "transformer.commands",
+    "transformer.__main__",
     "transformer.models.translator",
 }
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")

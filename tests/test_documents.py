@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from stamping import readme
 
+from attention_course.__main__ import make_parser
 from tests.helpers import ROOT
 from tests.helpers.names import missing
-from transformer.__main__ import make_parser
 
 DOCUMENTS = [
     ROOT / "README.md",

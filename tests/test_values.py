@@ -24,7 +24,6 @@ from transformer.data.tokenizers import WordTokenizer, split_words
 from transformer.decoding import beam_search, greedy_search
 from transformer.evaluation import compare, scores
 from transformer.support.errors import UserError
-from transformer.training import loss
 
 VOCAB, WIDTH, HEADS = 13, 14, 2
 torch.manual_seed(3)
@@ -135,6 +134,36 @@ def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> N
     assert 0 <= t.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
 
 
+# The least whole number that each takes; one less, and the same as a fraction, are refused.
+LEAST: list[tuple[Callable[[Any], Any], int]] = [
+    (lambda size: t.MultiHeadAttention(size, 1, 1, 1), 1),
+    (lambda size: t.MultiHeadAttention(1, 1, 1, size), 1),
+    (lambda size: t.FeedForward(size, 1), 1),
+    (lambda size: t.FeedForward(1, size), 1),
+    (lambda size: t.Residual(size, 0.0, True), 1),
+    (lambda size: t.Transformer(CONFIG, src_vocab_size=size, tgt_vocab_size=4), 4),
+    (lambda size: t.Transformer(CONFIG, src_vocab_size=4, tgt_vocab_size=size), 4),
+    (lambda length: t.sinusoidal_positions(length, 2), 0),
+    (lambda width: t.sinusoidal_positions(1, width), 0),
+    (lambda start: MODEL.src_embedding(IDS, start), 0),
+    (lambda length: t.causal_mask(length), 0),
+    (lambda length: t.causal_mask(length, 3), 0),
+    (lambda pad_id: t.padding_mask(IDS, pad_id), -(10**9)),
+    (lambda size: beam_search(MODEL, IDS, beam_size=size, max_len=1), 1),
+    (lambda length: beam_search(MODEL, IDS, extra_length=length, max_len=1), 0),
+    (lambda length: beam_search(MODEL, IDS, max_len=length), 1),
+]
+
+
+@pytest.mark.parametrize("place", range(len(LEAST)))
+def test_the_least_is_taken_and_no_less_nor_a_fraction(place: int) -> None:
+    call, least = LEAST[place]
+    call(least)
+    for wrong in (least - 1, float(least)):
+        with pytest.raises(UserError, match=r"is -?\d.*: give a whole number"):
+            call(wrong)
+
+
 # --- any value in any place -----------------------------------------------------------------------
 
 Call = tuple[Callable[..., Any], Mapping[str, Any]]
@@ -160,9 +189,7 @@ CALLS: list[Call] = [
     (lambda **sizes: t.Transformer(CONFIG, **sizes), {"src_vocab_size": 9, "tgt_vocab_size": 9}),
     (greedy_search, {"model": MODEL, "src": IDS, "extra_length": 2, "max_len": 4}),
     (beam_search, {"model": MODEL, "src": IDS, "beam_size": 2, "alpha": 0.5, "max_len": 3}),
-    (loss.smoothed_targets, {"targets": IDS, "vocab_size": VOCAB, "smoothing": 0.1, "pad_id": 0}),
     (t.label_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
-    (loss.fused_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
     (t.chrf, {"hypotheses": SAID, "references": RIGHT}),
     (scores.count_run_on, {"hypotheses": SAID, "references": RIGHT}),
     (scores.bleu_tokenised_lowercased, {"hypotheses": SAID, "references": RIGHT, "lang": "tree"}),

@@ -18,7 +18,7 @@ from transformer.support.errors import (
     check_floats,
     check_hidden,
     check_mask,
-    check_number,
+    check_sizes,
 )
 
 
@@ -106,9 +106,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
-        sizes = {"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v}
-        for name, size in sizes.items():
-            check_number(name, size, 1, MOST_SIZE, whole=True)
+        check_sizes(MOST_SIZE, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
         self.d_model, self.num_heads = d_model, num_heads
         self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)
@@ -151,7 +149,7 @@ class MultiHeadAttention(nn.Module):
         else:
             rate = self.dropout.p if self.training else 0.0
             heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
-        joined = self._join_heads(heads)  # (batch, q_len, num_heads * d_v)
+        joined = heads.transpose(1, 2).flatten(start_dim=2)  # (batch, q_len, num_heads * d_v)
         return self.output_projection(joined), weights  # (batch, q_len, d_model)
 
     def _keys_and_values(
@@ -170,8 +168,3 @@ class MultiHeadAttention(nn.Module):
     def _split_heads(self, joined: Tensor) -> Tensor:
         """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
         return joined.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-    @staticmethod
-    def _join_heads(heads: Tensor) -> Tensor:
-        """(batch, num_heads, length, d) -> (batch, length, num_heads * d)."""
-        return heads.transpose(1, 2).flatten(start_dim=2)

@@ -157,7 +157,6 @@ class TrainingConfig:
     beta2: float = 0.98  # Adam's (§5.3); beta1 is 0.9 everywhere
     epsilon: float = 1e-9  # Adam's
     label_smoothing: float = 0.1  # probability moved away from the true type (§5.4)
-    smooth_over_all: bool = True  # over every type; else over all but the true one and padding
     clip_norm: float = 0.0  # largest norm of the gradient; 0 means no limit
     report_every: int = 100  # steps between lines of progress
     validate_every: int = 1000  # steps between validations, each followed by a checkpoint

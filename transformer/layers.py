@@ -5,22 +5,18 @@ from torch import Tensor, is_grad_enabled, nn
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import MOST_SIZE, ModelConfig
 from transformer.dropout import Dropout
-from transformer.support.errors import check_floats, check_hidden, check_number
+from transformer.support.errors import check_floats, check_hidden, check_sizes
 
 
 class FeedForward(nn.Module):
     """Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2).
 
-    Args:
-        d_model: Width of the input and of the output.
-        d_ff: Width in between.
-        dropout: On the inner activations; the paper has none.
+    `dropout` falls on the inner activations, (batch, length, d_ff); the paper has none.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
-            check_number(name, size, 1, MOST_SIZE, whole=True)
+        check_sizes(MOST_SIZE, d_model=d_model, d_ff=d_ff)
         self.d_model = d_model
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
@@ -45,7 +41,7 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
         super().__init__()
-        check_number("d_model", d_model, 1, MOST_SIZE, whole=True)
+        check_sizes(MOST_SIZE, d_model=d_model)
         self.d_model = d_model
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)
@@ -93,15 +89,9 @@ class EncoderLayer(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Run the layer.
+        """Run (batch, src_len, d_model) through the layer; the mask as of `padding_mask`.
 
-        Args:
-            hidden: (batch, src_len, d_model)
-            mask: Boolean, broadcastable to (batch, num_heads, src_len, src_len).
-            return_weights: Whether to return the attention weights.
-
-        Returns:
-            (batch, src_len, d_model), and the weights (batch, num_heads, src_len, src_len) or None.
+        Gives the weights, (batch, num_heads, src_len, src_len), too where they are asked for.
         """
         frame = self.self_attention_residual
         inputs = frame.before(hidden)
@@ -137,9 +127,8 @@ class DecoderLayer(nn.Module):
         Args:
             hidden: (batch, tgt_len, d_model)
             memory: The encoder's output, (batch, src_len, d_model).
-            tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len); None allows all.
-            src_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, src_len).
-            cache: Of self-attention and of cross-attention.
+            tgt_mask, src_mask: Of self-attention (None allows all) and of cross-attention.
+            cache: Likewise.
             return_weights: Whether to return the attention weights.
 
         Returns:

@@ -63,9 +63,8 @@ class Recurrent(nn.Module):
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Read the source, (batch, src_len), padding left out.
 
-        Returns:
-            With attention both directions' hidden states, (batch, src_len, 2 * hidden_size),
-            0 at padding; without it the last hidden and cell state, (batch, 2, hidden_size).
+        With attention it gives both directions' hidden states, (batch, src_len, 2 * hidden_size), 0
+        at padding; without it the last hidden and cell state, (batch, 2, hidden_size).
         """
         embedded = self.dropout(look_up(self.src_embedding, src))
         lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
@@ -86,9 +85,8 @@ class Recurrent(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """Run the decoder token by token.
 
-        Returns:
-            Its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
-            (batch, 1, 1, src_len), none without attention.
+        Gives its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
+        (batch, 1, 1, src_len), none without attention.
         """
         hidden, cell, keys = cache.kept or self._begin(memory)
         said, collected = [], []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.__main__ import main
+from attention_course.__main__ import main
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,8 +13,8 @@ from subprocess import PIPE
 
 import pytest
 
+from attention_course.__main__ import main
 from tests.helpers import TINY
-from transformer.__main__ import main
 from transformer.data import corpora
 from transformer.models.folder import LAST, holds_run
 from transformer.training.processes import NOTED

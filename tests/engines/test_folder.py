@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from attention_course.__main__ import main
 from engines import folder
 from engines.folder import export_model
-from transformer.__main__ import main
 from transformer.support.errors import UserError
 
 Capture = pytest.CaptureFixture[str]

@@ -12,13 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from transformer.support.errors import (
-    UserError,
-    check_fields,
-    exit_status,
-    is_out_of_memory,
-    unknown_name,
-)
+from attention_course.status import exit_status
+from transformer.support.errors import UserError, check_fields, is_out_of_memory, unknown_name
 
 Capture = pytest.CaptureFixture[str]
 
@@ -88,7 +83,7 @@ def test_too_little_memory_is_a_line(capsys: Capture) -> None:
 def test_output_that_cannot_be_written() -> None:
     # In a process of its own, for Python flushes standard output once more at its end.
     code = (
-        "import sys; from transformer.support.errors import exit_status\n"
+        "import sys; from attention_course.status import exit_status\n"
         "sys.exit(exit_status(lambda: print('a line') or 0))"
     )
     command = [sys.executable, "-c", code]

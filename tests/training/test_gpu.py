@@ -1,5 +1,6 @@
 """What only a GPU can show: `make gpu`. Skipped where there is none."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,9 +20,9 @@ from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.files import read_json
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision, hardware, pick
 from transformer.training.recipe import train_recipe
-from transformer.training.report import read_log
 
 pytestmark = [
     pytest.mark.gpu,
@@ -54,7 +55,7 @@ def test_resumed_goes_on_with_the_same_dropout(tmp_path: Path, precision: Precis
 
 
 def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
-    # Sentences to be turned round, 200 steps without dropout; measured on an H100 (see platforms).
+    # 200 steps without dropout; on an H200 tf32 was at most 0.11 apart, bf16 0.04, fp16 0.01.
     config = replace(CONFIG, steps=200, learning_rate=0.003, validate_every=50)
     losses = {}
     for precision in Precision:
@@ -67,11 +68,11 @@ def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
         log = read_log(out / "log.jsonl")
         losses[precision] = [row["loss"] for row in log if row["kind"] == "validation"]
     exact = losses[Precision.FLOAT32]
+    assert min(exact) < math.log(VOCAB) - 0.1  # below chance
     for precision, found in losses.items():
         apart = max(abs(a - b) for a, b in zip(found, exact, strict=True))
         print(f"{precision}: last loss {found[-1]:.4f}, at most {apart:.4f} from float32's")
         assert apart < 0.2
-    assert exact[-1] < exact[0] - 0.5
 
 
 def test_the_same_on_gpu_and_cpu() -> None:

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,19 +7,12 @@ from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.training.devices import Precision
-from transformer.training.loss import (
-    batch_loss,
-    fused_smoothing_loss,
-    label_smoothing_loss,
-    smoothed_targets,
-    validation_loss,
-)
+from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
 
 BATCH, TGT_LEN, VOCAB = 3, 5, 11
 CASES = pytest.mark.parametrize(
     ("smoothing", "pad_id"), [(0.0, 0), (0.1, 4), (0.7, VOCAB - 1), (0.1, 0)]
 )
-FORMS = pytest.mark.parametrize("over_all", [True, False])
 
 
 def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
@@ -34,58 +25,29 @@ def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
     return logits, targets
 
 
-def kl_by_hand(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> float:
-    """The definition of the KL form, one probability at a time."""
-    total = 0.0
-    probabilities = logits.double().softmax(-1)
-    for row in range(targets.size(0)):
-        for position in range(targets.size(1)):
-            true = int(targets[row, position])
-            for token in range(logits.size(-1)):
-                if token == true:
-                    wanted = 1 - smoothing
-                elif token == pad_id:
-                    wanted = 0.0
-                else:
-                    wanted = smoothing / (logits.size(-1) - 2)
-                if wanted > 0 and true != pad_id:
-                    total += wanted * math.log(wanted / float(probabilities[row, position, token]))
-    return total
-
-
 @CASES
-def test_over_all_equals_torch(smoothing: float, pad_id: int) -> None:
+def test_equals_torch_in_value_and_gradient(smoothing: float, pad_id: int) -> None:
     logits, targets = example(pad_id)
-    sums = label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=pad_id)
-    for found, smooth in ((sums.loss, smoothing), (sums.nll, 0.0)):
-        oracle = nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smooth, reduction="sum")
-        torch.testing.assert_close(found, oracle(logits.flatten(0, 1), targets.flatten()))
+    ours, theirs = (logits.double().requires_grad_() for _ in range(2))
+    sums = label_smoothing_loss(ours, targets, smoothing=smoothing, pad_id=pad_id)
+    options = {"ignore_index": pad_id, "reduction": "sum"}
+    oracle = nn.CrossEntropyLoss(label_smoothing=smoothing, **options)
+    loss = oracle(theirs.flatten(0, 1), targets.flatten())
+    (3 * sums.loss).backward()
+    (3 * loss).backward()
+    torch.testing.assert_close(sums.loss, loss, rtol=1e-13, atol=0)
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-12, atol=1e-14)
+    nll = nn.CrossEntropyLoss(**options)(logits.double().flatten(0, 1), targets.flatten())
+    torch.testing.assert_close(sums.nll, nll)
+    assert not sums.nll.requires_grad
 
 
-@CASES
-def test_kl_form_equals_its_definition(smoothing: float, pad_id: int) -> None:
-    logits, targets = example(pad_id)
-    sums = label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=pad_id, over_all=False)
-    assert float(sums.loss) == pytest.approx(kl_by_hand(logits, targets, smoothing, pad_id), 1e-5)
-
-
-def test_spelled_out_targets_by_hand() -> None:
-    targets = torch.tensor([[3, 0]])
-    over_all = smoothed_targets(targets, 5, smoothing=0.5, pad_id=0)
-    others = smoothed_targets(targets, 5, smoothing=0.3, pad_id=0, over_all=False)
-    torch.testing.assert_close(over_all[0, 0], torch.tensor([0.1, 0.1, 0.1, 0.6, 0.1]))
-    torch.testing.assert_close(others[0, 0], torch.tensor([0.0, 0.1, 0.1, 0.7, 0.1]))
-    assert not over_all[0, 1].any()
-    assert not others[0, 1].any()
-
-
-@FORMS
-def test_only_real_tokens_count(over_all: bool) -> None:
+def test_only_real_tokens_count() -> None:
     logits, targets = example()
     changed = torch.where((targets == PAD_ID).unsqueeze(-1), 100 * torch.ones(VOCAB), logits)
     changed[..., 2][targets == PAD_ID] = -100
     before, after = (
-        label_smoothing_loss(scores, targets, smoothing=0.1, pad_id=PAD_ID, over_all=over_all)
+        label_smoothing_loss(scores, targets, smoothing=0.1, pad_id=PAD_ID)
         for scores in (logits, changed)
     )
     assert torch.equal(before.loss, after.loss)
@@ -98,38 +60,11 @@ def test_what_cannot_be_smoothed() -> None:
     for smoothing in (-0.1, 1.0):
         with pytest.raises(UserError, match=rf"smoothing is {smoothing}: give a number from 0"):
             label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=PAD_ID)
-    with pytest.raises(UserError, match="a vocabulary of 2"):
-        smoothed_targets(torch.ones(1, 1).long(), 2, smoothing=0.1, pad_id=0, over_all=False)
-
-
-# --- the fused form ------------------------------------------------------------------------
-
-
-def leaf(logits: Tensor) -> Tensor:
-    """A copy in double precision, to be differentiated at."""
-    return logits.detach().double().requires_grad_()
-
-
-@FORMS
-@CASES
-def test_equals_the_plain_form(over_all: bool, smoothing: float, pad_id: int) -> None:
-    logits, targets = example(pad_id)
-    fused_at, plain_at = leaf(logits), leaf(logits)
-    options = {"smoothing": smoothing, "pad_id": pad_id, "over_all": over_all}
-    loss, nll, _ = fused_smoothing_loss(fused_at, targets, **options)
-    plain = label_smoothing_loss(plain_at, targets, **options)
-    (3 * loss).backward()
-    (3 * plain.loss).backward()
-    assert loss.dtype == plain.loss.dtype == torch.float64
-    torch.testing.assert_close(loss, plain.loss, rtol=1e-13, atol=0)
-    torch.testing.assert_close(nll, plain.nll, rtol=1e-13, atol=0)
-    torch.testing.assert_close(fused_at.grad, plain_at.grad, rtol=1e-12, atol=1e-14)
 
 
 def test_the_gradient_is_given_once() -> None:
     logits, targets = example()
-    loss, nll, _ = fused_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
-    assert not nll.requires_grad
+    loss, *_ = label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
     loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
@@ -139,8 +74,8 @@ def test_the_gradient_is_given_once() -> None:
 def test_half_precision_logits_are_widened_first(narrow: torch.dtype) -> None:
     logits, targets = example()
     half = logits.to(narrow).requires_grad_()
-    loss, *_ = fused_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
-    wide, *_ = fused_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
+    loss, *_ = label_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
+    wide, *_ = label_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
     assert torch.equal(loss, wide)
     loss.backward()
     assert half.grad is not None
@@ -186,10 +121,8 @@ def test_validation_loss_weighs_tokens_not_batches() -> None:
 
 def test_batch_loss_follows_the_configuration() -> None:
     model, data = Bigram().eval(), batch([5, 7, EOS_ID], [6, EOS_ID])
-    config = TrainingConfig(label_smoothing=0.2, smooth_over_all=False)
-    wanted = label_smoothing_loss(
-        model(data.src, data.tgt_in), data.tgt_out, smoothing=0.2, pad_id=PAD_ID, over_all=False
-    )
+    config, logits = TrainingConfig(label_smoothing=0.2), model(data.src, data.tgt_in)
+    wanted = label_smoothing_loss(logits, data.tgt_out, smoothing=0.2, pad_id=PAD_ID)
     given = batch_loss(model, data, config)
     torch.testing.assert_close(given, wanted)
     assert int(given.tokens) == 5

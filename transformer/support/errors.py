@@ -5,19 +5,15 @@ No check reads a tensor's numbers: on a GPU that would wait for them.
 
 import numbers
 import operator
-import os
 import signal
-import sys
-import traceback
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from reprlib import repr as shown  # cut short
 from typing import Any
 
 MISTAKE = 2  # exit status after what the user gave was wrong
-FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
 # Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -41,55 +37,9 @@ def unknown_name(kind: str, name: Any, known: Iterable[str]) -> UserError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether memory did not suffice, by Python's error, the GPU's, or the CPU allocator's."""
+    """Tell whether memory did not suffice: Python's own, a GPU's, or PyTorch's on a CPU."""
     named = type(error).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in str(error)
     return named or isinstance(error, MemoryError)
-
-
-def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
-    """Carry out a command, and say in one line what stopped it, after Python's traceback if asked.
-
-    Returns:
-        The command's own status; `MISTAKE` after a `UserError`, or where a file, standard output or
-        the memory fails; `INTERRUPTED` after Ctrl-C; `FAULT` after a mistake of the course's own.
-    """
-    try:
-        status = command()
-        sys.stdout.flush()
-        return status
-    except (Exception, KeyboardInterrupt) as error:
-        try:
-            sys.stdout.flush()
-        except OSError:  # drop what it cannot take: Python would fail on it again at its end
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if show_traceback:
-            traceback.print_exc()
-        status, line = _explain(error)
-        if line:
-            print(" ".join(line.split()), file=sys.stderr, flush=True)
-        return status
-
-
-def _explain(error: BaseException) -> tuple[int, str]:
-    """Give the exit status and the line for what stopped a command; no line where none is due."""
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "stopped"
-    if isinstance(error, UserError):
-        return MISTAKE, f"error: {error}"
-    if isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
-        return MISTAKE, ""
-    if isinstance(error, OSError):
-        return MISTAKE, f"error: cannot go on: {error}"
-    if is_out_of_memory(error):
-        return MISTAKE, (
-            "error: out of memory; what was saved before is kept: give a smaller model or beam, "
-            "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
-        )
-    return FAULT, (
-        f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
-        "yours, and what was saved before is kept: please report it to its authors, with the "
-        "command and what it prints with --traceback (python -m transformer --traceback ...)"
-    )
 
 
 def require(condition: bool, message: str) -> None:
@@ -103,11 +53,8 @@ def check_fields(
 ) -> None:
     """Hold the fields of a frozen dataclass to their types, in place; text is read: "128", "none".
 
-    Args:
-        config: Its numbers are above 0, and None passes where the type has it.
-        most: The largest number.
-        fractions: Fields from 0 up to, not including, 1.
-        from_0: Fields that may be 0.
+    Numbers are above 0 and `most` at most; `fractions` go from 0 up to, not including, 1, and the
+    fields of `from_0` may be 0. None passes where the type has it.
     """
     for name, hint in typing.get_type_hints(type(config)).items():
         kind, *others = typing.get_args(hint) or (hint,)
@@ -148,15 +95,21 @@ def check_number(
     name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, *, whole: bool = False
 ) -> None:
     """Refuse what is no number, or a fraction where it must be `whole`, or not in low ... high."""
-    usual = type(value) is int or (type(value) is float and not whole)
     kind = numbers.Integral if whole else numbers.Real  # numpy's too; a truth is none
-    usual = usual or (isinstance(value, kind) and not isinstance(value, bool))
-    if not (usual and low <= value <= high):
-        number = "a whole number" if whole else "a number"
-        limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
-        wanted = f"{number} {'above 0' if low == TINY else limits}"
-        wanted = wanted if low > -LARGEST else f"a finite number, {LARGEST:g} at most"
-        raise UserError(f"{name} is {shown(value)}: give {wanted}")
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    if fits and low <= value <= high:
+        return
+    number = "a whole number" if whole else "a number"
+    limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
+    wanted = f"{number} {'above 0' if low == TINY else limits}"
+    wanted = wanted if low > -LARGEST else f"a finite number, {LARGEST:g} at most"
+    raise UserError(f"{name} is {shown(value)}: give {wanted}")
+
+
+def check_sizes(most: int, **sizes: Any) -> None:
+    """Refuse what is no whole number from 1 to `most`."""
+    for name, size in sizes.items():
+        check_number(name, size, 1, most, whole=True)
 
 
 def check_list(name: str, values: Any, of: str) -> None:
@@ -210,10 +163,7 @@ def check_known(ids: Any, vocab_size: int) -> list[int]:
 
 def check_ids(name: str, ids: Any) -> None:
     """Refuse what is no tensor of ids; whether the vocabulary has them, the embedding sees."""
-    import torch
-
-    tensor = isinstance(ids, torch.Tensor) and ids.dtype in (torch.int64, torch.int32)
-    if not (tensor and ids.dim() == 2):
+    if str(getattr(ids, "dtype", "")) not in ("torch.int64", "torch.int32") or ids.dim() != 2:
         raise UserError(f"{name} is {described(ids)}: give token ids, int64 of (batch, length)")
 
 
@@ -225,9 +175,8 @@ def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = Non
         wanted = shape[1:] if shape[0] is ... else shape
         sizes = tensor.shape[-len(wanted) :] if shape[0] is ... else tensor.shape
         if len(sizes) == len(wanted) and all(map(lambda a, b: b in (a, None), sizes, wanted)):
-            if like is None or tensor.dtype == like.dtype:
-                return
-            if torch.is_autocast_enabled(tensor.device.type):
+            same = like is None or tensor.dtype == like.dtype
+            if same or torch.is_autocast_enabled(tensor.device.type):
                 return
     kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
     axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
@@ -237,21 +186,18 @@ def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = Non
 def check_hidden(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
     """Refuse what is no float tensor of the layer's width; said quickly, for each step asks it."""
     try:
-        sizes, width = hidden.shape, layer.d_model
-        usual = hidden.is_floating_point() and hidden.element_size() < 8 and sizes[-1] == width
-        if usual and axes in (None, len(sizes)):
+        usual = hidden.is_floating_point() and hidden.element_size() < 8
+        if usual and hidden.shape[-1] == layer.d_model and axes in (None, hidden.dim()):
             return
     except (AttributeError, TypeError, IndexError):  # no tensor
-        width = layer.d_model
-    shape = (..., width) if axes is None else (None,) * (axes - 1) + (width,)
+        pass
+    shape = (..., layer.d_model) if axes is None else (None,) * (axes - 1) + (layer.d_model,)
     check_floats(name, hidden, shape, next(layer.parameters()))
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
     """Refuse a mask that is not boolean, or does not broadcast to the shape of the scores."""
-    import torch
-
-    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+    if str(getattr(mask, "dtype", "")) != "torch.bool":
         raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
     sizes = mask.shape
     fits = len(sizes) <= len(shape)
@@ -264,9 +210,8 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
 def check_batches(first: str, one: Any, second: str, other: Any) -> None:
     """Refuse two tensors of unlike batches: they would be spread over each other without a word."""
     if one.shape[0] != other.shape[0]:
-        sizes = one.shape[0], other.shape[0]
-        message = f"{first} has {sizes[0]} sentences and {second} {sizes[1]}: give as many"
-        raise UserError(message)
+        counts = f"{first} has {one.shape[0]} sentences and {second} {other.shape[0]}"
+        raise UserError(f"{counts}: give as many")
 
 
 def check_pair(src: Any, tgt_in: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from course_site.source_parts import parts
 
 ROW = re.compile(r"^\| `([\w./]+)` \| (.*?) \|", re.MULTILINE)
-ROOMS = ("transformer", "attention_laws", "engines", "lessonkit")
+ROOMS = ("transformer", "attention_laws", "engines", "lessonkit", "attention_course")
 ANSWERS = "lessonkit/exercises"
 
 

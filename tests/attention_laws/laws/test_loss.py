@@ -12,7 +12,7 @@ from attention_laws.laws import loss as laws
 from tests.attention_laws.trying import expect, small
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.batches import Example, collate
-from transformer.training.loss import fused_smoothing_loss, label_smoothing_loss
+from transformer.training.loss import label_smoothing_loss
 
 MARKS, SHIFT, END, SOURCE = (law.name for law in batches.LAWS)
 Ids = Sequence[list[int]]
@@ -89,13 +89,18 @@ def of_sum(logits: Tensor, tgt_out: Tensor) -> Tensor:
     return crossed(logits, tgt_out, ignore_index=PAD_ID, reduction="sum")
 
 
-def smoothed(over_all: bool) -> Loss:
-    def loss(logits: Tensor, tgt_out: Tensor) -> Tensor:
-        options = {"smoothing": 0.2, "pad_id": PAD_ID, "over_all": over_all}
-        sums = label_smoothing_loss(logits, tgt_out, **options)
-        return sums.loss / sums.tokens
+def smoothed(logits: Tensor, tgt_out: Tensor) -> Tensor:
+    sums = label_smoothing_loss(logits, tgt_out, smoothing=0.2, pad_id=PAD_ID)
+    return sums.loss / sums.tokens
 
-    return loss
+
+def diverging(logits: Tensor, tgt_out: Tensor) -> Tensor:
+    """Smoothed over all types but the true one and padding, as a divergence."""
+    wanted = torch.full_like(logits, 0.2 / (logits.size(-1) - 2)).index_fill(
+        -1, torch.tensor([PAD_ID]), 0.0
+    )
+    wanted = wanted.scatter(-1, tgt_out.unsqueeze(-1), 0.8) * (tgt_out != PAD_ID).unsqueeze(-1)
+    return F.kl_div(logits.log_softmax(-1), wanted, reduction="sum") / (tgt_out != PAD_ID).sum()
 
 
 def of_log_probs(log_probs: Tensor, tgt_out: Tensor) -> Tensor:
@@ -106,11 +111,8 @@ SOUND: dict[str, Loss] = {
     "a mean": plain,
     "a sum": of_sum,
     "a sum for each sentence": lambda logits, out: of_sum(logits, out) / len(out),
-    "smoothed over all": smoothed(True),
-    "smoothed over all but two": smoothed(False),
-    "the fused one": lambda logits, out: fused_smoothing_loss(
-        logits, out, smoothing=0.1, pad_id=PAD_ID
-    )[0],
+    "smoothed over all": smoothed,
+    "smoothed over all but two": diverging,
 }
 
 

@@ -1,0 +1,54 @@
+"""The exit status of a command, and the one line that says what stopped it."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from transformer.support.errors import INTERRUPTED, MISTAKE, UserError, is_out_of_memory
+
+FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
+
+
+def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
+    """Carry out a command, and say in one line what stopped it, after Python's traceback if asked.
+
+    Gives the command's own status, `MISTAKE` (files and memory too), `INTERRUPTED` or `FAULT`.
+    """
+    try:
+        status = command()
+        sys.stdout.flush()
+        return status
+    except (Exception, KeyboardInterrupt) as error:
+        try:
+            sys.stdout.flush()
+        except OSError:  # drop what it cannot take: Python would fail on it again at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if show_traceback:
+            traceback.print_exc()
+        status, line = _explain(error)
+        if line:
+            print(" ".join(line.split()), file=sys.stderr, flush=True)
+        return status
+
+
+def _explain(error: BaseException) -> tuple[int, str]:
+    """Give the exit status and the line for what stopped a command; no line where none is due."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "stopped"
+    if isinstance(error, UserError):
+        return MISTAKE, f"error: {error}"
+    if isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
+        return MISTAKE, ""
+    if isinstance(error, OSError):
+        return MISTAKE, f"error: cannot go on: {error}"
+    if is_out_of_memory(error):
+        return MISTAKE, (
+            "error: out of memory; what was saved before is kept: give a smaller model or beam, "
+            "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
+        )
+    return FAULT, (
+        f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
+        "yours, and what was saved before is kept: please report it to its authors, with the "
+        "command and what it prints with --traceback (python -m transformer --traceback ...)"
+    )
