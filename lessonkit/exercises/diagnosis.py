@@ -207,9 +207,8 @@ def _relations(pairs: Pairs, facts: Sequence[Facts]) -> Iterator[str]:
     numbers = [(_numbers(mine), _numbers(right)) for mine, right in pairs]
     tensors = [(a, b) for a, b in numbers if a is not None and b is not None]
     told = {round(float(x), 6) for _, right in tensors for x in right.flatten()[:99]}
-    if len(tensors) < len(pairs) or len(told) < 2:  # of one number anything can be made
-        return
-    if all(_close(mine, right) for mine, right in tensors):  # something else is wrong
+    is_right = all(_close(mine, right) for mine, right in tensors)  # and something else is wrong
+    if is_right or len(tensors) < len(pairs) or len(told) < 2:  # of one number all can be made
         return
     for says, made in MADE.items():
         with contextlib.suppress(RuntimeError, IndexError):  # there is no such axis
