@@ -217,5 +217,5 @@ class TokenBudgetBatches:
 
 
 def length_key(example: Example) -> tuple[int, int]:
-    """Give what to sort by: positions of the longer side, eos included, then the target's tokens."""
+    """Give what to sort by: positions of the longer side, eos included; tokens of the target."""
     return max(map(len, example)) + 1, len(example[1])
