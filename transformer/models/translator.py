@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 
@@ -47,7 +47,6 @@ class Translator:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = usable(device)
         self.model = model.to(self.device).eval()
-        self._searcher: Any = None  # `engines.fast`'s, once it is needed
 
     @classmethod
     def load(
@@ -130,10 +129,7 @@ class Translator:
     def _search(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
-        from engines.fast.search import Searcher
+        from engines.search import quick_search
 
-        self._searcher = self._searcher or Searcher()
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
-        return self._searcher.search(
-            self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
-        )
+        return quick_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
