@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from attention_course.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from experiments.plans import EXPERIMENTS
-from transformer.support.files import check_file, require_checkout, results_folder, write_json
+from transformer.support.files import check_file, require_checkout
 
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out
 
@@ -83,15 +83,12 @@ OPTIONS: Mapping[str, AddOption] = {
     "sections": option("sections", "SECTION", "training, export (both), gpu", nargs="*"),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
-    "one-seed": option("--seed", "N", "of what is drawn (1)", type=int, default=1),
-    "share": option("--share", "X", "of the attacks (1)", type=float, default=1.0),
     "at": option("--at", "COMMIT", "before (HEAD)", default="HEAD"),
     "change": option("--change", "TEXT", "what is new since the record before"),
     "set": option(
         "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]
     ),
     "processes": option("--processes", "N", "that share each step (1)", type=int, default=1),
-    "page-alone": option("--page-alone", None, "write the page of what is recorded alone"),
     "check": option("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
     "arguments": option("arguments", "...", "for its script", nargs=argparse.REMAINDER),
     "folder": option("folder", "RUN", "a model folder", type=Path),
@@ -99,28 +96,6 @@ OPTIONS: Mapping[str, AddOption] = {
 }
 _TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS = {name: Command(**row) for name, row in _TABLE.items()}
-
-
-def museum(root: Path, page_alone: bool) -> Path:
-    """Record what the laws find, unless the page alone is wanted, and write the page."""
-    from experiments import museum_table
-    from experiments.tables import put_table
-
-    if not page_alone:
-        file = results_folder() / museum_table.RECORD
-        check_file(file)
-        write_json(file, museum_table.make_record())
-    page = root / "docs" / museum_table.PAGE
-    for mark, table in museum_table.tables().items():
-        put_table(page, mark, table)
-    return page
-
-
-def specimens(seeds: list[int], only: list[str]) -> None:
-    """Train the museum's specimens."""
-    from experiments.museum_training import train_museum
-
-    train_museum(results_folder() / "museum", seeds=seeds, only=only)
 
 
 def run_check(root: Path, check: str, arguments: list[str]) -> int:

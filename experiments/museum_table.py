@@ -1,13 +1,12 @@
 """The table of faults and laws: what catches what, and what is sound and still called broken.
 
-Not in the paper. `python -m experiments museum` makes the record and the page of it.
+Not in the paper. `python -m experiments museum` makes the record, `tables` the page of it.
 """
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
@@ -18,17 +17,12 @@ from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.tables import markdown
 from lessonkit.museum import SPECIMENS, sound
 from lessonkit.museum.pipeline import sound_pipeline
-from lessonkit.museum.specimen import RECORD, Specimen
-from transformer.evaluation.compare import Interval, difference_interval, mean_interval
-from transformer.support.files import read_json, results_folder
+from lessonkit.museum.specimen import RECORD
+from transformer.support.files import read_json, results_folder, write_json
 from transformer.training.devices import provenance
 
 SHOWN = 3  # laws of a specimen that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
-PAGE = "museum.md"  # in docs/
-SOUND = "sound"
-
-Runs = list[dict[str, Any]]
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
@@ -64,23 +58,22 @@ def found(report: Report) -> dict[str, list[str]]:
     return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
 
 
-def make_record(
-    specimens: Iterable[Specimen] = SPECIMENS, on_line: Callable[[str], None] = print
-) -> dict[str, Any]:
+def record(file: Path) -> None:
     """Diagnose specimens, and ten sound configurations: each with what `found` gives."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(CLEAN):
         seen = found(diagnose(sound(seed, **drawn_config(seed))))
-        on_line(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
+        print(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
         clean.append({"config": drawn_config(seed)} | seen)
     clean.append({"config": "pipeline"} | found(diagnose_pipeline(sound_pipeline())))
     figures = {}
-    for specimen in specimens:
+    for specimen in SPECIMENS:
         figures[specimen.name] = seen = found(specimen.diagnose())
-        on_line(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
+        print(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
-    return {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+    about = {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+    write_json(file, about)
 
 
 def tables() -> dict[str, str]:
@@ -96,13 +89,11 @@ def tables() -> dict[str, str]:
         f"- **Laws tried**: {len(record['laws'])}.",
     ]
     groups = dict.fromkeys(each.group for each in SPECIMENS)
-    broken = {name: found["broken"] for name, found in seen.items()}
     return {
         "counts": "\n".join(counts),
         **{group: _group(group, seen) for group in groups},
         "missed": _missed(missed, seen),
         "laws": _by_law(record),
-        "trained": trained_table(read_runs(), broken),
     }
 
 
@@ -150,85 +141,3 @@ def _by_law(record: Mapping[str, Any]) -> str:
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
     return markdown(["law", "specimens", "alone"], rows, words=3)
-
-
-def trained_table(runs: Mapping[str, Runs], broken: Mapping[str, list[str]]) -> str:
-    """Write what was trained, and the laws that it breaks: counted, then the highest BLEU first."""
-    names = sorted(set(runs) - {SOUND}, key=lambda name: (-mean(scores(runs[name])), name))
-    hidden = [name for name in names if not told_by_score(name, runs)]
-    caught = sum(bool(broken[name]) for name in hidden)
-
-    def row(name: str) -> str:
-        told = "no" if name in hidden else "yes"
-        law = f"`{broken[name][0]}`" if broken[name] else "none"
-        return _row(f"`{name}`", runs[name], against_sound(name, runs), [told, law])
-
-    lines = [
-        f"{len(names)} were trained beside the sound model, {len(runs[SOUND])} seeds each. Of "
-        f"{len(hidden)} of them no score tells, and a law is broken by {caught} of these.",
-        "",
-        "| specimen | BLEU | perplexity | loss | told by its score | first law broken |",
-        "| --- | ---: | ---: | ---: | --- | --- |",
-        _row("the sound model", runs[SOUND], None, ["", ""]),
-    ]
-    return "\n".join([*lines, *map(row, names)])
-
-
-def _row(title: str, runs: Runs, interval: Interval | None, last: list[str]) -> str:
-    bleu = f"{mean(scores(runs)):.1f}"
-    if interval is not None:
-        bleu += f" ({interval.low:+.1f} to {interval.high:+.1f})"
-    perplexity = _mean([run["perplexity"] for run in runs])
-    loss = _mean([run["curve"][-1][1] for run in runs])
-    return "| " + " | ".join([title, bleu, perplexity, loss, *last]) + " |"
-
-
-def _mean(values: list[float | None]) -> str:
-    """Write a mean in three or four figures, or that there was no number."""
-    numbers = [each for each in values if each is not None]
-    if len(numbers) < len(values):
-        return "none"
-    return f"{mean(numbers):,.2f}" if mean(numbers) < 100 else f"{mean(numbers):,.0f}"
-
-
-def trained() -> dict[str, Specimen]:
-    """Give what is trained, by name: the sound model first."""
-    sound = Specimen(name=SOUND, about="no fault", trains=True, in_search=True)
-    return {each.name: each for each in (sound, *SPECIMENS) if each.trains}
-
-
-def read_runs() -> dict[str, Runs]:
-    """Read the runs of each specimen that was trained, by its name."""
-    files = sorted((results_folder() / RECORD).parent.glob("*.json"))
-    records = [read_json(file) for file in files if file.name != Path(RECORD).name]
-    return {record["specimen"]: record["runs"] for record in records}
-
-
-def scores(runs: Runs) -> list[float]:
-    """Give the BLEU of each run."""
-    return [run["bleu"]["score"] for run in runs]
-
-
-def against_sound(name: str, runs: Mapping[str, Runs]) -> Interval | None:
-    """Give the interval of how far a specimen's BLEU is above the sound model's.
-
-    A fault of the search has the sound model's own weights, so that the two are compared seed by
-    seed; any other is compared by its mean.
-
-    Returns:
-        The 95% interval, in points; None of the sound model itself, and where either has fewer than
-        two runs.
-    """
-    base, other = scores(runs[SOUND]), scores(runs[name])
-    if name == SOUND or min(len(base), len(other)) < 2:
-        return None
-    if not trained()[name].in_search:
-        return difference_interval(base, other)
-    by_seed = {run["seed"]: run["bleu"]["score"] for run in runs[SOUND]}
-    return mean_interval([run["bleu"]["score"] - by_seed[run["seed"]] for run in runs[name]])
-
-
-def told_by_score(name: str, runs: Mapping[str, Runs]) -> bool:
-    """Say whether a specimen's BLEU is shown to be below the sound model's."""
-    interval = against_sound(name, runs)
-    return interval is not None and interval.high < 0

@@ -3,7 +3,6 @@
 Not in the paper. The rules and the table of records are in docs/records.md.
 """
 
-import argparse
 import dataclasses
 import statistics
 import subprocess
@@ -17,11 +16,10 @@ from typing import Any
 import torch
 
 from attention_course.commands import parse_settings
-from experiments.tables import put_table
 from experiments.training_parts import FAST, changed, find
+from lessonkit.analysis.compare import chance_of
 from lessonkit.records import precision
 from transformer.data import corpora
-from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
@@ -36,23 +34,8 @@ GOAL, HIGHER = 35.53, 36.52
 SPLIT = "test_2016_flickr"
 FOLDER = "records"  # in data/results
 LEVEL = 0.05  # largest probability of a mean this far above the goal by chance
-PAGE = "records.md"  # in docs
-MARK = "records"
 HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
 HEADINGS += [f"p, {GOAL}", f"p, {HIGHER}", "on"]
-
-
-def record_and_show(root: Path, options: argparse.Namespace) -> Path:
-    """Make a record, unless the page alone is wanted, and write the page with all of them."""
-    if not options.page_alone:
-        if not options.change:
-            raise UserError('a record says what is new: give --change "..."')
-        if options.processes < 1:
-            raise UserError(f"--processes {options.processes}: give 1 or more")
-        print(record_runs(options.change, options.settings, options.seeds, options.processes))
-    page = root / "docs" / PAGE
-    put_table(page, MARK, records_table(load_speed_runs()))
-    return page
 
 
 def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
@@ -95,8 +78,8 @@ def measure(out: Path) -> dict[str, float]:
 
 
 def record_runs(
-    change: str,
-    settings: Sequence[str] = (),
+    change: str | None,
+    settings: Sequence[str],
     seeds: Sequence[int] = (1, 2, 3),
     processes: int = 1,
     on_line: Callable[[str], None] = print,
@@ -105,6 +88,10 @@ def record_runs(
 
     The change says in a line what is new; the settings are `KEY=VALUE` pairs.
     """
+    if not change:
+        raise UserError('a record says what is new: give --change "..."')
+    if processes < 1:
+        raise UserError(f"--processes {processes}: give 1 or more")
     if not 3 <= len(set(seeds)) == len(seeds):
         raise UserError(
             f"seeds {', '.join(map(str, seeds))}: give three or more, each once, so that chance "

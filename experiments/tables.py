@@ -1,6 +1,6 @@
-"""Tables in Markdown, those of README.md and docs/results.md among them, and their places.
+"""Tables in Markdown, those of README.md and of docs among them, and their places.
 
-Not in the paper. They are made of records and lessons.
+Not in the paper. They are made of records and lessons; `python -m experiments tables` puts them in.
 """
 
 import math
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import lesson_counts
+from lessonkit.analysis.compare import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json, results_folder, write_atomically
 
 FEWEST_SEEDS = 3  # of a mean in one precision
@@ -51,12 +51,20 @@ def write_tables(root: Path) -> str:
 
 def page_tables(root: Path) -> dict[tuple[str, str], str]:
     """Give every table by the page that it stands on and the name of its place there."""
+    from experiments import museum_table, speedrun
+    from experiments.bench import sections
+
+    steps, gpu = (read_json(results_folder() / "bench" / f"{n}.json") for n in ("training", "gpu"))
     return {
         ("README.md", "lessons"): lesson_counts.page_table(lesson_counts.lessons(root)),
         ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),
         ("docs/results.md", "results"): runs_table(),
         ("docs/results.md", "seeds"): seeds_table(),
         ("docs/results.md", "systems"): systems_table(),
+        ("docs/records.md", "records"): speedrun.records_table(speedrun.load_speed_runs()),
+        ("docs/benchmarks.md", "training"): sections.training_table(steps),
+        ("docs/benchmarks.md", "gpu"): sections.gpu_table(gpu),
+        **{("docs/museum.md", mark): text for mark, text in museum_table.tables().items()},
     }
 
 

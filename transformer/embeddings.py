@@ -13,14 +13,8 @@ from transformer.support.errors import UserError, check_ids, check_number
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     """Compute the table of sinusoidal position encodings (§3.5).
 
-    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
-
-    Args:
-        length: Number of positions, from 0.
-        d_model: Width, even.
-
-    Returns:
-        Float table, (length, d_model), every value in [-1, 1].
+    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. The width
+    is even; the table is float, (length, d_model).
     """
     check_number("length", length, 0, MOST_SIZE, whole=True)
     check_number("d_model", d_model, 0, MOST_SIZE, whole=True)
@@ -54,18 +48,10 @@ class Embedding(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Embed tokens that stand at positions start, start + 1, ...
+        """Embed ids (batch, length) that stand at positions start, start + 1, ...
 
-        Args:
-            ids: Token ids, (batch, length).
-            start: Position of the first one; above 0 when decoding with a cache.
-
-        Returns:
-            (batch, length, d_model)
-
-        Raises:
-            UserError: the positions go past max_len, or an id is not in the vocabulary (a GPU says
-                that in its own words, and late).
+        Gives (batch, length, d_model). `start` is above 0 when decoding with a cache. A UserError
+        where positions go past max_len, or an id is not in the vocabulary (on a CPU).
         """
         check_ids("ids", ids)
         check_number("start", start, 0, whole=True)

@@ -11,10 +11,7 @@ from transformer.support.errors import check_floats, check_hidden, check_sizes
 class FeedForward(nn.Module):
     """Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2).
 
-    Args:
-        d_model: Width of the input and of the output.
-        d_ff: Width in between.
-        dropout: On the inner activations; the paper has none.
+    `dropout` falls on the inner activations, (batch, length, d_ff); the paper has none.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -92,15 +89,9 @@ class EncoderLayer(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Run the layer.
+        """Run (batch, src_len, d_model) through the layer; the mask as of `padding_mask`.
 
-        Args:
-            hidden: (batch, src_len, d_model)
-            mask: Boolean, broadcastable to (batch, num_heads, src_len, src_len).
-            return_weights: Whether to return the attention weights.
-
-        Returns:
-            (batch, src_len, d_model), and the weights (batch, num_heads, src_len, src_len) or None.
+        Gives the weights, (batch, num_heads, src_len, src_len), too where they are asked for.
         """
         frame = self.self_attention_residual
         inputs = frame.before(hidden)
@@ -136,9 +127,8 @@ class DecoderLayer(nn.Module):
         Args:
             hidden: (batch, tgt_len, d_model)
             memory: The encoder's output, (batch, src_len, d_model).
-            tgt_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, k_len); None allows all.
-            src_mask: Boolean, broadcastable to (batch, num_heads, tgt_len, src_len).
-            cache: Of self-attention and of cross-attention.
+            tgt_mask, src_mask: Of self-attention (None allows all) and of cross-attention.
+            cache: Likewise.
             return_weights: Whether to return the attention weights.
 
         Returns:

@@ -13,12 +13,7 @@ from transformer.support.errors import MOST, check_ids, check_number
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
     """Let every query attend to the real tokens only, not to what fills a batch up.
 
-    Args:
-        ids: Token ids, (batch, k_len).
-        pad_id: The id that fills up.
-
-    Returns:
-        Boolean mask, (batch, 1, 1, k_len): the same for every head and query.
+    Of token ids (batch, k_len) it makes a boolean mask, (batch, 1, 1, k_len).
     """
     check_ids("ids", ids)
     check_number("pad_id", pad_id, -MOST, MOST, whole=True)
@@ -28,14 +23,8 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
 def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | None = None) -> Tensor:
     """Let each position attend to itself and to those before it (§3.2.3).
 
-    Args:
-        q_len: Number of queries.
-        k_len: Number of keys, `q_len` if None. With more keys than queries, the queries are the
-            last positions (decoding with a cache).
-        device: Where to make the mask.
-
-    Returns:
-        Boolean mask, (1, 1, q_len, k_len), True on and below the diagonal.
+    With more keys than queries, the queries are the last positions (decoding with a cache). `k_len`
+    is `q_len` if None. The boolean mask, (1, 1, q_len, k_len), is True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
     check_number("k_len", k_len, 0, MOST_SIZE, whole=True)
@@ -45,8 +34,5 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
 
 
 def decoder_mask(tgt_in: Tensor) -> Tensor:
-    """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
-
-    Of target ids (batch, tgt_len) it makes a boolean mask, (batch, 1, tgt_len, tgt_len).
-    """
+    """Combine both, no future and no padding (§3.2.3): (batch, 1, tgt_len, tgt_len)."""
     return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

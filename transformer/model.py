@@ -91,11 +91,7 @@ class AttentionMaps(NamedTuple):
 
 
 class Transformer(nn.Module):
-    """An encoder-decoder made of attention alone (§3, Fig. 1).
-
-    Raises:
-        UserError: the embeddings are tied and the vocabularies differ in size.
-    """
+    """An encoder-decoder made of attention alone (§3, Fig. 1)."""
 
     def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
@@ -122,23 +118,16 @@ class Transformer(nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix at once (training, §5).
 
-        Args:
-            src: Source ids, (batch, src_len).
-            tgt_in: Target ids that begin with bos, (batch, tgt_len).
-
-        Returns:
-            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size); position t scores
-            the token after `tgt_in[:, t]`.
+        Of sources (batch, src_len) and targets that begin with bos, (batch, tgt_len), it gives
+        logits, before the softmax, (batch, tgt_len, tgt_vocab_size): those at position t score the
+        token after `tgt_in[:, t]`.
         """
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read source ids, (batch, src_len), into a memory, (batch, src_len, d_model).
-
-        The mask is that of `padding_mask`, (batch, 1, 1, src_len).
-        """
+        """Read ids (batch, src_len) into a memory (batch, src_len, d_model), by `padding_mask`."""
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
 
@@ -155,8 +144,7 @@ class Transformer(nn.Module):
             src_mask: From `padding_mask`, (batch, 1, 1, src_len).
             cache: From `new_cache`; it is extended by the new positions.
 
-        Returns:
-            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size).
+        Gives logits, (batch, tgt_len, tgt_vocab_size).
         """
         start = 0 if cache is None else cache.length
         length = tgt_in.shape[1]
@@ -171,10 +159,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight, without dropout (the paper's appendix figures).
-
-        Source and target are those of `forward`.
-        """
+        """Give every attention weight, without dropout (the paper's appendix figures)."""
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)

@@ -12,22 +12,22 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
-from experiments.tables import markdown, put_table
+from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, results_folder, write_json
-from transformer.training.devices import keep_freed_memory, pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 
 SECTIONS = ("training", "export", "gpu")  # each leaves data/results/bench/NAME.json
-PAGE = "docs/benchmarks.md"
 
 
-def record_sections(root: Path, sections: Sequence[str]) -> None:
-    """Measure these sections, and put their tables on their page; without a name, the CPU's.
+def record_sections(sections: Sequence[str]) -> None:
+    """Measure these sections; without a name, the CPU's.
 
-    Decoding's table stands there by hand: it has the records of two machines.
+    Decoding's table stands on its page by hand: it has the records of two machines.
     """
     if unknown := set(sections) - set(SECTIONS):
         raise unknown_name("section", min(unknown), SECTIONS)
@@ -38,10 +38,8 @@ def record_sections(root: Path, sections: Sequence[str]) -> None:
             record_export(file)
         elif name == "gpu":
             write_json(file, provenance(pick_device()) | gpu.measure())
-            put_table(root / PAGE, "gpu", gpu_table(read_json(file)))
         else:
             record_training(file)
-            put_table(root / PAGE, "training", training_table(read_json(file)))
 
 
 def record_training(file: Path) -> None:

@@ -1,7 +1,21 @@
-"""Ten sound variants of the sound model: no law is to break on them (not in the paper)."""
+"""Ten sound variants of the sound model, on which no law is to break; mutants, on which one is.
+
+Not in the paper. `python -m experiments laws` tries both.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
 
 from attention_laws import diagnose
-from experiments.laws.mutants import FILE, run
+from experiments.laws.mutants import FILE, SEED, run, sample, tried
+from transformer.support.files import write_json
+from transformer.training.devices import provenance
+
+NUMBERS = {"model": 100, "setup": 50}  # of mutants
+SEEDS = 5  # of each sound variant
 
 CROSS, OUTPUT = "self.cross = Attention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"
@@ -95,3 +109,20 @@ def alarms(seeds: int) -> dict[str, list[str]]:
                 found[f"{name} {seed} {kind}"] = bad
                 print(f"{name} {seed} {kind}: {', '.join(bad) or 'no law broken'}")
     return found
+
+
+def record(file: Path) -> None:
+    """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
+    warnings.simplefilter("ignore")
+    found: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
+    for part, number in NUMBERS.items():
+        chosen, besides = sample(number, part == "setup")
+        rows = []
+        for mutant, module in chosen:
+            rows.append(tried(mutant, module))
+            print(f"{rows[-1]['broken'] or 'missed'}; {rows[-1]['alone'] or 'missed'}: {mutant}")
+        counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
+        found[part] = {"tried": len(rows), **counts, **besides, "mutants": rows}
+    sound = alarms(SEEDS)
+    found["variants"] = {"runs": len(sound), "alarms": {k: v for k, v in sound.items() if v}}
+    write_json(file, found)

@@ -7,7 +7,7 @@ decoder cannot see the source token (see `Hiding`)? No estimate, but what is los
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -141,22 +141,13 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[Links]) -> float
     return 1 - 2 * sum(len(a & b) for a, b in zip(found, gold, strict=True)) / total
 
 
-# Takes a model in evaluation mode, source ids (1, src_len), what the decoder reads, "<bos>" first,
-# and what it says, (1, tgt_len) each. Gives (tgt_len, src_len), each row summing to 1.
-Method = Callable[[Transformer, Tensor, Tensor, Tensor], Tensor]
-
-
-def attention_weights(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
-    """Give the weights of cross-attention, mean over all layers and heads."""
-    return model.attention_maps(src, tgt_in).cross[:, 0].mean(dim=(0, 1))
-
-
 @torch.inference_mode()
 def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
     """Measure what each token said loses when the decoder cannot see one source token.
 
-    The loss is of its log probability; where it rises instead, there is none, and a row in which
-    nothing is lost sums to 0.
+    Source ids are (1, src_len); what the decoder reads, "<bos>" first, and what it says are
+    (1, tgt_len). The loss is of a log probability; where it rises instead, there is none. Gives
+    each one's share of its row's, (tgt_len, src_len); a row in which nothing is lost sums to 0.
     """
     src_mask, src_len = padding_mask(src), src.shape[1]
     memory = model.encode(src, src_mask)
@@ -166,29 +157,18 @@ def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Ten
     whole = model.decode(tgt_in, memory, src_mask).log_softmax(-1).gather(-1, chosen)
     logits = model.decode(tgt_in.expand(src_len, -1), *copies).log_softmax(-1)
     without = logits.gather(-1, chosen.expand(src_len, -1, -1))
-    return _as_shares((whole - without)[..., 0].T.clamp(min=0))
+    lost = (whole - without)[..., 0].T.clamp(min=0)  # (tgt_len, src_len)
+    return lost / lost.sum(-1, keepdim=True).clamp(min=torch.finfo(lost.dtype).tiny)
 
 
-METHODS: Mapping[str, Method] = {
-    "attention weights": attention_weights,
-    "hiding": hiding,
-}
+def word_hiding(translator: Translator, src: str, tgt: str) -> WordAttention:
+    """Measure what each word of a given translation loses with each word of its source hidden.
 
-
-def word_attribution(translator: Translator, src: str, tgt: str, method: Method) -> WordAttention:
-    """Measure what each word of a given translation takes from each word of its source.
-
-    Pieces of a source word are added, those of a target word averaged, as `word_attention`
-    does; a word's rows are those that say it. The method is one of `METHODS`; the weights are
-    (1, 1, tgt_words, src_words + 1), the last column "<eos>".
+    Pieces are added and averaged as `word_attention` does; a word's rows are those that say it. The
+    weights are (1, 1, tgt_words, src_words + 1), the last column "<eos>".
     """
     pair = Pair(translator, src, tgt)
     tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
-    shares = method(network_of(translator), pair.src, tgt_in, said).detach().cpu()
+    shares = hiding(network_of(translator), pair.src, tgt_in, said).cpu()
     weights = pair.of_tgt_words @ shares @ pair.of_src_words
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])
-
-
-def _as_shares(scores: Tensor) -> Tensor:
-    """Make each row sum to 1, (tgt_len, src_len)."""
-    return scores / scores.sum(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)

@@ -73,7 +73,8 @@ class HeadRow(NamedTuple):
 def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:
     """Put a model's records of roles and of removals side by side. Not in the paper.
 
-    They are those of `python -m experiments roles` and `python -m experiments heads`.
+    Removals are those of `python -m experiments heads`; a head's role is named on other sentences
+    than it is scored on, as by Voita et al. (2019, https://aclanthology.org/P19-1580).
     """
     if roles["model"] != removals["model"]:
         raise UserError(

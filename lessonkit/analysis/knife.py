@@ -122,9 +122,7 @@ def edges_each(knife: Knife) -> Iterator[NamedCut]:
                 yield what, f"{query}-{key}", Cut(edges={head: [(query, key)] for head in heads})
 
 
-def heads_each(
-    knife: Knife, means: Mapping[Head, Tensor], other: Run | None = None
-) -> Iterator[NamedCut]:
+def heads_each(knife: Knife, means: Mapping[Head, Tensor], other: Run) -> Iterator[NamedCut]:
     """Give the cuts of each head: by zero, by its mean, and swapped with another sentence's.
 
     The means are from `mean_outputs`; the outputs of the other run are put at every place that both
@@ -133,10 +131,9 @@ def heads_each(
     for head, mean in means.items():
         yield ZERO, str(head), Cut(heads={head: torch.zeros_like(mean)})
         yield MEAN, str(head), Cut(heads={head: mean})
-        if other is not None:
-            both = len(knife.src_tokens) if head.stack == "encoder" else None
-            places = dict(enumerate(other.heads[head][:both]))
-            yield SWAP, str(head), Cut(heads={head: places})
+        both = len(knife.src_tokens) if head.stack == "encoder" else None
+        places = dict(enumerate(other.heads[head][:both]))
+        yield SWAP, str(head), Cut(heads={head: places})
 
 
 def translations_without(

@@ -51,21 +51,16 @@ def cpu_seconds(work: Callable[[], object], rounds: int = 5) -> float:
 
 
 class Timed(TorchDispatchMode):
-    """Adds up the seconds of PyTorch's operations while it is entered, by kind of work.
+    """Adds up the seconds of PyTorch's operations while it is entered, by `kind` of work."""
 
-    The kind is told by an operation's name ("aten::mm") and what it was given and gave.
-    """
-
-    def __init__(self, kind_of: Callable[[str, Any], str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.kind_of = kind_of
         self.seconds: dict[str, float] = defaultdict(float)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         started = time.process_time()
         result = func(*args, **(kwargs or {}))
-        took = time.process_time() - started
-        self.seconds[self.kind_of(func._schema.name, (args, result))] += took
+        self.seconds[kind(func._schema.name)] += time.process_time() - started
         return result
 
 
@@ -96,7 +91,7 @@ def shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
     training step, on the CPU, is not timed.
     """
     step()
-    with Timed(lambda name, _: kind(name)) as timed:
+    with Timed() as timed:
         for _ in range(steps):
             step()
     total = sum(timed.seconds.values())
@@ -163,16 +158,14 @@ def exchange_seconds(parameters: int, machines: int, link: float) -> float:
     return 2 * (machines - 1) / machines * FLOAT32 * parameters / link
 
 
-def product_seconds(tokens: int, width: int, calls: int = 0) -> float:
+def product_seconds(tokens: int, width: int) -> float:
     """Measure `tokens` vectors times a square matrix, on one thread of the CPU.
 
-    So many calls are timed together; 0 takes so many that there is something to time.
-
     Returns:
-        Seconds of the processor for one product, the fewest of several rounds.
+        Seconds of the processor for one product, the fewest of several rounds of many.
     """
     vectors, matrix = torch.randn(tokens, width), torch.randn(width, width)
-    calls = calls or max(1, 2**26 // (product_flops(tokens, width) + width * width))
+    calls = max(1, 2**26 // (product_flops(tokens, width) + width * width))
 
     def work() -> None:
         for _ in range(calls):

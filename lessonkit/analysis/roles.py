@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.alignment import Pair
-from transformer.data.embedded import Sentence, as_written
+from transformer.data.corpora import Sentence, as_written
 from transformer.models.translator import Translator
 
 NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
@@ -171,34 +171,6 @@ def said_words(
             yield NEXT_SAID, word, following
 
 
-class Reading(NamedTuple):
-    """The attention of a model that reads a sentence and the corpus's own translation of it."""
-
-    # Between words, the last column "<eos>", (num_layers, num_heads, src_words, src_words + 1);
-    encoder: Tensor | None  # None where the source is no English: trees are of English
-    decoder: Tensor  # between tokens, (num_layers, num_heads, tgt_len, tgt_len)
-    cross: Tensor  # the rows that say a word, (num_layers, num_heads, tgt_words, src_words + 1)
-    even: list[float]  # what a source word would get of a row spread evenly over the tokens
-    said: list[tuple[str, int, set[int]]]  # from `said_words`
-
-    def tokens_asked(self) -> Iterator[tuple[str, int, int]]:
-        """Give what is asked of the decoder's self-attention: question, row and column."""
-        for row in range(2, self.decoder.shape[-1]):
-            yield from ((READ, row, row), (READ_BEFORE, row, row - 1), (START, row, 0))
-
-
-def read(translator: Translator, sentence: Sentence) -> Reading:
-    """Let a model read a sentence with its translation; its attention is added up to words."""
-    langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
-    pair = Pair(translator, *(as_written(sentence.text(lang), lang) for lang in langs))
-    maps, encoder = pair.maps(), None
-    if langs[0] == "en":
-        encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
-    cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
-    said = list(said_words(sentence.alignment(*langs), cross.shape[-2]))
-    return Reading(encoder, maps.decoder, cross, pair.of_src_words.mean(0).tolist(), said)
-
-
 class Answer(NamedTuple):
     """What a question found in every head of a stack."""
 
@@ -217,7 +189,7 @@ def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
     """
     found: dict[tuple[str, str], list[tuple[float, Tensor]]] = {}
     for sentence in sentences:
-        for stack, question, even, shares in _cases(read(translator, sentence), sentence):
+        for stack, question, even, shares in _cases(translator, sentence):
             found.setdefault((stack, question), []).append((even, shares))
     return [
         Answer(
@@ -230,17 +202,26 @@ def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
     ]
 
 
-def _cases(seen: Reading, sentence: Sentence) -> Iterator[tuple[str, str, float, Tensor]]:
-    """Give the cases of every question in one sentence: stack, question, even share, shares."""
+def _cases(translator: Translator, sentence: Sentence) -> Iterator[tuple[str, str, float, Tensor]]:
+    """Give the cases of every question in one sentence: stack, question, even share, shares.
+
+    The model reads the sentence with its translation; its attention is added up to words.
+    """
+    langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
+    pair = Pair(translator, *(as_written(sentence.text(lang), lang) for lang in langs))
+    maps, spread = pair.maps(), pair.of_src_words.mean(0).tolist()  # of a row spread evenly
 
     def on_words(words: Tensor, query: int, keys: Iterable[int]) -> tuple[float, Tensor]:
         named = list(keys)
-        return sum(seen.even[key] for key in named), words[:, :, query, named].sum(-1)
+        return sum(spread[key] for key in named), words[:, :, query, named].sum(-1)
 
-    if seen.encoder is not None:
+    if langs[0] == "en":  # trees are of English
+        encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
         for question, query, keys in word_pairs(sentence):
-            yield "encoder", question, *on_words(seen.encoder, query, keys)
-    for question, row, column in seen.tokens_asked():
-        yield "decoder", question, 1 / (row + 1), seen.decoder[:, :, row, column]
-    for question, query, said in seen.said:
-        yield "cross", question, *on_words(seen.cross, query, said)
+            yield "encoder", question, *on_words(encoder, query, keys)
+    for row in range(2, maps.decoder.shape[-1]):
+        for question, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
+            yield "decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column]
+    cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
+    for question, query, said in said_words(sentence.alignment(*langs), cross.shape[-2]):
+        yield "cross", question, *on_words(cross, query, said)

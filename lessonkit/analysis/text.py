@@ -1,10 +1,9 @@
-"""Figures of a text: what stays unknown, how much of a batch is padding.
+"""How much of a batch is padding.
 
 Not in the paper, which only says that batches hold pairs of about one length (§5.1).
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,17 +12,6 @@ from transformer.data.batches import Example, TokenBudgetBatches, length_key
 Plan = list[list[int]]  # for each batch the positions of its examples
 
 RULES = ("random", "sorted", "token budget")
-
-
-def unknown_share(known: Sequence[str], tokens: Sequence[str], size: int) -> float:
-    """Give the share, 0 to 1, of a text's tokens that a vocabulary of words does not hold.
-
-    So many of the most frequent types among the known tokens are the vocabulary. The paper's
-    byte-pair encoding knows every text (§5.1).
-    """
-    types = sorted(Counter(known).items(), key=lambda item: (-item[1], item[0]))[:size]
-    held = {word for word, _ in types}
-    return sum(token not in held for token in tokens) / len(tokens)
 
 
 def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:

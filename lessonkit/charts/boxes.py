@@ -23,17 +23,17 @@ Answer = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
 def sentence_box(
-    translator: Translator, sentence: str, means: Mapping[Head, Tensor] | None = None
+    translator: Translator, sentence: str, means: Mapping[Head, Tensor]
 ) -> widgets.VBox:
     """Show a sentence's translation and attention, anew whenever the reader types another.
 
-    With the means from `mean_outputs` the chosen head can be removed.
+    The chosen head can be removed; the means are from `mean_outputs`.
     """
 
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
         attention = translator.attention(text)
-        without = None if means is None else translations_without(translator, text, means)
-        return attention.translation, heads_explorer(attention, without=without)
+        without = translations_without(translator, text, means)
+        return attention.translation, heads_explorer(attention, 1, without)
 
     return _box(translator, sentence, answer)
 

@@ -45,16 +45,15 @@ def draw_head_grid(
     ax: Axes,
     title: str,
     highest: float,
-    decimals: int = 1,
-    framed: Tensor | None = None,
+    framed: Tensor,
 ) -> Axes:
     """Draw a figure of every head, (num_layers, num_heads), with a frame where there shall be one.
 
     Not in the paper. Pictures to be compared have the same `highest`, of the brightest color; below
     0 is as dark as 0.
     """
-    _table(values, ax, highest, f"z.{decimals}f", 9)  # z: no -0.0
-    for layer, head in [] if framed is None else framed.nonzero().tolist():
+    _table(values, ax, highest, "z.1f", 9)  # z: no -0.0
+    for layer, head in framed.nonzero().tolist():
         corner = (head - 0.44, layer - 0.44)
         ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, color=TARGET, linewidth=2))
     num_layers, num_heads = values.shape
@@ -79,7 +78,7 @@ def draw_removals(record: Mapping[str, Any], axes: "NDArray[Any]", highest: floa
             lost = [figures["whole"]["beam"] - each["beam"] for each in heads.values()]
             small = torch.tensor([each["p"] < FRAMED for each in heads.values()])
             values, framed = torch.tensor(lost).reshape(layers, -1), small.reshape(layers, -1)
-            draw_head_grid(values, ax, f"{stack}, by {way}", highest, framed=framed)
+            draw_head_grid(values, ax, f"{stack}, by {way}", highest, framed)
 
 
 def draw_head_shares(answers: Sequence[Answer], ax: Axes, title: str) -> Axes:
@@ -114,14 +113,13 @@ def _table(values: Tensor, ax: Axes, highest: float, form: str, points: float, *
 
 
 def heads_explorer(
-    attention: Attention, query: int = 1, without: Mapping[str, Mapping[Head, str]] | None = None
+    attention: Attention, query: int, without: Mapping[str, Mapping[Head, str]]
 ) -> alt.VConcatChart:
     """Draw every head of a stack small, the chosen one large, and what one token looks at.
 
     After the paper's appendix. The controls are those of `attention_explorer`, and `query`, the
     token that looks: a row of the large picture, from 1. A click on a small head chooses it, as
-    the sliders do. With what `translations_without` gives there is a control to remove the chosen
-    head.
+    the sliders do; a control removes it (`without` is what `translations_without` gives).
     """
     large = attention_explorer(attention)
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures
@@ -135,25 +133,20 @@ def heads_explorer(
     # All pictures know the chosen head's layer and number by these names.
     controls = [alt.param(name=part, expr=f"chosen_{part}") for part in ("layer", "head")]
     controls.append(slider("query", query, 1, rows))
-    number, third, removal = "Three", "Last", ""
-    if without is not None:
-        for row in data.values:
-            head = Head(row["stack"], row["layer"], row["head"])
-            said = {way: translations[head] for way, translations in without.items()}
-            row["said"] = {NOT: attention.translation} | said
-        pictures.append(_translation())
-        controls.append(choice("remove", NOT, [NOT, *without]))
-        number, third = "Four", "Third"
-        removal = (
-            "The last is the translation; a control removes the chosen head, and what is said "
-            "then is orange where it differs. "
-        )
+    for row in data.values:
+        head = Head(row["stack"], row["layer"], row["head"])
+        said = {way: translations[head] for way, translations in without.items()}
+        row["said"] = {NOT: attention.translation} | said
+    pictures.append(_translation())
+    controls.append(choice("remove", NOT, [NOT, *without]))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
     return chart.resolve_scale(color="independent").properties(
-        description=f"{number} pictures of attention weights. First, every head of the chosen "
+        description="Four pictures of attention weights. First, every head of the chosen "
         f"stack, small: a row for each of {num_layers} layers, a column for each of {num_heads} "
-        f"heads. {third}, the tokens that may be attended to, shaded by how much one token, the "
-        f"query, attends to each. {removal}Between: {large.description}"
+        f"heads. Third, the tokens that may be attended to, shaded by how much one token, the "
+        "query, attends to each. The last is the translation; a control removes the chosen head, "
+        "and what is said then is orange where it differs. Between: "
+        f"{large.description}"
     )
 
 

@@ -27,19 +27,9 @@ PLACES: dict[str, tuple[str, tuple[Box, ...]]] = {
         "the text, cut into pieces, at both inputs and at the output",
         (*INPUTS, (446, 587, 172, 34)),
     ),
-    "attention": (
-        "attention: the encoder's self-attention, the decoder's masked self-attention and its "
-        "cross-attention",
-        ((218, 196, 152, 40), (446, 196, 152, 40), (446, 292, 152, 40)),
-    ),
     "positions": (
         "the waves of the positions, added to the embeddings of source and target",
         ((218, 96, 152, 74), (446, 96, 152, 74)),
-    ),
-    "layer": (
-        "the layers of encoder and decoder: attention and feed-forward, each with its residual "
-        "sum and norm",
-        ((218, 246, 196, 200), (446, 294, 196, 296)),
     ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",

@@ -43,9 +43,9 @@ def knife_explorer(
     translator: Translator,
     sentence: str,
     *,
-    edges: bool = False,
-    means: Mapping[Head, Tensor] | None = None,
-    other: str | None = None,
+    means: Mapping[Head, Tensor],
+    other: str,
+    edges: bool = True,
     cut: str = PLACE_AFTER,
     key: int = 0,
     query: int = 0,
@@ -58,16 +58,15 @@ def knife_explorer(
 
     Args:
         translator, sentence: A Transformer, which translates greedily, and plain text.
+        means: From `mean_outputs`: what can stand in a removed head's place.
+        other: A sentence whose heads can be swapped in.
         edges: Whether edges can be cut, each in all heads of all layers of its stack.
-        means: From `mean_outputs`; with them heads can be removed.
-        other: A sentence whose heads can be swapped in; needs `means`.
         cut: What is taken away at first: "nothing", or a name of `analysis.knife`.
         key, query, token: The places, and which next token, to begin with; from 0.
     """
     knife = Knife(translator, sentence)
     kinds = [NOTHING, PLACE_BEFORE, PLACE_AFTER, *(EDGES.values() if edges else ())]
-    if means is not None:
-        kinds += [ZERO, MEAN, *([SWAP] if other else [])]
+    kinds += [ZERO, MEAN, SWAP]
     controls = [choice("cut", cut, kinds, "take away")]
     src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
     _check_size(src_len, tgt_len, edges)
@@ -75,16 +74,14 @@ def knife_explorer(
     controls.append(slider("key", key, 0, most - 1, label="place or key" if edges else "place"))
     if edges:
         controls.append(slider("query", query, 0, most - 1))
-    if means is not None:
-        names = [str(head) for head in all_heads(knife.model)]
-        controls.append(choice("head", names[0], names))
+    names = [str(head) for head in all_heads(knife.model)]
+    controls.append(choice("head", names[0], names))
     controls.append(slider("next", token, 0, tgt_len - 1, label="next token"))
     rows = list(_rows(knife, _cuts(knife, edges, means, other)))
     tokens = [SPECIAL_TOKENS[BOS_ID], *knife.tgt_tokens[:-1]]
     views: dict[str, object] = {"src": knife.src_tokens, "said": knife.tgt_tokens, "read": tokens}
-    views |= {"vocab": _vocabulary(knife, rows), "other": other or ""}
-    shown = edges, means is not None
-    chart = alt.vconcat(lines(*shown), bars(*shown, BARS), data=alt.Data(values=rows))
+    views |= {"vocab": _vocabulary(knife, rows), "other": other}
+    chart = alt.vconcat(lines(edges), bars(edges, BARS), data=alt.Data(values=rows))
     chart = chart.add_params(alt.param(name="views", value=views), *controls)
     return chart.resolve_scale(color="independent").properties(
         name="knife",
@@ -107,16 +104,14 @@ def _check_size(src_len: int, tgt_len: int, edges: bool) -> None:
 
 
 def _cuts(
-    knife: Knife, edges: bool, means: Mapping[Head, Tensor] | None, other: str | None
+    knife: Knife, edges: bool, means: Mapping[Head, Tensor], other: str
 ) -> Iterator[NamedCut]:
     """Give every cut that can be chosen; nothing at all first."""
     yield NOTHING, "", Cut()
     yield from places_hidden(knife)
     if edges:
         yield from edges_each(knife)
-    if means is not None:
-        run = run_of(knife.translator, other) if other else None
-        yield from heads_each(knife, means, run)
+    yield from heads_each(knife, means, run_of(knife.translator, other))
 
 
 def _rows(knife: Knife, cuts: Iterable[NamedCut]) -> Iterator[dict[str, object]]:

@@ -35,19 +35,18 @@ DOWN = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=N
 LINES = alt.Color("line:O", scale=colours([0, 1, 2], [SOURCE, PAPER, TARGET]), legend=None)
 
 
-def which(edges: bool, heads: bool) -> str:
+def which(edges: bool) -> str:
     """Give the expression for which of the chosen kind of cuts is shown."""
-    place = f"(test(/^a place/, cut) ? '' + {PLACE} : '')"
-    place = f"({HEAD} ? head : {place})" if heads else place
+    place = f"({HEAD} ? head : (test(/^a place/, cut) ? '' + {PLACE} : ''))"
     return f"({EDGE} ? {QUERY} + '-' + {KEY} : {place})" if edges else place
 
 
-def lines(edges: bool, heads: bool) -> alt.LayerChart:
+def lines(edges: bool) -> alt.LayerChart:
     """Write the source, the whole model's translation and the cut one's, token by token.
 
-    `edges` and `heads` tell whether the chart can cut them, and has the controls for that.
+    `edges` tells whether the chart can cut them, and has the controls for that.
     """
-    shown = SHOWN.format(which=which(edges, heads))
+    shown = SHOWN.format(which=which(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
     tokens = _tokens(chosen, edges)
     words = tokens.mark_text(fontSize=FONT, aria=False).encode(
@@ -65,7 +64,7 @@ def lines(edges: bool, heads: bool) -> alt.LayerChart:
     settings = (
         alt.Chart()
         .transform_filter("datum.line == 0")
-        .transform_calculate(settings=PLAIN.format(_settings(edges, heads)))
+        .transform_calculate(settings=PLAIN.format(_settings(edges)))
         .mark_text(align="left", fontSize=11, color=PAPER, aria=False)
         .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
     )
@@ -74,7 +73,7 @@ def lines(edges: bool, heads: bool) -> alt.LayerChart:
         width=WIDTH,
         height=3.4 * LINE,
         view=UNFRAMED,
-        title=heading(PLAIN.format(_title(edges, heads)), fontSize=14),
+        title=heading(PLAIN.format(_title(edges)), fontSize=14),
     )
 
 
@@ -97,7 +96,7 @@ def _tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
     )
 
 
-def _title(edges: bool, heads: bool) -> str:
+def _title(edges: bool) -> str:
     """Say in words what is taken away."""
     place = f"'place ' + {PLACE} + ', ' + views.src[{PLACE}]"
     said = [
@@ -113,20 +112,16 @@ def _title(edges: bool, heads: bool) -> str:
             (CROSS, f"'In cross-attention' + {every} + {row} + {blind} + {key}"),
             (DECODER, f"'In the decoder' + {every} + {row} + {blind} + views.read[{KEY}]"),
         ]
-    if heads:
-        whose = "'Head ' + head"
-        said += [
-            (f"cut == '{ZERO}'", f"{whose} + ' removed: zeros in its place'"),
-            (
-                f"cut == '{MEAN}'",
-                f"{whose} + ' removed: its mean over other sentences in its place'",
-            ),
-            (f"cut == '{SWAP}'", f"{whose} + ' as in: ' + views.other"),
-        ]
+    whose = "'Head ' + head"
+    said += [
+        (f"cut == '{ZERO}'", f"{whose} + ' removed: zeros in its place'"),
+        (f"cut == '{MEAN}'", f"{whose} + ' removed: its mean over other sentences in its place'"),
+        (f"cut == '{SWAP}'", f"{whose} + ' as in: ' + views.other"),
+    ]
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 
 
-def _settings(edges: bool, heads: bool) -> str:
+def _settings(edges: bool) -> str:
     """Say in words where the controls stand, those that the chosen cut does not need too."""
     parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
     if edges:
@@ -134,14 +129,12 @@ def _settings(edges: bool, heads: bool) -> str:
             "'query ' + query + ': ' + (views.src[query] || 'none') + ' or '"
             " + (views.said[query] || 'none')"
         )
-    if heads:
-        parts.append("'head ' + head")
-    return " + ' · ' + ".join(parts)
+    return " + ' · ' + ".join([*parts, "'head ' + head"])
 
 
-def bars(edges: bool, heads: bool, most: int) -> alt.LayerChart:
+def bars(edges: bool, most: int) -> alt.LayerChart:
     """Draw the next token's probabilities, the whole model's and the cut one's, `most` at most."""
-    base = _bars(SHOWN.format(which=which(edges, heads)))
+    base = _bars(SHOWN.format(which=which(edges)))
     across = alt.Scale(domain=[0, 1], nice=False, range=[LABELS, WIDTH - 200])
     down = alt.Scale(domain=[0, most], reverse=True, nice=False)
     axis = alt.Axis(format=".1f", values=[0, 0.5, 1], grid=False)

@@ -38,7 +38,7 @@ def trace_explorer(
 
     Args:
         trace: From `analysis.tracing.trace`.
-        part: "text", "attention", "positions", "layer", "loss" or "choice"; None gives the whole.
+        part: "text", "attention", "positions", "layer" or "choice"; None gives the whole.
         step: To begin with; None is the first. A list of the chart changes it.
         place: The row to begin with, from 0; past the last row of a table it means the last.
     """

@@ -11,7 +11,6 @@ from lessonkit.analysis.tracing import Side, Trace, rotate
 from transformer.support.errors import UserError, unknown_name
 
 RANKS = 8  # types shown of a vocabulary: the one written, then the likeliest others
-SMOOTHING = 0.1  # §5.4
 MOVED = 7  # places by which the turned queries and keys are moved on, to compare
 
 
@@ -136,25 +135,6 @@ def _scored(trace: Trace) -> list[Step]:
     ]
 
 
-def _loss(trace: Trace) -> list[Step]:
-    """Logits to a loss, with label smoothing (§5.4)."""
-    types, logs = _ranked(trace), trace.logits.log_softmax(dim=-1)
-    share = SMOOTHING / trace.logits.shape[-1]
-    true = trace.written_ids[:, None]
-    wanted = torch.full_like(logs, share).scatter(-1, true, 1 - SMOOTHING + share)
-    asked, cost = wanted.gather(-1, types), -(wanted * logs)
-    costs, losses = cost.gather(-1, types), cost.sum(-1)
-    plain = -logs.gather(-1, true).mean()
-    smoothed = f"{1 - SMOOTHING:g} on the true type, {SMOOTHING:g} spread over all"
-    means = f"mean {losses.mean():.2f} nats a token, {plain:.2f} without smoothing"
-    return [
-        *_scored(trace),
-        _ranks(trace, "surprise", "−ln p, in nats", -logs.gather(-1, types)),
-        _ranks(trace, "target", smoothed, asked, 1 - asked.sum(-1), shares=True),
-        _ranks(trace, "cost", f"target × −ln p; {means}", costs, losses - costs.sum(-1)),
-    ]
-
-
 def _choice(trace: Trace) -> list[Step]:
     """Probabilities to a token, greedily, and the total of what is written (§6.1)."""
     logs = trace.logits.log_softmax(dim=-1)
@@ -186,7 +166,6 @@ PARTS: dict[str, Callable[[Trace], list[Step]]] = {
     "attention": _attention,
     "positions": _positions,
     "layer": _layer,
-    "loss": _loss,
     "choice": _choice,
 }
 

@@ -29,8 +29,6 @@ class Specimen:
     edits: tuple[Edit, ...] = ()  # what is changed; the weights stay as they were drawn
     config: Mapping[str, Any] = field(default_factory=dict)  # that the fault needs to matter
     source: str = ""  # link of a public report, or the system that had it; empty for a classic
-    trains: bool = False  # whether it is trained, to see what its curve looks like
-    in_search: bool = False  # whether it shows in the search alone: trained as what is sound
 
     def __str__(self) -> str:
         """Write it as a change of source: what goes with -, what comes with +."""

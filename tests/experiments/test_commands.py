@@ -12,7 +12,6 @@ import torch
 from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
-from experiments.grammar import build
 from experiments.plans import Experiment
 from experiments.tables import page_tables
 from tests.helpers import ROOT
@@ -26,13 +25,12 @@ Patch = pytest.MonkeyPatch
 ARGUMENTS = {
     "train": ["multi30k-de-en-fast"],
     "heads": ["de-en", "de-en"],
-    "roles": ["demo-en-fr", "demo-en-fr"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
 }
-MEASURED = ("text", "leaks", "heads", "roles", "attributions")
+MEASURED = ("leaks", "heads", "attributions")
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -114,16 +112,9 @@ def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatc
         (kept / name).touch()
         assert main([name, *ARGUMENTS.get(name, [])]) == 2
         assert "is not a folder" in capsys.readouterr().err
-    for name in ("bleu", "loss", "contrasts"):  # which have no place of their own
+    for name in ("bleu", "contrasts"):  # which have no place of their own
         assert ends(name, "demo-en-fr") == 2
         assert "--record" in capsys.readouterr().err
-
-
-def test_the_corpus_is_written_to_its_place(monkeypatch: Patch) -> None:
-    written: list[Path] = []
-    monkeypatch.setattr(build, "write", lambda file: written.append(file))
-    assert main(["corpus"]) == 0
-    assert written == [ROOT / "data/corpus/sentences.tsv.gz"]
 
 
 def test_what_is_measured_is_recorded_with_its_origin(
@@ -136,18 +127,15 @@ def test_what_is_measured_is_recorded_with_its_origin(
         (corpora, "all_tatoeba_pairs", pairs),
         (texts, "split_pairs", {"train": pairs, "test": pairs}),
         (texts, "measure_pairs", {"test": 1}),
-        (texts, "unknown_share", 0.12345),
         (heads, "attribution_scores", error),
-        (heads, "named_roles", {"cross 1.1": {"score": 1.0}}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
     origin, one = ["command", "commit", "hardware", "torch", "date"], {"test": 1}
+    leaks = {"seed": 1, "pairs": 1, "figures": {"random": one, "grouped": one}}
     model = [str(tiny_folder), "tiny"]
     for what, given, file, about in (
-        ("text", [], "multi30k", {"seed": 1}),
-        ("leaks", [], "tatoeba", {"pairs": 1, "figures": {"random": one, "grouped": one}}),
+        ("leaks", [], "tatoeba", leaks),
         ("attributions", model, "tiny", {"split": "test", "sentences": 1, "figures": error}),
-        ("roles", model, "tiny", {"chosen_on": "validation", "scored_on": "test"}),
     ):
         monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", what, *given])
         assert main() == 0
@@ -157,8 +145,6 @@ def test_what_is_measured_is_recorded_with_its_origin(
         assert about.items() <= made.items()
     out = capsys.readouterr().out
     assert "attention weights: alignment error 0.250" in out
-    languages = read_json(kept / "text" / "multi30k.json")["figures"]["languages"]
-    assert languages["fr"] == {"unknown": [0.1235] * len(texts.SIZES)}
 
 
 def test_heads_are_measured_on_the_gpu_if_there_is_one(
@@ -198,10 +184,10 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
 def test_the_tables_are_put_where_they_stand(
     tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
-    for name in ("README.md", "docs/results.md"):
+    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
+    for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
     monkeypatch.setattr("experiments.tables.page_tables", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0

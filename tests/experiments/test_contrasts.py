@@ -4,14 +4,12 @@ import math
 import re
 from itertools import permutations
 from pathlib import Path
-from typing import Any, ClassVar, Self
 
 import pytest
 
 from experiments.contrasts import (
     LANGUAGES,
     PHENOMENA,
-    Contrast,
     Side,
     keeps,
     load_contrasts,
@@ -19,15 +17,10 @@ from experiments.contrasts import (
     read_side,
     record_contrasts,
     share_interval,
-    split_words,
 )
 from lessonkit.analysis.articles import corpus_table
 from tests.helpers import ROOT
-from tests.helpers.scripted import Scripted
-from transformer.config import PAD_ID, UNK_ID
-from transformer.models.folder import Description
 from transformer.models.translator import Translator
-from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import model_names, read_json
 
@@ -68,70 +61,15 @@ def test_the_table_is_written_as_readme_says() -> None:
                 assert not keeps(lang, sentence, other, own), sentence
 
 
-def test_words_are_cut_language_by_language() -> None:
-    for lang, text, words in (
-        ("en", "He isn\u2019t Tom's.", "he isn't tom's"),
-        ("fr", "L'Été n\u2019est-il pas l\u00e0 ?", "l' été n' est il pas là"),
-        ("de", "Größe, 3 Bälle!", "größe 3 bälle"),
-    ):
-        assert split_words(lang, text) == words.split()
-
-
-# --- a model is asked ---
-
-
-class Letters:
-    """A tokenizer of two words, a and b."""
-
-    def encode(self, text: str) -> list[int]:
-        return [{"a": 4, "b": 5}[word] for word in text.split()]
-
-    def decode(self, ids: list[int]) -> str:
-        return " ".join("ab"[number - 4] for number in ids)
-
-
-class Model(Scripted):
-    """The scripted model as a network, deaf to its source."""
-
-    # A prefix of probability 0 may hold any token.
-    rows: ClassVar = Scripted.rows | dict.fromkeys((PAD_ID, UNK_ID), (1.0, 0.0, 0.0))
-
-    def to(self, device: Any) -> Self:
-        return self
-
-    def eval(self) -> Self:
-        return self
-
-
-def translator() -> Translator:
-    recipe = find_recipe("demo")
-    letters: Any = Letters()
-    model: Any = Model()
-    return Translator(Description(recipe, letters, letters), model)
-
-
-def side(*accepted: str) -> Side:
-    """A side whose cues are its own words."""
-    return Side(accepted, tuple(tuple(frozenset(word) for word in a.split()) for a in accepted))
-
-
-A_OR_B = (side("a", "a b"), side("b"))
-
-
-def test_a_deaf_model_by_hand() -> None:
-    found = measure_contrasts(
-        translator(), [Contrast("embedded", "roles", {"en": A_OR_B, "fr": A_OR_B})]
-    )
-    first, second = found["sentences"]
-    # It says b whatever it reads: log .36 / (7/6)**.6 beats log .243 / (8/6)**.6.
-    assert (first["source"], first["said"], first["kept"]) == ("a", "b", False)
-    assert (second["source"], second["said"], second["kept"]) == ("b", "b", True)
-    (figures,) = found["phenomena"].values()
-    nothing = {"both": 0, "share": 0.0, "interval": [round(e, 3) for e in share_interval(0, 1)]}
-    assert figures == {
-        "pairs": 1,
-        "says": {"first": 0, "second": 1} | nothing,
-    }
+def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
+    some = [each for each in CONTRASTS if each.corpus == "embedded" and each.phenomenon == "gender"]
+    recorded = read_json(ROOT / "data" / "results" / "contrasts" / "demo-en-fr.json")
+    rows = [row for row in recorded["sentences"] if row["phenomenon"] == "gender"]
+    found = measure_contrasts(shipped, some)
+    for row, told in zip(found["sentences"], rows, strict=True):
+        assert row.items() <= told.items()
+    counts = recorded["phenomena"]["gender"]["says"]
+    assert found["phenomena"]["gender"]["says"].items() <= counts.items()
 
 
 NOT = frozenset({"not", "no"})
@@ -160,7 +98,7 @@ def test_what_is_kept_by_hand() -> None:
 
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"add some to contrasts.tsv"):
-        measure_contrasts(translator(), [])
+        measure_contrasts(Translator.load("demo-en-fr"), [])
     with pytest.raises(UserError, match="this model has tree, and the pairs are in de, en, fr"):
         record_contrasts("demo-parser", tmp_path / "record.json")
     assert not list(tmp_path.iterdir())

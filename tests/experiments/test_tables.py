@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from stamping import readme
 
+from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
 from experiments.speedrun import (
     GOAL,
@@ -30,14 +31,16 @@ from experiments.tables import (
     systems_table,
 )
 from lessonkit import records as results
+from lessonkit.analysis.compare import chance_of
+from lessonkit.museum import SPECIMENS
+from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.compare import chance_of
 from transformer.recipes import SYSTEMS
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
+from transformer.support.files import read_json, results_folder
 
 LOAD = corpora.load
 
@@ -105,12 +108,18 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
 
 
 def test_pages_give_the_recorded_figures() -> None:
-    pages = page_tables(ROOT) | {("docs/records.md", "records"): records_table(load_speed_runs())}
-    for (file, mark), table in pages.items():
+    for (file, mark), table in page_tables(ROOT).items():
         text = (ROOT / file).read_text(encoding="utf-8")
         text = readme.stamped(text, None) if mark == "lessons" else text  # not a fork's links
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
         assert shown == [table], "`python -m experiments tables` puts them in"
+
+
+def test_the_museum_is_of_todays_laws_and_specimens() -> None:
+    record = read_json(results_folder() / RECORD)
+    names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
+    assert record["laws"] == names, "run: python -m experiments museum"
+    assert list(record["specimens"]) == [each.name for each in SPECIMENS]
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:
@@ -139,7 +148,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         chance_of([36.0], GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):
-            record_runs("haste", seeds=seeds)
+            record_runs("haste", (), seeds)
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
     with pytest.raises(UserError, match="ended with 2 and said: error: steps is 0"):
         train_for_time(["steps=0"], 1, 1, tmp_path / "run")
@@ -177,34 +186,27 @@ def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert read_json(tmp_path / "run" / "run.json")["processes"] == 2
 
 
-def timed(*scores: float, processes: int = 1) -> dict[str, Any]:
-    """A record of the speed run; its seconds are 61, 62 ..."""
-    runs = [{"seconds": 60.0 + seed, "bleu": bleu} for seed, bleu in enumerate(scores, start=1)]
-    about = {"goal": 35.53, "hardware": "a chip, 1 thread", "processes": processes}
-    return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
-
-
 def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = standing(timed(36.0, 36.1, 36.2))
+    seconds, score, chance, reached = standing(record(36.0, 36.1, 36.2))
     assert (seconds, reached) == (62.0, True)
     assert score == pytest.approx(36.1)
     assert chance < 0.01
     # their mean is above, and may be so by chance
-    assert not standing(timed(35.0, 36.0, 36.5))[3]
-    assert not standing(timed(35.0, 35.1, 35.2))[3]
-    assert machine_of(timed(36.0)) == "a chip, 1 thread, float32"
-    assert machine_of(timed(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
-    goals = {record["goal"] for record in load_speed_runs()}
+    assert not standing(record(35.0, 36.0, 36.5))[3]
+    assert not standing(record(35.0, 35.1, 35.2))[3]
+    assert machine_of(record(36.0)) == "a chip, 1 thread, float32"
+    assert machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {each["goal"] for each in load_speed_runs()}
     assert all(str(goal) in PUBLISHED["multi30k"]["figures"] for goal in goals)
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
     assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
-    record = sample()
-    record["training"]["validation_loss"] = 1.5
-    record["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
+    made = sample()
+    made["training"]["validation_loss"] = 1.5
+    made["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
     (folder / "systems").mkdir()
-    (folder / "systems" / "multi30k.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "systems" / "multi30k.json").write_text(json.dumps(made), encoding="utf-8")
     heading, rule, *rows = systems_table().splitlines()
     assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482

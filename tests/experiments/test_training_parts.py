@@ -20,18 +20,13 @@ from experiments.cooccurrence import (
 )
 from experiments.muon import Muon, MuonAndAdam
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
-from tests.helpers import TINY
-from tests.helpers.corpus import small_corpus
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
-from transformer.data import corpora
-from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
+from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.folder import read_model
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import train
-from transformer.training.recipe import train_recipe
 from transformer.training.schedule import learning_rate
 
 COUNTS = st.integers(1, 100_000)
@@ -212,21 +207,6 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
     # Each place finds itself, and hands it on in the direction it had.
     cosines = torch.nn.functional.cosine_similarity(output[:, :, None], memory[:, None], dim=-1)
     assert cosines.argmax(dim=-1).tolist() == [list(range(7))]
-
-
-def test_a_recipe_begins_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "load", small_corpus)
-    still = {"steps": "1", "learning_rate": "1e-9", "cooccurrence_start": "true"}
-    recipe, parts = changed(find_recipe("demo"), TINY | still)
-    quiet = {"on_begin": lambda _: None, "on_report": lambda _: None}
-    train_recipe(recipe, tmp_path, **quiet, **parts.options(recipe))
-    description, trained = read_model(tmp_path)
-    torch.manual_seed(recipe.training.seed)  # for types that do not occur
-    model = description.build()
-    text = small_corpus("embedded", "train", "en", "fr")
-    sides = description.src_tokenizer, description.tgt_tokenizer
-    begin_with_cooccurrence(model, encode_pairs(*sides, text, recipe.data.max_train_tokens))
-    torch.testing.assert_close(trained.state_dict(), model.state_dict(), atol=1e-6, rtol=0)
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:

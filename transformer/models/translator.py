@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 
@@ -19,10 +19,7 @@ BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
 
 class Attention(NamedTuple):
-    """What attended to what while a sentence was translated.
-
-    The row that says token t has read the target tokens before it.
-    """
+    """What attended to what while a sentence was translated; row t read the target before t."""
 
     translation: str
     src_tokens: list[str]  # "<eos>" last
@@ -50,7 +47,6 @@ class Translator:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = usable(device)
         self.model = model.to(self.device).eval()
-        self._searcher: Any = None  # `engines.fast`'s, once it is needed
 
     @classmethod
     def load(
@@ -60,18 +56,11 @@ class Translator:
         weights: Path | None = None,
         build: Callable[[Description], Network] = Description.build,
     ) -> Self:
-        """Load a model.
+        """Load what training left in a folder, or a shipped model by its name: "de-en".
 
-        Args:
-            folder: What training left, or the name of a shipped model: "de-en".
-            device: Where to search.
-            weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
-                the final ones.
-            build: What made the network, where it was not the recipe alone (see `faults`).
-
-        Raises:
-            UserError: the folder or a file in it is missing, truncated or foreign, or the device
-                is not there.
+        `weights` is a file of the folder's checkpoints; None means the final ones. `build` made
+        the network, where that was not the recipe alone. A UserError where a file or the device is
+        not there, or damaged.
         """
         usable(device)  # before the work of reading
         return cls(*read_model(find_model(folder), weights, build), device)
@@ -81,14 +70,8 @@ class Translator:
     ) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation.
 
-        Args:
-            sentences: Plain text, one sentence each; one longer than max_len is cut short, with a
-                warning that says so.
-            beam_size: Of the search; 1 is greedy.
-            alpha: Of the length penalty.
-
-        Raises:
-            UserError: `sentences` is no list of texts, or `beam_size` or `alpha` is out of range.
+        One longer than max_len is cut short, with a warning. A beam of 1 is greedy; `alpha` is of
+        the length penalty. A UserError where one of these is not what it should be.
         """
         check_texts("sentences", sentences)
         check_search(beam_size, alpha)
@@ -110,15 +93,14 @@ class Translator:
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
-        src = collate_sources([source]).to(self.device)
-        tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
-        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
         said = [*best.ids, EOS_ID] if best.finished else best.ids
+        src = collate_sources([source]).to(self.device)
+        tgt_in = torch.tensor([[BOS_ID, *said[:-1]]], device=self.device)
         return Attention(
-            translation=self.tgt_tokenizer.decode(best.ids),
-            src_tokens=self.src_tokenizer.pieces([*source, EOS_ID]),
-            tgt_tokens=self.tgt_tokenizer.pieces(said),
-            maps=maps,
+            self.tgt_tokenizer.decode(best.ids),
+            self.src_tokenizer.pieces([*source, EOS_ID]),
+            self.tgt_tokenizer.pieces(said),
+            self.model.attention_maps(src, tgt_in),
         )
 
     def encode(self, sentence: str) -> list[int]:
@@ -135,23 +117,19 @@ class Translator:
     def _batches(self, sources: Sequence[list[int]], beam_size: int) -> Iterator[list[int]]:
         """Group the rows of sentences that are not empty, those of like length together."""
         rows: list[int] = []
-        for row in sorted(range(len(sources)), key=lambda row: len(sources[row])):
-            length = len(sources[row])
-            if rows and (len(rows) + 1) * length * beam_size > BATCH_TOKENS:
+        filled = (row for row, source in enumerate(sources) if source)
+        for row in sorted(filled, key=lambda row: len(sources[row])):
+            if rows and (len(rows) + 1) * len(sources[row]) * beam_size > BATCH_TOKENS:
                 yield rows
                 rows = []
-            if length:
-                rows.append(row)
+            rows.append(row)
         if rows:
             yield rows
 
     def _search(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
-        from engines.fast.search import Searcher
+        from engines.search import quick_search
 
-        self._searcher = self._searcher or Searcher()
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
-        return self._searcher.search(
-            self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len
-        )
+        return quick_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)

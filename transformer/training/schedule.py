@@ -12,19 +12,11 @@ def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Compute the rate of one step (§5.3, Eq. 3).
+    """Compute the rate of one step (§5.3, Eq. 3); `factor` multiplies the whole curve.
 
-    It rises in proportion to the step until `warmup_steps`, where it reaches
-    `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`.
-
-    Args:
-        step: Number of the update, from 1.
-        d_model: Width of the model: wider models learn more slowly.
-        warmup_steps: Steps of rising rate; 4000 in the paper.
-        factor: Multiplies the whole curve; 1 in the paper.
-
-    Raises:
-        UserError: a count is under 1, or the factor is no finite number above 0.
+    It rises in proportion to the step (from 1) until `warmup_steps`, 4000 in the paper, where it
+    reaches `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`. A UserError
+    where a count is under 1, or the factor no finite number above 0.
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
         check_number(name, value, 1)

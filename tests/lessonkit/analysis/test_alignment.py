@@ -4,15 +4,13 @@ import pytest
 import torch
 
 from lessonkit.analysis.alignment import (
-    METHODS,
     Pair,
     alignment_error_rate,
-    attention_weights,
     diagonal_links,
     hiding,
     strongest_links,
     word_attention,
-    word_attribution,
+    word_hiding,
     words_of,
 )
 from lessonkit.analysis.interventions import Hiding
@@ -127,19 +125,9 @@ def test_hiding_is_the_loss_when_the_decoder_cannot_look(model: Transformer) -> 
     torch.testing.assert_close(hiding(model, SRC_IDS, TGT_IN, SAID), expected)
 
 
-def test_words_get_their_pieces_shares(shipped: Translator) -> None:
+def test_words_lose_most_with_their_own(shipped: Translator) -> None:
     src, tgt = "The clever saleswoman is reading.", "La vendeuse intelligente lit."
-    seen = word_attribution(shipped, src, tgt, attention_weights)
-    known = word_attention(shipped, src, tgt)
-    assert (seen.src_words, seen.tgt_words) == (known.src_words, known.tgt_words)
-    mean = known.weights.mean(dim=(0, 1))
-    torch.testing.assert_close(seen.weights[0, 0], mean, atol=1e-5, rtol=1e-4)
-    for method in METHODS.values():
-        weights = word_attribution(shipped, src, tgt, method).weights
-        assert weights.shape == (1, 1, 5, 7)
-        assert weights[0, 0, 1].argmax() == 2  # vendeuse takes most from saleswoman
-
-
-def test_errors_of_the_witnesses(shipped: Translator) -> None:
-    with pytest.raises(UserError, match="no words to align"):
-        word_attribution(shipped, " ", "Un chat.", hiding)
+    found, known = word_hiding(shipped, src, tgt), word_attention(shipped, src, tgt)
+    assert (found.src_words, found.tgt_words) == (known.src_words, known.tgt_words)
+    assert found.weights.shape == (1, 1, 5, 7)
+    assert found.weights[0, 0, 1].argmax() == 2  # vendeuse takes most from saleswoman

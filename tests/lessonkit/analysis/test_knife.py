@@ -73,19 +73,19 @@ def test_edges_in_all_heads_of_a_stack(shipped: Translator, knife: Knife) -> Non
 
 def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, knife: Knife) -> None:
     means = {head: torch.full((32,), 0.5) for head in all_heads(knife.model)}
-    cuts = {(what, which): cut for what, which, cut in kn.heads_each(knife, means)}
-    assert len(cuts) == 2 * len(means)
+    own, longer = run_of(shipped, SENTENCE), run_of(shipped, "The old dog is reading a book.")
+    cuts = {(what, which): cut for what, which, cut in kn.heads_each(knife, means, own)}
+    assert len(cuts) == 3 * len(means)
     head = Head("decoder", 1, 3)
     with without_heads(knife.model, [head]):
         torch.testing.assert_close(
             knife.cut(cuts[kn.ZERO, "decoder 1.3"]).chances[0], next_token(shipped, SENTENCE)
         )
     assert cuts[kn.MEAN, "decoder 1.3"].heads == {head: means[head]}
-    own, longer = run_of(shipped, SENTENCE), run_of(shipped, "The old dog is reading a book.")
-    for _, _, cut in (each for each in kn.heads_each(knife, means, own) if each[0] == kn.SWAP):
-        torch.testing.assert_close(
-            knife.cut(cut).chances, knife.whole.chances, atol=1e-5, rtol=1e-4
-        )
+    for what, which in cuts:
+        if what == kn.SWAP:
+            same = knife.cut(cuts[what, which]).chances
+            torch.testing.assert_close(same, knife.whole.chances, atol=1e-5, rtol=1e-4)
     swaps = {which: c for what, which, c in kn.heads_each(knife, means, longer) if what == kn.SWAP}
     assert len(swaps) == len(means)
     assert len(swaps["encoder 1.3"].heads[Head("encoder", 1, 3)]) == len(knife.src_tokens)
@@ -93,13 +93,7 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, knife: Knife
     assert not torch.allclose(swapped, knife.whole.chances, atol=1e-3)
 
 
-def test_translations_without_each_head_and_errors(shipped: Translator, knife: Knife) -> None:
-    means = {head: torch.zeros(32) for head in all_heads(knife.model)}
-    said = kn.translations_without(shipped, SENTENCE, means)
-    assert said["by zero"] == said["by its mean"]
-    for head, text in said["by zero"].items():
-        with without_heads(knife.model, [head]):
-            assert shipped.translate([SENTENCE], 1) == [text]
+def test_errors(shipped: Translator, knife: Knife) -> None:
     with pytest.raises(UserError, match="give some words"):
         Knife(shipped, " ")
     with pytest.raises(UserError, match="no place 9"):

@@ -1,19 +1,10 @@
-"""Figures of a text by hand; batching rules, and the waste of each as real batches have it."""
+"""Batching rules, and the waste of each as real batches have it."""
 
 import pytest
 
-from lessonkit.analysis.text import RULES, measure, plans, unknown_share
+from lessonkit.analysis.text import RULES, measure, plans
 from transformer.data.batches import Example, collate, padding_share
 from transformer.support.errors import UserError
-
-TEXT = ["a", "b", "a", "c", "b", "a", "d"]
-
-
-def test_unknown_share_by_hand() -> None:
-    # kept in this order: a (3 times), b (twice), c and d (once; by alphabet); x never
-    for size, share in ((1, 3 / 5), (2, 2 / 5), (3, 2 / 5), (4, 1 / 5), (99, 1 / 5)):
-        assert unknown_share(TEXT, ["a", "x", "b", "d", "a"], size) == pytest.approx(share)
-
 
 HAND = [Example([5, 7, 11], [13, 17]), Example([19], [23, 29, 31])]
 

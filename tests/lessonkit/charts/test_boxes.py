@@ -11,6 +11,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
+from lessonkit.analysis import mean_outputs
 from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box
 from lessonkit.charts.export import check_attention_file, write_attention
 from lessonkit.charts.renderer import VEGALITE
@@ -30,7 +31,8 @@ def enabled() -> Iterator[None]:
 def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     tiny: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, said, picture = sentence_box(tiny, "The cat sleeps.").children
+    means = mean_outputs(tiny, ["A dog."])
+    line, said, picture = sentence_box(tiny, "The cat sleeps.", means).children
     assert line.description == "en to fr"
     first = picture.outputs[0]["data"]
     assert {VEGALITE, "image/png", "text/plain"} <= set(first)
@@ -45,7 +47,7 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     assert "".join(tiny.src_tokenizer.tokens("A dog")) in shown
     assert first["image/png"] != second["image/png"]
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    *_, picture = sentence_box(tiny, "The cat sleeps.").children
+    *_, picture = sentence_box(tiny, "The cat sleeps.", means).children
     assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
 
 

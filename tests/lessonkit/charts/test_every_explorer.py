@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from lessonkit import charts
 from lessonkit.analysis.beam_tree import grow_beam_tree
+from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import trace
 from lessonkit.charts.renderer import PICTURE_VERSION
 from tests.helpers.scripted import Scripted
@@ -19,6 +20,7 @@ from tests.helpers.vega import some_attention
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
+WOMAN = "The saleswoman is reading."
 READINGS = {
     "beam": {"base": [10.0, 11.0], "a": [20.0, 21.0]},
     "greedy": {"base": [10.0, 11.0], "a": [1.0, 2.0]},
@@ -28,7 +30,7 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     "chance": lambda _: charts.chance_explorer(),
     "smoothing": lambda _: charts.label_smoothing_explorer(),
     "attention": lambda _: charts.attention_explorer(some_attention()),
-    "heads": lambda _: charts.heads_explorer(some_attention()),
+    "heads": lambda _: charts.heads_explorer(some_attention(), 1, {}),
     "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
     "roofline": lambda _: charts.roofline_explorer(),
     "exchange": lambda _: charts.exchange_explorer({"base": charts.Shared(63 * 10**6, 10**13)}),
@@ -40,7 +42,9 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
         grow_beam_tree(Scripted(), torch.tensor([[4, 3]]), beam_size=2, alpha=0.0), str
     ),
     "trace": lambda shipped: charts.trace_explorer(trace(shipped)),
-    "knife": lambda shipped: charts.knife_explorer(shipped, "The saleswoman is reading."),
+    "knife": lambda shipped: charts.knife_explorer(
+        shipped, WOMAN, means={Head("cross", 1, 1): torch.ones(32)}, other="A dog.", edges=False
+    ),
 }
 MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
 LARGEST = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000

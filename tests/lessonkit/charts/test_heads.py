@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -43,10 +44,10 @@ ROWS = {"encoder": 4, "decoder": 3, "cross": 3}
 def test_a_grid_has_layers_down_heads_across_and_frames(ax: Axes) -> None:
     values = torch.tensor([[0.1, 0.25, -0.004], [2.0, 0.04, 3.96]])
     framed = torch.tensor([[False, True, False], [False, False, True]])
-    assert draw_head_grid(values, ax, "nats", highest=4.0, decimals=2, framed=framed) is ax
+    assert draw_head_grid(values, ax, "nats", highest=4.0, framed=framed) is ax
     written = {t.get_position(): (t.get_text(), t.get_color()) for t in ax.texts}
-    assert written[2, 0] == ("0.00", "white")  # a loss of nothing has no sign
-    assert (written[1, 1], written[2, 1]) == (("0.04", "white"), ("3.96", "black"))
+    assert written[2, 0] == ("0.0", "white")  # a loss of nothing has no sign
+    assert (written[1, 1], written[2, 1]) == (("0.0", "white"), ("4.0", "black"))
     assert ax.images[0].get_clim() == (0, 4.0)
     middles = [(p.get_x() + p.get_width() / 2, p.get_y() + p.get_height() / 2) for p in ax.patches]
     assert [(round(x), round(y)) for x, y in middles] == [(1, 0), (2, 1)]
@@ -68,9 +69,14 @@ def test_the_records_of_removed_heads_can_be_drawn() -> None:
         assert len(ax.patches) == sum(each["p"] < 0.01 for each in cross.values())
 
 
-@pytest.fixture
+PLACES = product(ROWS, range(1, NUM_LAYERS + 1), range(1, NUM_HEADS + 1))
+SANS = {head: f"sans {head}" for head in (Head(*place) for place in PLACES)}
+WITHOUT = {"by zero": SANS, "by its mean": dict.fromkeys(SANS, "le chat")}
+
+
+@pytest.fixture(scope="module")
 def spec() -> Spec:
-    return heads_explorer(some_attention()).to_dict()
+    return heads_explorer(some_attention(), 1, WITHOUT).to_dict()
 
 
 @pytest.mark.parametrize("stack", ROWS)
@@ -106,11 +112,7 @@ def test_the_sentence_shows_the_query_s_row(spec: Spec) -> None:
         torch.testing.assert_close(drawn, weights, atol=0.0051, rtol=0)
 
 
-def test_a_removed_head_s_translation_is_written_in_another_colour() -> None:
-    places = product(ROWS, range(1, NUM_LAYERS + 1), range(1, NUM_HEADS + 1))
-    said = {head: f"sans {head}" for head in (Head(*place) for place in places)}
-    without = {"by zero": said, "by its mean": dict.fromkeys(said, "le chat")}
-    spec = heads_explorer(some_attention(), 1, without).to_dict()
+def test_a_removed_head_s_translation_is_written_in_another_colour(spec: Spec) -> None:
     assert "a control removes the chosen head" in spec["description"]
     for way, text, colour, heading in (
         ("not", "le chat", INK, "Translation with encoder 2.3"),
@@ -144,16 +146,14 @@ WOMAN, MAN = "The saleswoman is reading.", "The salesman is reading."
 LINES, BARS = 0, 1
 
 
-@pytest.fixture(scope="module")
-def plain(shipped: Translator) -> Spec:
-    return knife_explorer(shipped, WOMAN, key=1).to_dict()
+def explored(translator: Translator, sentence: str = WOMAN, **options: Any) -> Spec:
+    means = {head: torch.full((32,), 0.1) for head in all_heads(translator.model)}  # type: ignore[arg-type]
+    return knife_explorer(translator, sentence, means=means, other=MAN, **options).to_dict()
 
 
 @pytest.fixture(scope="module")
-def full(shipped: Translator) -> Spec:
-    means = {head: torch.full((32,), 0.1) for head in all_heads(shipped.model)}  # type: ignore[arg-type]
-    chart = knife_explorer(shipped, WOMAN, edges=True, means=means, other=MAN, cut=NOTHING)
-    return chart.to_dict()
+def knife(shipped: Translator) -> Spec:
+    return explored(shipped, cut=NOTHING)
 
 
 def drawn_bars(spec: Spec) -> dict[str, list[float]]:
@@ -164,9 +164,9 @@ def drawn_bars(spec: Spec) -> dict[str, list[float]]:
     return found
 
 
-def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, plain: Spec) -> None:
+def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, knife: Spec) -> None:
     said = Knife(shipped, WOMAN).whole.said
-    moved = with_controls(plain, cut=PLACE_BEFORE, key=1, next=1)
+    moved = with_controls(knife, cut=PLACE_BEFORE, key=1, next=1)
     assert title(part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
@@ -174,21 +174,21 @@ def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, plain
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 
 
-def test_each_control_changes_the_drawing(full: Spec) -> None:
+def test_each_control_changes_the_drawing(knife: Spec) -> None:
     def settings(**moved: object) -> list[str]:
-        chart = part(with_controls(full, **moved), LINES, -1)
+        chart = part(with_controls(knife, **moved), LINES, -1)
         return [text for text, *_ in texts(chart, "role-mark")]
 
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
     assert len({tuple(settings(**moved)) for moved in moves}) == 4
-    assert len(json.dumps(full)) < 200_000
+    assert len(json.dumps(knife)) < 200_000
 
 
 def test_a_knife_refuses(shipped: Translator) -> None:
     with pytest.raises(UserError, match="unknown cut 'an edge of the encoder': did you mean"):
-        knife_explorer(shipped, WOMAN, cut="an edge of the encoder")
-    with pytest.raises(UserError, match="place is 40: the slider goes from 0 to"):
-        knife_explorer(shipped, WOMAN, key=40)
+        explored(shipped, edges=False, cut="an edge of the encoder")
+    with pytest.raises(UserError, match="place or key is 40: the slider goes from 0 to"):
+        explored(shipped, key=40)
     long = "The old dog sees the small cat and " * 5 + "the bird sings."
     with pytest.raises(UserError, match="give a shorter sentence"):
-        knife_explorer(shipped, long, edges=True)
+        explored(shipped, long)

@@ -11,12 +11,10 @@ from lessonkit.analysis.tracing import Trace, trace
 from lessonkit.charts.here import PLACES, you_are_here
 from lessonkit.charts.renderer import describe
 from lessonkit.charts.trace import trace_explorer
-from lessonkit.charts.trace_steps import PARTS, RANKS, SMOOTHING, Step, steps_of
+from lessonkit.charts.trace_steps import PARTS, RANKS, Step, steps_of
 from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
-from transformer.config import PAD_ID
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.training.loss import label_smoothing_loss
 
 TABLE = 0
 SIGNED, SHARES, _, LABEL = range(4)  # layers of the table
@@ -72,19 +70,6 @@ def test_hidden_places_are_struck_out(traces: dict[str, Trace]) -> None:
     marks = [text for text, *_ in texts(part(spec, TABLE, LABEL), "role-mark")]
     assert marks.count("−∞") == int((~traces["decoder"].attention.mask).sum()) == 15
     assert "mask: 15 of 36 places hidden" in titles(spec)
-
-
-def test_the_costs_add_up_to_the_loss(traces: dict[str, Trace]) -> None:
-    made = traces["cross"]
-    steps = {step.name: step for step in steps_of(made, "loss")}
-    sums = label_smoothing_loss(
-        made.logits[None], made.written_ids[None], smoothing=SMOOTHING, pad_id=PAD_ID
-    )
-    torch.testing.assert_close(steps["cost"].values.sum(), sums.loss)
-    for name in ("target", "probabilities"):
-        torch.testing.assert_close(steps[name].values.sum(-1), torch.ones(6).double())
-    mean, plain = (float(total) / 6 for total in (sums.loss, sums.nll))
-    assert f"mean {mean:.2f} nats a token, {plain:.2f} without" in steps["cost"].about
 
 
 def test_the_written_type_leads_and_the_total_is_the_sum(traces: dict[str, Trace]) -> None:

@@ -8,19 +8,16 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
+from lessonkit.analysis.compare import difference_interval, margin, verdict
 from lessonkit.charts import (
     chance_explorer,
-    draw_gradients,
     draw_loss,
-    draw_symptoms,
     label_smoothing_explorer,
     readings_explorer,
     schedule_explorer,
 )
 from lessonkit.charts.training import SYSTEMS
 from tests.helpers.vega import points, title, values, with_controls
-from transformer.evaluation.compare import difference_interval, margin, verdict
-from transformer.support.errors import UserError
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
 
@@ -91,12 +88,6 @@ def test_loss_over_steps(ax: Axes) -> None:
     assert (ax.get_title(), ax.get_ylim()[0]) == ("the demo", 0)
     ax.clear()
     assert legend(draw_loss(LOG[:2], ax)) == ["training"]  # before the first validation
-
-
-def test_more_lines_than_looks_are_refused(ax: Axes) -> None:
-    for draw, most in ((draw_gradients, 4), (draw_symptoms, 4)):
-        with pytest.raises(UserError, match=f"9 .*, and there are {most} colours: give fewer"):
-            draw({name: [(1.0, 2.0)] for name in "abcdefghi"}, ax)
 
 
 READINGS = {
