@@ -4,65 +4,33 @@ Not in the paper.
 """
 
 import statistics
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, read_json, results_folder, write_json
+from transformer.support.files import write_json
 from transformer.training.devices import keep_freed_memory, pick_device, provenance
 
-SECTIONS = ("training", "export", "gpu")  # each leaves data/results/bench/NAME.json
 
-
-def record_sections(sections: Sequence[str]) -> None:
-    """Measure these sections; without a name, the CPU's.
+def record(section: str, file: Path) -> None:
+    """Measure one section, "training", "export" or "gpu", and write its record.
 
     Decoding's table stands on its page by hand: it has the records of two machines.
     """
-    if unknown := set(sections) - set(SECTIONS):
-        raise unknown_name("section", min(unknown), SECTIONS)
-    for name in sections or SECTIONS[:2]:
-        file = results_folder() / "bench" / f"{name}.json"
-        check_file(file)
-        if name == "export":
-            record_export(file)
-        elif name == "gpu":
-            write_json(file, provenance(pick_device()) | gpu.measure())
-        else:
-            record_training(file)
-
-
-def record_training(file: Path) -> None:
-    """Measure training steps, and write and print the figures."""
-    keep_freed_memory()  # as `train` does; the peer has it too
-    with one_thread(), tqdm(desc="training") as bar:
-        figures = training.measure(partial(_advance, bar))
-    write_json(file, provenance(torch.device("cpu")) | figures)
-    print(training_table(read_json(file)))
-
-
-def _advance(bar: Any, what: str) -> None:
-    bar.set_postfix_str(what, refresh=False)
-    bar.update()
-
-
-def record_export(file: Path) -> None:
-    """Measure decoding beside other engines; say so where they, or its test set, are not here."""
-    try:
+    if section == "export":
         export.record_speed("de-en", file)
-    except UserError as error:
-        print(f"decoding is not measured: {error}")
+    elif section == "gpu":
+        write_json(file, provenance(pick_device()) | gpu.measure())
     else:
-        print(f"decoding: {file}")
+        keep_freed_memory()  # as `train` does; the peer has it too
+        with one_thread():
+            figures = training.measure()
+        write_json(file, provenance(torch.device("cpu")) | figures)
 
 
 def gpu_table(figures: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "heads": ["de-en", "de-en"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
+    "bench": ["training"],
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
 }
