@@ -43,14 +43,11 @@ class Command(NamedTuple):
     example: str = ""  # what may be typed after the name
     options: Sequence[str] = ()  # of `OPTIONS`
     file: str = ""  # in the checkout, with options' names to be filled in
-    anywhere: bool = False  # an installed package can do it as well
     goes_on: bool = False  # whether the same command goes on after Ctrl-C
 
     def run(self, options: argparse.Namespace) -> int:
         """Run it; a UserError where its file cannot be written, before any work."""
-        given = {"options": options, **vars(options)}
-        if not self.anywhere:
-            given["root"] = require_checkout()
+        given = {"options": options, **vars(options), "root": require_checkout()}
         if self.file and not given.get("file"):
             given["file"] = given["root"] / self.file.format_map(given)
         if "file" in given:

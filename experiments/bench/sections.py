@@ -45,7 +45,7 @@ def gpu_table(figures: dict[str, Any]) -> str:
     head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
     head += [f"loss, step {figures['steps']}", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
-    return f"{about}\n\n{markdown(head, rows, words=2)}"
+    return f"{about}\n\n{markdown(head, rows, words=range(2))}"
 
 
 def training_table(figures: dict[str, Any]) -> str:
@@ -66,6 +66,6 @@ def training_table(figures: dict[str, Any]) -> str:
     rows.append(["making the batch, beside the step", *besides])
     heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
     heading += ["of the largest product's rate"]
-    profiles = markdown(["a step's time", *columns], rows, words=1)
+    profiles = markdown(["a step's time", *columns], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
-    return f"{origin}\n\n{markdown(heading, speeds, words=3)}\n\n{profiles}"
+    return f"{origin}\n\n{markdown(heading, speeds, words=range(3))}\n\n{profiles}"
