@@ -26,9 +26,9 @@ from transformer.models.folder import (
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision, pick, pick_device
 from transformer.training.recipe import train_recipe
-from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"

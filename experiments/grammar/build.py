@@ -20,10 +20,11 @@ from experiments.grammar.parse import parse
 from experiments.grammar.periods import PeriodSampler
 from experiments.grammar.say import Word
 from experiments.grammar.tree import NO_NOUN, Clause, Phrase, Tree
-from transformer.data.embedded import SIZES, Sentence
+from transformer.data.corpora import CORPORA, Sentence
 from transformer.support.files import write_atomically
 
 SEED = 2017
+SIZES = dict(zip(CORPORA["embedded"].splits, (20_000, 500, 1_000, 500, 300), strict=True))
 LENGTHS = (range(4, 17), range(17, 26))  # tokens of a sentence: ordinary, long
 HELD_OUT = 12  # one combination of two words in so many is kept out of training
 

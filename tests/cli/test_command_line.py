@@ -68,7 +68,7 @@ def test_help_needs_no_heavy_library() -> None:
 def test_corpora_are_listed_with_their_terms_and_need_not_all_be_fetched(run: Run) -> None:
     status, out, _ = run("corpora", "list")
     assert status == 0
-    for word in ("embedded", "multi30k", "tatoeba", "iwslt", "de-en", "test_2016_flickr", "CC BY"):
+    for word in ("embedded", "multi30k", "tatoeba", "de-en", "test_2016_flickr", "CC BY"):
         assert word in out
     assert run("corpora", "fetch", "embedded") == (0, "embedded has no files to download\n", "")
 

@@ -25,23 +25,15 @@ from transformer.support.errors import UserError
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture(scope="module")
-def real(shared_data: Path) -> Iterator[Path]:
-    """The publishers' own files, which are read."""
-    with Patch.context() as patch:
-        patch.setenv("TRANSFORMER_DATA", str(shared_data))
-        yield shared_data
-
-
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """The user's own folder, to be filled."""
-    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
-    return tmp_path
+def real(shared_data: Path, monkeypatch: Patch) -> Path:
+    """The publishers' own files, which are read."""
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    return shared_data
 
 
 def test_every_entry_is_complete() -> None:
-    assert list(CORPORA) == ["embedded", "parses", "multi30k", "tatoeba", "iwslt"]
+    assert list(CORPORA) == ["embedded", "parses", "multi30k", "tatoeba"]
     for name, corpus in CORPORA.items():
         assert all((corpus.name == name, corpus.about, corpus.licence, corpus.citation))
         assert {"train", "validation"} < set(corpus.splits)
@@ -54,17 +46,21 @@ def test_every_entry_is_complete() -> None:
     assert CORPORA["multi30k"].files.keys() == names
 
 
-def test_importing_it_is_light() -> None:
-    code = "import sys, transformer.data.corpora; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert not {"torch", "numpy", "requests", "tokenizers"} & set(done.stdout.split())
+def test_importing_is_light() -> None:
+    for module, heavy in (
+        ("corpora", {"torch", "numpy", "requests", "tokenizers"}),
+        ("tokenizers", {"torch", "spacy"}),
+    ):
+        code = f"import sys, transformer.data.{module}; print({heavy} & set(sys.modules))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        assert done.stdout == b"set()\n"
 
 
 def test_wrong_names() -> None:
     for arguments, said in (
         ("multi30 train de en", "unknown corpus 'multi30': did you mean 'multi30k'?"),
         ("multi30k test_2016 de en", "split of multi30k 'test_2016': did you mean 'test_2016_f"),
-        ("iwslt train de fr", "iwslt has no de-fr: give one of de-en, en-de, en-fr"),
+        ("tatoeba train de fr", "tatoeba has no de-fr: give one of en-fr, fr-en"),
         ("parses test tree en", "parses has no tree-en: give one of en-tree"),
     ):
         with pytest.raises(UserError, match=said):
@@ -198,7 +194,7 @@ def test_the_users_folder_is_used_in_place_of_the_cache(
     assert Handler.asked == ["good"]
 
 
-# --- Multi30k -----------------------------------------------------------------------------
+# --- what loading gives ---------------------------------------------------------------------
 
 
 def test_multi30k_in_every_direction(real: Path) -> None:
@@ -212,119 +208,46 @@ def test_multi30k_in_every_direction(real: Path) -> None:
 
 def test_multi30k_train_survives_its_quirks(real: Path) -> None:
     text = corpora.load("multi30k", "train", "de", "fr")
-    assert len(text) == len(text.tgt) == 29_000
+    assert len(text) == 29_000
     for side in (text.src, text.tgt):
         assert all(line == " ".join(line.split()) for line in side)
-    raw = gzip.decompress((real / "multi30k" / "train.de.gz").read_bytes()).decode()
-    assert "\t" in raw.split("\n")[7365]
-    assert text.src[7365] == " ".join(raw.split("\n")[7365].split())
+    raw = gzip.decompress((real / "multi30k" / "train.de.gz").read_bytes()).decode().split("\n")
+    assert "\t" in raw[7365]
+    assert text.src[7365] == " ".join(raw[7365].split())
     assert text.src[0] == "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
     assert text.tgt[0] == "Deux jeunes hommes blancs sont dehors près de buissons."
 
 
-# --- Tatoeba ------------------------------------------------------------------------------
-
-
-def test_tatoebas_pairs_are_treated_and_stand_once(own: Path, monkeypatch: Patch) -> None:
-    with zipfile.ZipFile(own / "data.zip", "w") as archive:
+def test_tatoebas_pairs_are_treated_and_stand_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
         lines = "Run!\tCours\u202f!\nRun!\tCours !\nDon’t!\tL’été!\n"
         archive.writestr("data/eng-fra.txt", lines)
-    monkeypatch.setattr(corpora, "_obtain", lambda corpus, file: own / file)
+    monkeypatch.setattr(corpora, "_obtain", lambda corpus, file: tmp_path / file)
     assert corpora.all_tatoeba_pairs() == [("Run!", "Cours !"), ("Don't!", "L'été !")]
 
 
-@pytest.fixture(scope="module")
-def splits(real: Path) -> dict[str, ParallelText]:
-    return {
-        split: corpora.load("tatoeba", split, "en", "fr") for split in CORPORA["tatoeba"].splits
-    }
-
-
 def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
-    if text.references is None:
-        return list(zip(text.src, text.tgt, strict=True))
-    return [(s, r) for s, refs in zip(text.src, text.references, strict=True) for r in refs]
+    references = text.references or [[sentence] for sentence in text.tgt]
+    return [(s, r) for s, refs in zip(text.src, references, strict=True) for r in refs]
 
 
-def test_no_side_of_tatoeba_stands_in_two_splits(splits: dict[str, ParallelText]) -> None:
+def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> None:
+    splits = [corpora.load("tatoeba", name, "en", "fr") for name in CORPORA["tatoeba"].splits]
+    pairs = [all_pairs(text) for text in splits]
+    sizes = [(len(text), len(each)) for text, each in zip(splits, pairs, strict=True)]
+    assert sizes == [(132_266, 132_266), (1_163, 1_685), (1_153, 1_712)]
+    assert Counter(pair for each in pairs for pair in each) == Counter(corpora.all_tatoeba_pairs())
     for side in (0, 1):
-        keys = [{key(pair[side]) for pair in all_pairs(text)} for text in splits.values()]
-        assert len(set.union(*keys)) == sum(len(each) for each in keys)
-
-
-def test_tatoebas_splits_hold_every_pair_once(splits: dict[str, ParallelText]) -> None:
-    held = Counter(pair for text in splits.values() for pair in all_pairs(text))
-    assert held == Counter(corpora.all_tatoeba_pairs())
-    sizes = {split: (len(text), len(all_pairs(text))) for split, text in splits.items()}
-    assert sizes == {
-        "train": (132_266, 132_266),
-        "validation": (1_163, 1_685),
-        "test": (1_153, 1_712),
-    }
-
-
-def test_each_source_of_tatoeba_stands_once_with_all_its_references(
-    splits: dict[str, ParallelText],
-) -> None:
-    assert splits["train"].references is None
-    lengths = [len(sentence) for sentence in splits["train"].src]  # shuffled: the file is by length
+        keys = [{key(pair[side]) for pair in each} for each in pairs]
+        assert len(set.union(*keys)) == sum(map(len, keys))
+    train, *held_out = splits
+    assert train.references is None
+    lengths = [len(sentence) for sentence in train.src]  # shuffled: the file is by length
     half = len(lengths) // 2
     assert sum(lengths[:half]) == pytest.approx(sum(lengths[half:]), rel=0.02)
-    for split in ("validation", "test"):
-        text = splits[split]
-        back = corpora.load("tatoeba", split, "fr", "en")
+    for name, text in zip(("validation", "test"), held_out, strict=True):
+        back = corpora.load("tatoeba", name, "fr", "en")
         assert Counter((en, fr) for fr, en in all_pairs(back)) == Counter(all_pairs(text))
-        for each in (text, back):
-            assert each.references is not None
+        for each in (text, back):  # each source once, with all its references
             assert len(set(each.src)) == len(each)
-            assert list(each.tgt) == [references[0] for references in each.references]
-
-
-# --- IWSLT --------------------------------------------------------------------------------
-
-TALK = """<doc docid="1" genre="lectures">
-<url>http://www.example.org/talks/1</url>
-<description>A talk: about tests.</description>
-<translator href="http://www.example.org/t">T</translator>
- Drei < vier, sagte er.
-<titled> Nein.
-
-</doc>
-"""
-XML = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<mteval><doc><title>T</title>\n'
-    '<seg id="1"> Drei &lt; vier, sagte er. </seg><seg id="2">&lt;titled> Nein.</seg>'
-    '<seg id="3"></seg></doc></mteval>\n'
-)
-
-
-def test_iwslt_is_found_at_any_depth_and_read_both_ways(own: Path) -> None:
-    folder = own / "iwslt" / "texts" / "de-en"
-    folder.mkdir(parents=True)
-    for lang, mark in (("de", ""), ("en", "\ufeff")):  # a byte order mark is no text
-        train, test = f"train.tags.de-en.{lang}", f"IWSLT16.TED.tst2014.de-en.{lang}.xml"
-        (folder / train).write_text(mark + TALK, encoding="utf-8")
-        (folder / test).write_text(mark + XML, encoding="utf-8")
-    lines = ["Drei < vier, sagte er.", "<titled> Nein."]
-    for split in ("train", "test"):
-        for pair in (("de", "en"), ("en", "de")):
-            read = corpora.load("iwslt", split, *pair)
-            assert (read.src, read.tgt) == (lines, lines)
-    for lang in ("de", "en"):  # what is of the asked direction comes first
-        (own / "iwslt" / f"train.tags.en-de.{lang}").write_text(f"{lang}\n")
-    assert corpora.load("iwslt", "train", "en", "de").src == ["en"]
-
-
-def test_without_iwslts_files_it_is_said_what_to_put_where(own: Path) -> None:
-    (own / "iwslt").mkdir()
-    (own / "iwslt" / "train.tags.fr-en.fr").write_bytes(b"\xff")
-    said = f"no files of train, fr-en, which cannot be .* put what your archive .* into {own}"
-    with pytest.raises(UserError, match=said):  # one side alone
-        corpora.load("iwslt", "train", "fr", "en")
-    (own / "iwslt" / "train.tags.fr-en.en").write_text("One.\n")
-    with pytest.raises(UserError, match=r"cannot read .*fr-en\.fr \('utf-8' codec"):
-        corpora.load("iwslt", "train", "fr", "en")
-    for lang in ("fr", "en"):
-        (own / "iwslt" / f"IWSLT16.TED.tst2014.fr-en.{lang}.xml").write_text("<seg>")
-    with pytest.raises(UserError, match=r"cannot read .*fr-en\.fr\.xml \(no element"):
-        corpora.load("iwslt", "test", "fr", "en")
+            assert list(each.tgt) == [references[0] for references in each.references or ()]

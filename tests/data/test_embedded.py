@@ -1,54 +1,44 @@
 """The embedded corpus: its file is read only if it is whole, its trees by hand."""
 
-import shutil
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from transformer.data import corpora
-from transformer.data import embedded as reader
+from transformer.data.corpora import CORPORA, FILE, Embedded, embedded
 from transformer.evaluation.scores import phrases
 from transformer.support.files import corpus_folder
 
-
-@pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the corpus's file, which is read in place of the course's own."""
-    shutil.copy(corpus_folder() / reader.FILE, tmp_path)
-    monkeypatch.setattr(reader, "corpus_folder", lambda: tmp_path)
-    reader._corpus.cache_clear()
-    yield tmp_path / reader.FILE
-    reader._corpus.cache_clear()
+SENTENCES = [each for split in CORPORA["embedded"].splits for each in embedded.sentences(split)]
 
 
-def test_a_damaged_or_missing_file_is_not_read(copy: Path) -> None:
-    content = copy.read_bytes()
+def test_a_damaged_or_missing_file_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (corpus_folder() / FILE).read_bytes()
+    monkeypatch.setattr(corpora, "corpus_folder", lambda: tmp_path)
+    with pytest.raises(FileNotFoundError):
+        Embedded().parses("test", "en", "tree")
     damaged = [content[:-5], b"", b"no gzip"]
     for place in (0, 1000, len(content) // 2, len(content) - 1):
         damaged.append(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     for bad in damaged:
-        copy.write_bytes(bad)
-        with pytest.raises((OSError, EOFError, LookupError, zlib.error)):
-            corpora.load("embedded", "train", "de", "en")
-    copy.unlink()
-    with pytest.raises(FileNotFoundError):
-        corpora.load("parses", "test", "en", "tree")
+        (tmp_path / FILE).write_bytes(bad)
+        with pytest.raises((OSError, EOFError, TypeError, zlib.error)):
+            Embedded().pairs("train", "de", "en")
 
 
-def test_every_tree_of_the_corpus_is_whole() -> None:
+def test_every_tree_is_whole() -> None:
     kinds = set()
-    for split in reader.SIZES:
-        for sentence in reader.sentences(split):
-            tokens, words = sentence.parse.split(), len(sentence.en.split())
-            opened = [token for token in tokens if token.startswith("(")]
-            assert len(opened) == sum(token.startswith(")") for token in tokens)
-            assert len(tokens) - 2 * len(opened) == words
-            found = phrases(sentence.parse)
-            assert found.total() == len(opened)
-            assert found["S", 0, words] == 1
-            kinds |= {*opened}
+    for sentence in SENTENCES:
+        tokens, words = sentence.parse.split(), len(sentence.en.split())
+        opened = [token for token in tokens if token.startswith("(")]
+        assert len(tokens) - 2 * len(opened) == words
+        found = phrases(sentence.parse)
+        assert found.total() == len(opened)
+        assert found["S", 0, words] == 1
+        kinds |= {*opened}
     assert kinds == {"(S", "(SBAR", "(NP", "(VP", "(PP", "(ADVP"}
 
 
@@ -65,7 +55,6 @@ TREES = {
 
 
 def test_trees_by_hand() -> None:
-    known = (each for split in reader.SIZES for each in reader.sentences(split))
-    assert {each.en: each.parse for each in known if each.en in TREES} == TREES
+    assert {each.en: each.parse for each in SENTENCES if each.en in TREES} == TREES
     text = corpora.load("parses", "test", "en", "tree")
-    assert list(text.tgt) == [each.parse for each in reader.sentences("test")]
+    assert list(text.tgt) == [each.parse for each in embedded.sentences("test")]

@@ -13,32 +13,18 @@ from torch import nn
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation import evaluate
+from transformer.evaluation import evaluate, scores
 from transformer.evaluation.evaluate import text_loss
-from transformer.evaluation.scores import (
-    bleu,
-    bleu_tokenised_lowercased,
-    chrf,
-    count_run_on,
-    parse_f1,
-)
 from transformer.model import count_parameters
-from transformer.models.folder import read_description, read_recipe, write_description
+from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.report import read_log
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_folder: Path) -> Translator:
-    return Translator.load(tiny_folder)
+from transformer.training.checkpoint import read_log
 
 
 def few(text: ParallelText, count: int) -> ParallelText:
-    return ParallelText(
-        src_lang=text.src_lang, tgt_lang=text.tgt_lang, src=text.src[:count], tgt=text.tgt[:count]
-    )
+    return ParallelText(text.src_lang, text.tgt_lang, text.src[:count], text.tgt[:count])
 
 
 @pytest.fixture(scope="module")
@@ -46,51 +32,55 @@ def text() -> ParallelText:
     return few(corpora.load("embedded", "test", "en", "fr"), 7)
 
 
-def test_loss_is_torchs_sentence_by_sentence(translator: Translator, text: ParallelText) -> None:
+def test_loss_is_torchs_sentence_by_sentence(tiny: Translator, text: ParallelText) -> None:
     criterion = nn.CrossEntropyLoss(reduction="sum")
     total, tokens = 0.0, 0
     for src, tgt in zip(text.src, text.tgt, strict=True):
-        source = [*translator.src_tokenizer.encode(src), EOS_ID]
-        target = translator.tgt_tokenizer.encode(tgt)
+        source = [*tiny.src_tokenizer.encode(src), EOS_ID]
+        target = tiny.tgt_tokenizer.encode(tgt)
         with torch.no_grad():
-            logits = translator.model(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
+            logits = tiny.model(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
         total += criterion(logits[0], torch.tensor([*target, EOS_ID])).item()
         tokens += len(target) + 1
-    assert text_loss(translator, text) == pytest.approx(total / tokens, rel=1e-5)
+    assert text_loss(tiny, text) == pytest.approx(total / tokens, rel=1e-5)
 
 
 def test_loss_takes_every_sentence_that_the_model_takes_and_leaves_out_the_others(
-    tiny_folder: Path, tmp_path: Path, translator: Translator, text: ParallelText
+    tiny_folder: Path, tiny: Translator, text: ParallelText
 ) -> None:
     too_long = dataclasses.replace(text, src=[*text.src, "word " * 300], tgt=[*text.tgt, "mot"])
-    assert text_loss(translator, too_long) == pytest.approx(text_loss(translator, text))
-    folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    description = read_description(folder)
-    recipe = description.recipe.override({"batch_tokens": "24"})
-    write_description(folder, description._replace(recipe=recipe))
-    long = ParallelText(src_lang="en", tgt_lang="fr", src=[text.src[0] * 3], tgt=[text.tgt[0] * 3])
-    assert math.isfinite(text_loss(Translator.load(folder), long))  # longer than a batch
+    assert text_loss(tiny, too_long) == pytest.approx(text_loss(tiny, text))
+    other = Translator.load(tiny_folder)
+    other.recipe = other.recipe.override({"batch_tokens": "24"})
+    long = ParallelText("en", "fr", [text.src[0] * 3], [text.tgt[0] * 3])
+    assert math.isfinite(text_loss(other, long))  # longer than a batch
 
 
 @pytest.mark.slow
-def test_evaluate_translator_gives_all_figures(translator: Translator, text: ParallelText) -> None:
-    figures = evaluate.evaluate_translator(translator, text, beam_size=1)
-    hypotheses = translator.translate(text.src, beam_size=1)
-    references = [[sentence] for sentence in text.tgt]
-    loss = text_loss(translator, text)
-    assert figures.pop("sentences_per_second") > 0
-    assert figures == {
-        "bleu": bleu(hypotheses, references),
-        "chrf": chrf(hypotheses, references),
-        "bleu_tokenised_lowercased": bleu_tokenised_lowercased(hypotheses, references, "fr"),
-        "perplexity": round(math.exp(loss), 3),
-        "loss": round(loss, 4),
-        "sentences": 7,
-        "run_on": count_run_on(hypotheses, references),
-        "beam_size": 1,
-        "alpha": 0.6,
-        "parameters": count_parameters(translator.model),
-    }
+def test_evaluate_translator_gives_all_figures(tiny: Translator, text: ParallelText) -> None:
+    hypotheses = tiny.translate(text.src, beam_size=1)
+    both = [[theirs, ours] for theirs, ours in zip(text.tgt, hypotheses, strict=True)]
+    loss = text_loss(tiny, text)
+    for references, measured in (
+        ([[sentence] for sentence in text.tgt], text),
+        (both, dataclasses.replace(text, references=both)),
+    ):
+        figures = evaluate.evaluate_translator(tiny, measured, beam_size=1)
+        assert figures.pop("sentences_per_second") > 0
+        assert figures == {
+            "bleu": scores.bleu(hypotheses, references),
+            "chrf": scores.chrf(hypotheses, references),
+            "bleu_tokenised_lowercased": scores.bleu_tokenised_lowercased(
+                hypotheses, references, "fr"
+            ),
+            "perplexity": round(math.exp(loss), 3),
+            "loss": round(loss, 4),
+            "sentences": 7,
+            "run_on": scores.count_run_on(hypotheses, references),
+            "beam_size": 1,
+            "alpha": 0.6,
+            "parameters": count_parameters(tiny.model),
+        }
 
 
 @pytest.mark.slow
@@ -104,28 +94,14 @@ def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) ->
     for alpha, hypotheses in said.items():
         figures = evaluate.evaluate_translator(translator, three, beam_size=3, alpha=alpha)
         assert figures["alpha"] == alpha
-        assert figures["chrf"] == chrf(hypotheses, [[sentence] for sentence in three.tgt])
+        assert figures["chrf"] == scores.chrf(hypotheses, [[sentence] for sentence in three.tgt])
 
 
-def test_evaluate_translator_counts_every_accepted_translation(
-    translator: Translator, text: ParallelText
+def test_a_folder_is_measured_on_its_own_corpus_unless_told(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = translator.translate(text.src, beam_size=1)
-    both = [[theirs, ours] for theirs, ours in zip(text.tgt, said, strict=True)]
-    generous = dataclasses.replace(text, references=both)
-    figures = evaluate.evaluate_translator(translator, generous, beam_size=1)
-    assert figures["chrf"] == chrf(said, both)
-    assert figures["chrf"]["score"] > chrf(said, [[t] for t in text.tgt])["score"]
-
-
-@pytest.fixture
-def seven_sentences(monkeypatch: pytest.MonkeyPatch, text: ParallelText) -> None:
     whole = corpora.load
     monkeypatch.setattr(corpora, "load", lambda *names: few(whole(*names), 7))
-
-
-@pytest.mark.usefixtures("seven_sentences")
-def test_a_folder_is_measured_on_its_own_corpus_unless_told(tiny_folder: Path) -> None:
     figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
     assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
@@ -138,7 +114,6 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(tiny_folder: Path) -
 
 def test_the_origin_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
     origin = evaluate.origin_of(tiny_folder)
-    assert list(origin) == ["recipe", "training", "evaluation", "log"]
     assert origin["recipe"] == read_recipe(tiny_folder).to_dict()
     assert origin["training"] == json.loads((tiny_folder / "run.json").read_text())
     assert origin["log"] == read_log(tiny_folder / "log.jsonl")
@@ -150,11 +125,11 @@ def test_the_origin_of_a_folder(tiny_folder: Path, tmp_path: Path) -> None:
             evaluate.origin_of(folder)
 
 
-def test_trees_are_scored_by_their_phrases(translator: Translator) -> None:
+def test_trees_are_scored_by_their_phrases(tiny: Translator) -> None:
     src = ["A cat.", "The dog."]
-    said = translator.translate(src, beam_size=1)
-    text = ParallelText(src_lang="en", tgt_lang="tree", src=src, tgt=["(S NN . )S", "(S NN )S"])
-    figures = evaluate.evaluate_translator(translator, text, beam_size=1)
-    assert figures["parse_f1"] == round(parse_f1(said, text.tgt), 2)
+    said = tiny.translate(src, beam_size=1)
+    text = ParallelText("en", "tree", src, ["(S NN . )S", "(S NN )S"])
+    figures = evaluate.evaluate_translator(tiny, text, beam_size=1)
+    assert figures["parse_f1"] == round(scores.parse_f1(said, text.tgt), 2)
     words = dataclasses.replace(text, tgt_lang="en")
-    assert "parse_f1" not in evaluate.evaluate_translator(translator, words, beam_size=1)
+    assert "parse_f1" not in evaluate.evaluate_translator(tiny, words, beam_size=1)

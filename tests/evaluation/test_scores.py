@@ -8,14 +8,9 @@ from functools import partial
 import pytest
 import sacrebleu
 
-from transformer.evaluation.scores import (
-    bleu,
-    bleu_tokenised_lowercased,
-    chrf,
-    count_run_on,
-    parse_f1,
-    phrases,
-)
+from transformer.evaluation.compare import bleu_of_counts, sentence_counts
+from transformer.evaluation.scores import bleu, chrf, count_run_on, parse_f1, phrases
+from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
 from transformer.support.errors import UserError
 
 REFERENCES = [
@@ -43,16 +38,8 @@ def test_one_reference_each_scores_as_sacrebleu_does() -> None:
 
 def test_sentences_may_have_different_numbers_of_references() -> None:
     """The counts of BLEU are sums over sentences, so each sentence can be counted alone."""
-    metric = sacrebleu.BLEU(effective_order=True)
-    alone = [metric.sentence_score(h, g) for h, g in zip(HYPOTHESES, REFERENCES, strict=True)]
-    summed = sacrebleu.BLEU.compute_bleu(
-        correct=[sum(score.counts[n] for score in alone) for n in range(4)],
-        total=[sum(score.totals[n] for score in alone) for n in range(4)],
-        sys_len=sum(score.sys_len for score in alone),
-        ref_len=sum(score.ref_len for score in alone),
-        smooth_method="exp",
-    )
-    assert bleu(HYPOTHESES, REFERENCES)["score"] == pytest.approx(summed.score, abs=0.005)
+    summed = bleu_of_counts(sentence_counts(HYPOTHESES, REFERENCES).sum(0))
+    assert bleu(HYPOTHESES, REFERENCES)["score"] == pytest.approx(summed, abs=0.005)
 
 
 def test_nearly_nothing_right_is_measured_too() -> None:
@@ -87,9 +74,8 @@ def test_an_interval_holds_the_score_and_all_comes_out_the_same_again_ready_for_
 
 
 def test_signatures_say_how_it_was_counted() -> None:
-    assert "tok:13a" in bleu(HYPOTHESES, REFERENCES)["signature"]
-    assert "nrefs:var" in bleu(HYPOTHESES, REFERENCES)["signature"]
-    assert "bs:1000" in bleu(HYPOTHESES, REFERENCES)["signature"]
+    signature = bleu(HYPOTHESES, REFERENCES)["signature"].split("|")
+    assert {"tok:13a", "nrefs:var", "bs:1000"} < set(signature)
     assert "nw:0" in chrf(HYPOTHESES, REFERENCES)["signature"]
 
 
@@ -98,10 +84,11 @@ def test_13a_cuts_word_models_blanks_and_sacrebleu_stays_silent(
 ) -> None:
     plain = ["A dog runs, a cat sleeps."] * 101
     spaced = ["A dog runs , a cat sleeps ."] * 101
+    references = [[sentence] for sentence in plain]
     with caplog.at_level(logging.WARNING):
-        assert bleu(spaced, [[sentence] for sentence in plain])["score"] == 100
-        chrf(spaced, [[sentence] for sentence in plain])
-        bleu_tokenised_lowercased(spaced, [[sentence] for sentence in plain], "en")
+        assert bleu(spaced, references)["score"] == 100
+        chrf(spaced, references)
+        lowercased(spaced, references, "en")
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
 
@@ -112,13 +99,12 @@ def test_tokenised_bleu_by_hand() -> None:
     reference = "a dog runs through high green grass."  # a dog runs through high green grass .
     precisions = (6 / 7, 4 / 6, 2 / 5, 1 / 4)
     expected = 100 * math.exp(1 - 8 / 7) * math.prod(precisions) ** 0.25
-    score = bleu_tokenised_lowercased([hypothesis], [[reference]], "en")
-    assert score == pytest.approx(expected, abs=0.005)
-    assert bleu_tokenised_lowercased(["a b c d e"], [["a b x d e"]], "en") == 0  # not smoothed
+    assert lowercased([hypothesis], [[reference]], "en") == pytest.approx(expected, abs=0.005)
+    assert lowercased(["a b c d e"], [["a b x d e"]], "en") == 0  # not smoothed
 
 
 def test_what_cannot_be_scored() -> None:
-    english = partial(bleu_tokenised_lowercased, lang="en")
+    english = partial(lowercased, lang="en")
     for hypotheses, references, message in (
         ([], [], "no translations to score: give at least one"),
         (["a"], [["a"], ["b"]], "1 translations and 2 lists of references"),

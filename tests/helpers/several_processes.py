@@ -24,8 +24,8 @@ from transformer.model import Transformer
 from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import train
-from transformer.training.report import TrainingResult, read_log
+from transformer.training.checkpoint import read_log
+from transformer.training.loop import TrainingResult, train
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(

@@ -7,39 +7,24 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from experiments import ship
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.models.folder import SUMMED, read_description, read_recipe
+from transformer.models.folder import (
+    SUMMED,
+    WEIGHTS,
+    load_tensors,
+    read_description,
+    read_recipe,
+)
 from transformer.models.translator import Translator
-from transformer.recipes import RECIPES
 from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.recipe import train_recipe
 
 NAMES = files.model_names()
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the smallest model that training leaves."""
-    out = tmp_path_factory.mktemp("runs") / "tiny"
-    recipe = RECIPES["demo"].override({"steps": "2", "d_model": "16", "d_ff": "32"})
-    train_recipe(recipe, out, on_begin=lambda _: None, on_report=lambda _: None)
-    return out
-
-
-@pytest.fixture(scope="module")
-def once_shipped(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run as it is shipped; shipping scores it, which takes its time."""
-    folder = tmp_path_factory.mktemp("models")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ship, "models_folder", lambda: folder)
-        out = ship.ship(run, "en-fr")
-    assert out == folder / "en-fr"
-    return out
 
 
 @pytest.fixture
@@ -50,31 +35,33 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def out(once_shipped: Path, models: Path) -> Path:
-    """A copy of the shipped run, the only one in the place of data/models."""
-    return Path(shutil.copytree(once_shipped, models / "en-fr"))
-
-
 @pytest.mark.slow
-def test_a_run_is_shipped_and_found_by_its_name(run: Path, out: Path) -> None:
-    assert files.model_names() == ["en-fr"]
-    assert files.find_model("en-fr") == out
-    whole, half = Translator.load(run), Translator.load("en-fr")
-    for before, after in zip(whole.model.parameters(), half.model.parameters(), strict=True):
-        assert after.dtype == before.dtype
-        assert after.equal(before.half().float())
-    size = sum(file.stat().st_size for file in out.glob("*.safetensors"))
-    assert size < 0.55 * (run / "model.safetensors").stat().st_size
+def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
+    tiny_folder: Path, tiny: Translator, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def few(*which: str) -> ParallelText:
+        text, count = whole(*which), 60 if which[1] == "train" else 50
+        return ParallelText(text.src_lang, text.tgt_lang, text.src[:count], text.tgt[:count])
 
+    whole = corpora.load
+    monkeypatch.setattr(corpora, "load", few)
+    out = ship.ship(tiny_folder, "en-fr")
+    assert files.model_names() == ["en-fr"]
+    assert files.find_model("en-fr") == out == models / "en-fr"
+    assert all(each.dtype != torch.float32 for each in load_tensors(out / WEIGHTS)[0].values())
+    half = Translator.load("en-fr").model.parameters()
+    for before, after in zip(tiny.model.parameters(), half, strict=True):
+        assert torch.equal(after, before.half().float())
     card = read_json(out / files.CARD)
     assert card["figures"]["split"] == "test"
-    assert card["pairs"] == len(corpora.load("embedded", "train", "en", "fr"))
+    assert card["pairs"] == 60
     text = (out / "README.md").read_text(encoding="utf-8")
     assert f"{card['figures']['bleu']['score']:.2f}" in text
     assert card["licence"].rstrip(".") in text
     with pytest.raises(UserError, match="en-fr exists: remove it first"):
-        ship.ship(run, "en-fr")
+        ship.ship(tiny_folder, "en-fr")
+    monkeypatch.chdir(models)
+    assert files.find_model("en-fr") == Path("en-fr")
 
 
 def test_a_damaged_file_is_refused(models: Path) -> None:
@@ -89,19 +76,8 @@ def test_a_damaged_file_is_refused(models: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_comes_before_a_name(
-    run: Path, out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    monkeypatch.chdir(elsewhere)
-    assert files.find_model("en-fr") == out
-    shutil.copytree(run, elsewhere / "en-fr")
-    assert files.find_model("en-fr") == Path("en-fr")
-
-
-@pytest.mark.slow
 def test_what_is_too_large_or_not_whole_or_cannot_be_measured_is_not_shipped(
-    run: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+    tiny_folder: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     def no_corpus(folder: Path) -> None:
         raise UserError("the corpus cannot be had")
@@ -113,9 +89,9 @@ def test_what_is_too_large_or_not_whole_or_cannot_be_measured_is_not_shipped(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ship, name, value)
             with pytest.raises(UserError, match=message):
-                ship.ship(run, "en-fr")
+                ship.ship(tiny_folder, "en-fr")
     for name in ("run.json", "log.jsonl", "model.safetensors"):
-        folder = shutil.copytree(run, tmp_path_factory.mktemp("runs") / "tiny")
+        folder = shutil.copytree(tiny_folder, tmp_path_factory.mktemp("runs") / "tiny")
         (folder / name).unlink()
         with pytest.raises(UserError, match=re.escape(name)):
             ship.ship(folder, "en-fr")
@@ -127,35 +103,26 @@ def test_an_unknown_model_is_named(models: Path) -> None:
         files.find_model("de-en")
 
 
-class Texts:
-    """The text that a shipped model was trained or measured on; skips where it is not here."""
-
-    def __init__(self, request: pytest.FixtureRequest, patch: pytest.MonkeyPatch) -> None:
-        self.request, self.patch = request, patch
-
-    def load(self, name: str, split: str | None = None) -> ParallelText:
-        """Give a split for the model `name`; None is the one that its card is about."""
-        figures = read_json(files.find_model(name) / files.CARD)["figures"]
-        if corpora.CORPORA[figures["corpus"]].files:
-            folder = self.request.getfixturevalue("shared_data")
-            self.patch.setenv("TRANSFORMER_DATA", str(folder))
-        sides = figures["src_lang"], figures["tgt_lang"]
-        return load_once(figures["corpus"], split or figures["split"], *sides)
-
-
 load_once = cache(corpora.load)
 
 
-@pytest.fixture
-def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Texts:
-    return Texts(request, monkeypatch)
+@pytest.fixture(params=NAMES)
+def shipped_one(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, ParallelText]:
+    """The name of a shipped model, and its card's text; skips where that is not here."""
+    figures = read_json(files.find_model(request.param) / files.CARD)["figures"]
+    if corpora.CORPORA[figures["corpus"]].files:
+        monkeypatch.setenv("TRANSFORMER_DATA", str(request.getfixturevalue("shared_data")))
+    which = (figures[name] for name in ("corpus", "split", "src_lang", "tgt_lang"))
+    return request.param, load_once(*which)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_model_is_as_good_as_its_card(name: str, texts: Texts) -> None:
+def test_a_shipped_model_is_as_good_as_its_card(shipped_one: tuple[str, ParallelText]) -> None:
+    name, text = shipped_one
     card = read_json(files.find_model(name) / files.CARD)
-    score = ship.slice_bleu(Translator.load(name), texts.load(name))
+    score = ship.slice_bleu(Translator.load(name), text)
     assert score == pytest.approx(card["slice_bleu"], abs=0.3)  # sums differ between processors
 
 
@@ -171,11 +138,11 @@ def as_typed(text: str, lang: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
 def test_a_typed_sentence_is_the_corpus_sentence_to_a_shipped_model(
-    name: str, texts: Texts
+    shipped_one: tuple[str, ParallelText],
 ) -> None:
-    text, tokenizer = texts.load(name), read_description(files.find_model(name)).src_tokenizer
+    name, text = shipped_one
+    tokenizer = read_description(files.find_model(name)).src_tokenizer
     typed = [as_typed(sentence, text.src_lang) for sentence in text.src]
     assert typed != list(text.src) or text.src_lang == "en"
     assert tokenizer.encode_all(typed) == tokenizer.encode_all(text.src)

@@ -20,9 +20,9 @@ from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.files import read_json
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision, hardware, pick
 from transformer.training.recipe import train_recipe
-from transformer.training.report import read_log
 
 pytestmark = [
     pytest.mark.gpu,

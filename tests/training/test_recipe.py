@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from experiments.heads import removal_scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.config import Recipe, RecurrentConfig
@@ -24,11 +23,12 @@ from transformer.models.folder import load_tensors, read_model
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training import devices, processes
+from transformer.training import devices
 from transformer.training import recipe as recipe_run
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision
-from transformer.training.recipe import digest_of, train_recipe
-from transformer.training.report import TrainingResult, read_log
+from transformer.training.loop import TrainingResult
+from transformer.training.recipe import train_recipe
 
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
 CPU = torch.device("cpu")
@@ -181,15 +181,6 @@ def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_d
     assert record(tmp_path)["commit"] == "later"
 
 
-def test_a_folder_in_use_or_without_a_run(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="has nothing to resume"):
-        carry_out(RECIPE, tmp_path / "none", resume=True)
-    assert not (tmp_path / "none").exists()
-    carry_out(RECIPE, tmp_path / "run", stop_after=1)
-    with pytest.raises(UserError, match="holds a run already"):
-        carry_out(RECIPE, tmp_path / "run")
-
-
 def test_held_out_sentences_longer_than_a_batch_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,10 +203,6 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
     translator = Translator.load(tmp_path / "run")
     assert isinstance(translator.model, Recurrent)
     assert len(translator.translate(["word1 and word2", ""])) == 2
-    seen = translator.attention("word1 and word2")
-    assert seen.maps.cross.shape == (1, 1, 1, len(seen.tgt_tokens), len(seen.src_tokens))
-    with pytest.raises(UserError, match="a recurrent network has no heads"):
-        removal_scores(translator, ["word1"], ["mot1"], ["word2"])
 
 
 def test_a_run_keeps_the_precision_that_it_was_begun_in(
@@ -274,30 +261,11 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     assert not same(tmp_path / "one", tmp_path / "plain")
 
 
-def test_a_run_that_torchrun_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "launcher", lambda: "torchrun --nproc-per-node 3")
-    monkeypatch.setattr(devices, "provenance", lambda _: {"command": "python -m transformer"})
-    carry_out(RECIPE, tmp_path)
-    assert record(tmp_path)["command"] == "torchrun --nproc-per-node 3 -m transformer"
-
-
-def test_examples_are_known_again_by_their_digest() -> None:
-    examples = [Example([5, 7], [11]), Example([13], [17, 19])]
-    others = [
-        [],
-        examples[:1],
-        examples[::-1],
-        [Example([5, 7], [11]), Example([13], [17, 18])],
-        [Example([5], [7, 11]), examples[1]],
-        [Example([57], [11]), examples[1]],
-    ]
-    assert len({digest_of(each) for each in [examples, *others]}) == 7
-    assert digest_of(examples).startswith("6bae888d71fe85b7")  # on every machine
-
-
 def test_a_run_is_refused_before_its_first_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(UserError, match="has nothing to resume"):
+        carry_out(RECIPE, tmp_path / "run", resume=True)
     monkeypatch.setattr(devices, "memory", lambda device: 1000)
     with pytest.raises(UserError, match="of memory at the least"):
         carry_out(RECIPE, tmp_path / "run")

@@ -11,7 +11,14 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.errors import UserError, check_ids, check_list, check_number, shown
+from transformer.support.errors import (
+    UserError,
+    check_ids,
+    check_list,
+    check_number,
+    require,
+    shown,
+)
 
 
 class Example(NamedTuple):
@@ -38,6 +45,10 @@ class Batch:
         """Give the batch on another device."""
         return type(self)(self.src.to(device), self.tgt_in.to(device), self.tgt_out.to(device))
 
+    def rows(self, rows: slice) -> Self:
+        """Give some of its sentences, as wide as it is."""
+        return type(self)(self.src[rows], self.tgt_in[rows], self.tgt_out[rows])
+
 
 def encode_pairs(
     src_tokenizer: Tokenizer,
@@ -47,8 +58,7 @@ def encode_pairs(
 ) -> list[Example]:
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
-    `max_tokens` is the most of either side, end mark not counted; None keeps all. A UserError
-    where no pair is left.
+    `max_tokens` is the most of either side, without its end mark; None: any number.
     """
     sides = zip(src_tokenizer.encode_all(text.src), tgt_tokenizer.encode_all(text.tgt), strict=True)
     examples = [
@@ -56,78 +66,61 @@ def encode_pairs(
         for src, tgt in sides
         if src and tgt and (max_tokens is None or max(len(src), len(tgt)) <= max_tokens)
     ]
-    if not examples:
-        allowed = "1 or more" if max_tokens is None else f"1 to {max_tokens}"
-        raise UserError(
-            f"none of the {len(text)} pairs has {allowed} tokens on both sides: "
-            "raise max_train_tokens or give shorter sentences"
-        )
+    allowed = f"1 to {max_tokens}" if max_tokens else "1 or more"
+    message = f"none of the {len(text)} pairs has {allowed} tokens on both sides"
+    require(bool(examples), f"{message}: raise max_train_tokens or give shorter sentences")
     return examples
 
 
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with beginning and end marks and padding."""
-    _check_rows(examples, 2)
-    return Batch(
-        src=collate_sources([src for src, _ in examples]),
-        tgt_in=_pad([[BOS_ID, *tgt] for _, tgt in examples]),
-        tgt_out=_pad([[*tgt, EOS_ID] for _, tgt in examples]),
-    )
+    _check_pairs(examples)
+    src, tgt = zip(*examples, strict=True)
+    return Batch(collate_sources(src), _pad(tgt, bos=True), _pad(tgt, eos=True))
 
 
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: `EOS_ID` at each end, then padding, (batch, src_len)."""
-    _check_rows(sources)
-    return _pad([[*src, EOS_ID] for src in sources])
+    return _pad(sources, eos=True)
 
 
-def _check_rows(rows: Sequence[Sequence[object]], size: int | None = None) -> None:
-    """Refuse what is no list of lists, one or more, of a size if one is given."""
-    check_list("sentences", rows, "lists of ids")
-    if len(rows) == 0:
-        raise UserError("no sentences: give one or more")
-    for row in rows:
-        if not isinstance(row, list | tuple) or size not in (None, len(row)):
-            raise UserError(f"a sentence is {shown(row)}: give a list of ids, or a pair of them")
+def _check_pairs(examples: Sequence[Example]) -> None:
+    check_list("examples", examples, "pairs of lists of ids")
+    pairs = [isinstance(pair, list | tuple) and len(pair) == 2 for pair in examples]
+    if not pairs or not all(pairs):
+        raise UserError(f"examples are {shown(examples)}: give pairs of lists of ids")
 
 
-def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Fill rows up to the longest: (len(rows), longest), int64."""
-    longest = max(map(len, rows))
+def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = False) -> Tensor:
+    """Mark sentences and fill them up to the longest: (len(sentences), longest), int64."""
     try:
-        padded = torch.tensor([[*row, *[PAD_ID] * (longest - len(row))] for row in rows])
+        rows = [[BOS_ID] * bos + [*sentence] + [EOS_ID] * eos for sentence in sentences]
+        longest = max(map(len, rows))
+        padded = torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise UserError(f"{shown(rows)} are no ids: give lists of whole numbers") from error
-    check_ids("ids", padded)
+        message = f"sentences are {shown(sentences)}: give one or more lists of token ids"
+        raise UserError(message) from error
+    check_ids("sentences", padded)
     return padded
 
 
 def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
     """Give process `rank` of `size` its part, every `size`-th sentence, in micro-batches.
 
-    A process without a sentence gets one of padding alone, whose loss and gradient are 0.
-
-    Args:
-        batch: The same for every process: (batch, src_len), (batch, tgt_len).
-        rank, size: Number of the process, from 0, and how many there are.
-        most_tokens: Of a micro-batch on either side, padding included; None: all in one.
+    They have at most `most_tokens` on either side, padding included; None: all in one. A process
+    without a sentence gets one of padding alone, whose loss and gradient are 0.
     """
     check_number("size", size, 1, whole=True)
     check_number("rank", rank, 0, size - 1, whole=True)
-    own = batch if size == 1 else _rows(batch, slice(rank, None, size))
+    own = batch.rows(slice(rank, None, size))
     if len(own.src) == 0:
-        one = _rows(batch, slice(0, 1))
+        one = batch.rows(slice(0, 1))
         own = Batch(one.src, one.tgt_in, torch.full_like(one.tgt_out, PAD_ID))
     if most_tokens is None:
         return [own]
     check_number("most_tokens", most_tokens, 1, whole=True)
     at_once = max(1, most_tokens // max(own.src.size(1), own.tgt_in.size(1)))
-    return [_rows(own, slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
-
-
-def _rows(batch: Batch, rows: slice) -> Batch:
-    """Give some sentences of a batch, as wide as it is."""
-    return Batch(batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows])
+    return [own.rows(slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
@@ -137,8 +130,7 @@ def padding_share(batches: Iterable[Batch]) -> float:
         for side in (batch.src, batch.tgt_out):
             padding += int((side == PAD_ID).sum())
             positions += side.numel()
-    if positions == 0:
-        raise UserError("no batches: give one or more")
+    require(positions > 0, "no batches: give one or more")
     return padding / positions
 
 
@@ -150,12 +142,10 @@ class TokenBudgetBatches:
     The order depends on (seed, epoch) alone, so that a run can be resumed at any batch.
 
     Args:
-        examples: The training pairs.
-        batch_tokens: Most positions of a batch on either side, padding and end marks included:
-            rows x the longest row. It is a promise about memory: a UserError where one example
-            alone is over it.
+        examples: The training pairs; a UserError where one alone is over `batch_tokens`.
+        batch_tokens: Most positions of a batch on either side, padding and end marks included.
         batch_sentences: Most sentence pairs of a batch; None: tokens alone bound it.
-        pool_batches: Batches per pool; more means less padding and less chance.
+        pool_batches: More means less padding and less chance.
         seed: Of the order.
     """
 
@@ -168,21 +158,18 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
-        _check_rows(examples, 2)
-        check_number("batch_tokens", batch_tokens, 1, whole=True)
-        if batch_sentences is not None:
-            check_number("batch_sentences", batch_sentences, 1, whole=True)
-        check_number("pool_batches", pool_batches, 1, whole=True)
-        longest = max(map(_length, examples))
-        if longest > batch_tokens:
-            raise UserError(
-                f"batch_tokens is {batch_tokens}, and the longest sentence has {longest} tokens "
-                f"with its end mark: give batch_tokens of {longest} or more, or leave out long "
-                "sentences by a smaller max_train_tokens"
-            )
+        _check_pairs(examples)
         self.examples, self.seed = examples, seed
         self.batch_tokens, self.pool_batches = batch_tokens, pool_batches
-        self.batch_sentences = batch_sentences or len(examples)
+        self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
+        for name in ("batch_tokens", "batch_sentences", "pool_batches"):
+            check_number(name, getattr(self, name), 1, whole=True)
+        longest = max(map(_length, examples))
+        require(
+            longest <= batch_tokens,
+            f"batch_tokens is {batch_tokens}, and the longest sentence has {longest} tokens with "
+            f"its end mark: give {longest} or more, or a smaller max_train_tokens",
+        )
 
     def plan(self, epoch: int) -> list[list[int]]:
         """Give an epoch's batches as positions in `examples`, each exactly once."""
@@ -217,9 +204,8 @@ class TokenBudgetBatches:
 
         On Multi30k at 25,000 tokens that leaves 9% of padding; sorted by target, then source, 22%.
         """
-        pool.sort(key=lambda i: length_key(self.examples[i]))
         batch: list[int] = []
-        for index in pool:  # each is the longest so far
+        for index in sorted(pool, key=lambda i: length_key(self.examples[i])):
             too_large = (len(batch) + 1) * _length(self.examples[index]) > self.batch_tokens
             if too_large or len(batch) == self.batch_sentences:
                 yield batch

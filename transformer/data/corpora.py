@@ -14,25 +14,19 @@ import tomllib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import NamedTuple
 
-from transformer.data import embedded, parallel
+from transformer.data import parallel
 from transformer.data.parallel import Pair, ParallelText, side_by_side, split_lines
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import cache_folder, write_atomically
+from transformer.support.errors import UserError, require, unknown_name
+from transformer.support.files import cache_folder, corpus_folder, write_atomically
 
 # Of a download: the largest file has 3 MB; a chunk is small, so that a slow server's time is seen.
 MOST_BYTES, MOST_SECONDS, CHUNK = 10**8, 600, 1 << 8
 SHUFFLE_SEED = 2017  # Tatoeba's file is sorted by length
-IWSLT_FILES = {  # the two sets of XML are those that torchtext validates and tests on
-    "train": "train.tags.{pair}.{lang}",
-    "validation": "IWSLT16.TED.tst2013.{pair}.{lang}.xml",
-    "test": "IWSLT16.TED.tst2014.{pair}.{lang}.xml",
-}
-TALK_LINE = re.compile(  # says something of a talk, between the sentences
-    r"\s*</?(doc|url|keywords|talkid|speaker|reviewer|translator|title|description|transcript)\b"
-)
+FILE = "sentences.tsv.gz"  # of the embedded corpus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +40,15 @@ class Corpus:
     licence: str
     citation: str
     address: str = ""  # of the publisher's folder
-    # Its files with their sha256; none of a corpus that is not downloaded.
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # what is downloaded, with sha256
 
 
-_REGISTRY = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
-CORPORA = {name: Corpus(name=name, **entry) for name, entry in _REGISTRY.items()}
+_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
+CORPORA = {name: Corpus(name=name, **table) for name, table in _TABLES.items()}
 
 
 def find_corpus(name: str) -> Corpus:
-    """Give the corpus of this name; a `UserError` gives the nearest one."""
+    """Give the corpus of this name; a UserError names the nearest one."""
     if name not in CORPORA:
         raise unknown_name("corpus", name, CORPORA)
     return CORPORA[name]
@@ -69,18 +62,14 @@ def default_split(corpus: str) -> str:
 def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Load one split of a corpus in one direction, as `CORPORA` names them, getting its files.
 
-    Blanks are plain, single ones. A pair with an empty side is dropped, and their number is logged.
-
-    Raises:
-        UserError: a name is unknown, a file cannot be had or read, the sides have different
-            numbers of lines, or no pair is left.
+    Blanks are plain, single ones; pairs with an empty side are dropped, and counted in the log. A
+    UserError where a name is unknown, a file cannot be had, or the sides do not fit each other.
     """
     found = find_corpus(corpus)
     if split not in found.splits:
         raise unknown_name(f"split of {corpus}", split, found.splits)
-    if f"{src_lang}-{tgt_lang}" not in found.pairs:
-        known = ", ".join(found.pairs)
-        raise UserError(f"{corpus} has no {src_lang}-{tgt_lang}: give one of {known}")
+    message = f"{corpus} has no {src_lang}-{tgt_lang}: give one of {', '.join(found.pairs)}"
+    require(f"{src_lang}-{tgt_lang}" in found.pairs, message)
     return _READERS[corpus](split, src_lang, tgt_lang)
 
 
@@ -90,9 +79,10 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 def files_folder() -> Path:
     """Give the folder of the corpora's files: `TRANSFORMER_DATA`, the user's own, or the cache."""
     named = os.environ.get("TRANSFORMER_DATA")
-    if named and not Path(named).expanduser().is_dir():
-        raise UserError(f"TRANSFORMER_DATA is {named!r}, which is no folder: create it or unset it")
-    return Path(named).expanduser() if named else cache_folder()
+    folder = Path(named).expanduser() if named else cache_folder()
+    message = f"TRANSFORMER_DATA is {named!r}, which is no folder: create it or unset it"
+    require(not named or folder.is_dir(), message)
+    return folder
 
 
 def fetch(name: str) -> list[Path]:
@@ -107,8 +97,8 @@ def _obtain(corpus: Corpus, file: str) -> Path:
     remedy = f"put the right file there yourself (its sha256 is {right_sum})"
     if _is_right(path, right_sum):
         return path
-    if path.exists() and os.environ.get("TRANSFORMER_DATA"):
-        raise UserError(f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
+    own = path.exists() and os.environ.get("TRANSFORMER_DATA")
+    require(not own, f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
     try:
         content = _download(corpus.address + file)
         if hashlib.sha256(content).hexdigest() != right_sum:
@@ -153,8 +143,11 @@ def _download(address: str) -> bytes:
 def _read_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
     files = [_obtain(CORPORA["multi30k"], f"{stem}.{lang}.gz") for lang in (src_lang, tgt_lang)]
-    sides = (gzip.decompress(file.read_bytes()).decode("utf-8") for file in files)
-    return side_by_side(src_lang, tgt_lang, *map(split_lines, sides))
+    return side_by_side(src_lang, tgt_lang, *map(_gzip_lines, files))
+
+
+def _gzip_lines(file: Path) -> list[str]:
+    return split_lines(gzip.decompress(file.read_bytes()).decode("utf-8"))
 
 
 def all_tatoeba_pairs() -> list[Pair]:
@@ -181,37 +174,76 @@ def _read_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     return ParallelText(src_lang, tgt_lang, [*accepted], firsts, [*accepted.values()])
 
 
-def _read_iwslt(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    """Read the user's own files, at any depth; those of either direction will do."""
-    folder = files_folder() / "iwslt"
-    known = {path.name: path for path in sorted(folder.rglob("*"))}
-    for pair in (f"{src_lang}-{tgt_lang}", f"{tgt_lang}-{src_lang}"):
-        names = [IWSLT_FILES[split].format(pair=pair, lang=lang) for lang in (src_lang, tgt_lang)]
-        if known.keys() >= set(names):
-            return side_by_side(src_lang, tgt_lang, *(_iwslt_lines(known[name]) for name in names))
-    raise UserError(
-        f"no files of {split}, {src_lang}-{tgt_lang}, which cannot be downloaded: put what your "
-        f"archive of IWSLT 2016 holds (tar xzf de-en.tgz) into {folder}, or take another corpus "
-        "(train ... --set corpus=multi30k)"
-    )
+class Sentence(NamedTuple):
+    """A sentence of the embedded corpus: a line of its file, without the split."""
+
+    en: str  # blanks separate the tokens, punctuation included
+    fr: str
+    de: str
+    en_fr: str  # the tokens (from 0) that mean the same: "0-0 1-2"
+    en_de: str
+    fr_de: str
+    shown: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
+    parse: str  # the tree of its English phrases, as `experiments.grammar.parse` writes it
+
+    def text(self, lang: str) -> str:
+        """Give its text in one of the languages."""
+        return str(getattr(self, lang))
+
+    def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
+        """Give its links from the tokens of one language to those of another."""
+        straight = f"{src_lang}_{tgt_lang}" in self._fields
+        column = f"{src_lang}_{tgt_lang}" if straight else f"{tgt_lang}_{src_lang}"
+        links = [map(int, link.split("-")) for link in getattr(self, column).split()]
+        return frozenset((a, b) if straight else (b, a) for a, b in links)
 
 
-def _iwslt_lines(path: Path) -> list[str]:
-    """Read the sentences: lines between lines about a talk, or the `seg` elements of XML."""
-    try:
-        if path.suffix == ".xml":
-            segments = ElementTree.fromstring(path.read_bytes()).iter("seg")
-            return ["".join(segment.itertext()) for segment in segments]
-        lines = split_lines(path.read_text(encoding="utf-8-sig"))
-        return [line for line in lines if not TALK_LINE.match(line)]
-    except (ElementTree.ParseError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path} ({error}): unpack your archive again") from error
+class Embedded:
+    """The course's own corpus: sentences of a grammar in three languages, with gold alignments."""
+
+    @cached_property
+    def splits(self) -> dict[str, list[Sentence]]:
+        """All of it, read from the file that `experiments.grammar.build` writes."""
+        splits: dict[str, list[Sentence]] = {}
+        for line in _gzip_lines(corpus_folder() / FILE):
+            split, *columns = line.split("\t")
+            splits.setdefault(split, []).append(Sentence(*columns))
+        return splits
+
+    def sentences(self, split: str) -> Sequence[Sentence]:
+        """Give the sentences of a split in three languages.
+
+        "test_combinations" has words that training never shows together, though it shows each;
+        "test_long" is longer than any of training.
+        """
+        if split not in self.splits:
+            raise unknown_name("split", split, self.splits)
+        return self.splits[split]
+
+    def pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        """Give a split in one of the six directions, with its gold alignments."""
+        chosen, langs = self.sentences(split), (src_lang, tgt_lang)
+        src, tgt = ([as_written(each.text(lang), lang) for each in chosen] for lang in langs)
+        links = [each.alignment(*langs) for each in chosen]
+        return ParallelText(*langs, src, tgt, alignments=links)
+
+    def parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        """Give English sentences and their trees, to be learned like a translation (§6.3)."""
+        chosen = self.sentences(split)
+        src = [as_written(each.en, "en") for each in chosen]
+        return ParallelText(src_lang, tgt_lang, src, [each.parse for each in chosen])
 
 
+def as_written(tokens: str, lang: str) -> str:
+    """Join each punctuation mark to the word before it, but for the French question mark."""
+    attached = ",." if lang == "fr" else ",.?"
+    return re.sub(rf" (?=[{attached}])", "", tokens)
+
+
+embedded = Embedded()
 _READERS: dict[str, Callable[[str, str, str], ParallelText]] = {
     "embedded": embedded.pairs,
     "parses": embedded.parses,
     "multi30k": _read_multi30k,
     "tatoeba": _read_tatoeba,
-    "iwslt": _read_iwslt,
 }

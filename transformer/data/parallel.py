@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transformer.support.errors import UserError, check_list, check_text, check_texts, shown
@@ -45,15 +45,7 @@ def french(text: str) -> str:
 
 PLAIN = "plain"  # blanks alone: of a language that has no treatment of its own
 BY_LANGUAGE = {"de": "german", "en": "english", "fr": "french"}
-TREATMENTS: dict[str, Callable[[str], str]] = {
-    PLAIN: tidy,
-    "german": german,
-    "english": english,
-    "french": french,
-}
-
-
-# --- beside their translations --------------------------------------------------------------
+TREATMENTS = {PLAIN: tidy, "german": german, "english": english, "french": french}
 
 
 @dataclass(frozen=True)
@@ -78,9 +70,8 @@ class ParallelText:
                 "line i of one must translate line i of the other: get both anew"
             )
         if len(self.src) == 0:
-            raise UserError(
-                f"no sentence pair in {self.src_lang}-{self.tgt_lang}: give a corpus with text"
-            )
+            message = f"no sentence pair in {self.src_lang}-{self.tgt_lang}"
+            raise UserError(f"{message}: give a corpus with text")
 
     def __len__(self) -> int:
         return len(self.src)
@@ -102,10 +93,8 @@ def side_by_side(src_lang: str, tgt_lang: str, src: list[str], tgt: list[str]) -
     whole = ParallelText(src_lang, tgt_lang, [*map(tidy, src)], [*map(tidy, tgt)])
     kept = [(a, b) for a, b in zip(whole.src, whole.tgt, strict=True) if a and b]
     if dropped := len(whole) - len(kept):
-        logging.getLogger(__name__).warning(
-            f"{src_lang}-{tgt_lang}: dropped {dropped} of {len(whole)} pairs, "
-            "which have an empty side"
-        )
+        message = f"{src_lang}-{tgt_lang}: dropped {dropped} of {len(whole)} pairs"
+        logging.getLogger(__name__).warning(f"{message}, which have an empty side")
     return ParallelText(src_lang, tgt_lang, [a for a, _ in kept], [b for _, b in kept])
 
 
@@ -151,7 +140,7 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def split_pairs(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Give the pairs of each split, "train", "validation" and "test": whole groups in each.
+    """Give the pairs of "train", "validation" and "test": whole groups in each.
 
     A hash of a group's text chooses its split: the same on every machine and every day.
     """

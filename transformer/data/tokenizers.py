@@ -7,7 +7,7 @@ ids from 4 on, and never make a special id other than "unknown" out of text.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tokenizers.trainers import BpeTrainer
 from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
 from transformer.support.errors import UserError, check_known, check_text, check_texts, unknown_name
-from transformer.support.files import read_json, write_json
+from transformer.support.files import read_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 LANGUAGES = ("de", "en", "fr", TREE)
@@ -29,20 +29,45 @@ LANGUAGES = ("de", "en", "fr", TREE)
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
+class _Shared:
+    """What both kinds have in common: ids as a reader sees them, and how text is written first."""
+
+    def __init__(self, shown: Iterable[str], lowercase: bool, treatment: str) -> None:
+        self._treat = TREATMENTS[treatment]
+        self.lowercase, self.treatment = lowercase, treatment
+        self._shown = [*SPECIAL_TOKENS, *shown]
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, the four special ones included."""
+        return len(self._shown)
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of a sentence."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of each sentence."""
+        raise NotImplementedError
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Give one piece or word per id; special ids too, as "<eos>"."""
+        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
+
+
 # --- byte-pair encoding ---------------------------------------------------------------------
 
 
-class BPETokenizer:
+class BPETokenizer(_Shared):
     """Pieces of words, down to single bytes, so that no text is unknown (§5.1).
 
     Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
-    that a word has the same pieces at the start as inside, and `decode` takes one blank away.
-    The special ids are ours alone: those of Hugging Face's library, which does the work, start at
-    0 and are moved up by four, so that no text can make it emit one.
+    that a word has the same pieces at the start as inside, and `decode` takes one blank away. The
+    ids of Hugging Face's library, which does the work, start at 0 and are moved up by four, so
+    that no text can make it emit a special one.
 
     Args:
-        merges: The learned pairs, in order; each byte is written as the letter that
-            GPT-2's alphabet of bytes has for it ("Ġ" is the blank).
+        merges: The learned pairs, in order, in GPT-2's letters of bytes ("Ġ" is the blank).
         lowercase: Lower-case the text once it is treated.
         treatment: How text is written first: a name in `TREATMENTS`.
     """
@@ -50,28 +75,18 @@ class BPETokenizer:
     def __init__(
         self, merges: Sequence[tuple[str, str]], lowercase: bool = False, treatment: str = PLAIN
     ) -> None:
-        self._treat = TREATMENTS[treatment]
-        self.merges, self.lowercase, self.treatment = list(merges), lowercase, treatment
+        self.merges = list(merges)
         self.vocabulary = dict(_BYTES)  # each piece but the special ones, numbered from 0
         for left, right in merges:
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(_BYTES[letter] for letter in piece) for piece in self.vocabulary]
+        super().__init__(map(_show, pieces), lowercase, treatment)
         self._bytes = [b""] * FIRST_ID + pieces
-        self._shown = [*SPECIAL_TOKENS, *map(_show, pieces)]
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
-    @property
-    def vocab_size(self) -> int:
-        """Number of ids, the four special ones included."""
-        return len(self._bytes)
-
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence."""
-        return self.encode_all([text])[0]
-
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give what `encode` gives for each sentence, in one call of the library."""
+        """Give the ids of each sentence, in one call of the library."""
         check_texts("texts", texts)
         treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
         try:
@@ -86,12 +101,8 @@ class BPETokenizer:
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
-        """Give the pieces of a sentence: a blank as "▁", part of a letter as "<0xC3>"."""
+        """Give the pieces of a sentence."""
         return self.pieces(self.encode(text))
-
-    def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Give one piece per id, as `tokens` does; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
@@ -101,22 +112,6 @@ class BPETokenizer:
             "treatment": self.treatment,
             "merges": [f"{left} {right}" for left, right in self.merges],
         }
-
-
-def learn_merges(
-    config: DataConfig, texts: Iterable[str], vocab_size: int
-) -> list[tuple[str, str]]:
-    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
-    learner = Library(BPE())
-    learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
-    trainer = BpeTrainer(
-        vocab_size=vocab_size - FIRST_ID,
-        min_frequency=config.min_frequency,
-        initial_alphabet=ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
-    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
 def _prepare(text: str, lowercase: bool) -> str:
@@ -142,55 +137,36 @@ _BYTES = _byte_letters()
 # --- words ----------------------------------------------------------------------------------
 
 
-class WordTokenizer:
+class WordTokenizer(_Shared):
     """Words and punctuation marks; a word outside the vocabulary becomes `UNK_ID`.
 
-    Not in the paper: the plain alternative to §5.1. The words do not say where the blanks
-    were, so `decode` joins them by single blanks: "a dog ." for "a dog.".
+    Not in the paper: the plain alternative to §5.1. `decode` joins words by single blanks, for
+    they do not say where those were: "a dog ." for "a dog.".
 
-    Args:
-        lang: "de", "en" or "fr", or "tree"; says whose rules cut the text.
-        types: The vocabulary without special tokens; `types[i]` has the id 4 + i.
-        lowercase: Lower-case each word (after cutting, so that spaCy still knows "Mr.").
-        treatment: How text is written before it is cut: a name in `TREATMENTS`.
+    `lang`, one of `LANGUAGES`, says whose rules cut the text; `types[i]` has the id 4 + i.
     """
 
     def __init__(
         self, lang: str, types: Sequence[str], lowercase: bool = False, treatment: str = PLAIN
     ) -> None:
-        self._treat = TREATMENTS[treatment]
+        super().__init__(types, lowercase, treatment)
         self.lang, self.types = lang, list(types)
-        self.lowercase, self.treatment = lowercase, treatment
-        self._shown = [*SPECIAL_TOKENS, *types]
         self._ids = {word: number for number, word in enumerate(types, start=FIRST_ID)}
 
-    @property
-    def vocab_size(self) -> int:
-        """Number of ids, the four special ones included."""
-        return len(self._shown)
-
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence; unknown words as `UNK_ID`."""
-        return [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
-
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give what `encode` gives for each sentence."""
+        """Give the ids of each sentence; unknown words as `UNK_ID`."""
         check_texts("texts", texts)
-        return [self.encode(text) for text in texts]
+        return [[self._ids.get(word, UNK_ID) for word in self.tokens(text)] for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the words of ids, joined by blanks; special ids are skipped."""
         known = check_known(ids, self.vocab_size)
-        return " ".join(self.pieces(number for number in known if number >= FIRST_ID))
+        return " ".join(self._shown[number] for number in known if number >= FIRST_ID)
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
         check_text("the text", text)
         return split_words(self.lang, self._treat(text), self.lowercase)
-
-    def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Give one word per id; special ids too, as "<unk>"."""
-        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
@@ -207,8 +183,7 @@ def _spacy_rules(lang: str) -> Any:
 
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
-    """Cut a sentence into words and punctuation marks, then lower-case them. Not in the paper."""
-    check_text("lang", lang)
+    """Cut a sentence into words and marks, then lower-case them, as spaCy would not know "mr."."""
     check_text("the text", text)
     if lang not in LANGUAGES:
         raise unknown_name("language", lang, LANGUAGES)
@@ -216,7 +191,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     return [word.lower() for word in words] if lowercase else words
 
 
-# --- either ---------------------------------------------------------------------------------
+# --- learned from text ----------------------------------------------------------------------
 
 Tokenizer = BPETokenizer | WordTokenizer
 
@@ -249,36 +224,38 @@ def _make(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
 
 
 def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int) -> list[Any]:
-    """Give the words, by frequency, or the merges, of all treated text that shares a vocabulary."""
+    """Give the merges or the words of all treated text that shares a vocabulary."""
     if config.tokenizer == TokenizerKind.BPE:
-        return learn_merges(config, [text for _, texts in sides for text in texts], size)
+        return _learn_merges(config, [text for _, texts in sides for text in texts], size)
     counts: Counter[str] = Counter()
     for lang, texts in sides:
         for text in texts:
             counts.update(split_words(lang, text, config.lowercase))
     kept = [word for word, count in counts.items() if count >= config.min_frequency]
     if not kept:
-        raise UserError(
-            f"no word is seen min_frequency = {config.min_frequency} times: "
-            "give more text or a smaller min_frequency"
-        )
+        message = f"no word is seen min_frequency = {config.min_frequency} times"
+        raise UserError(f"{message}: give more text or a smaller min_frequency")
     return sorted(kept, key=lambda word: (-counts[word], word))[: size - FIRST_ID]
 
 
-def save(tokenizer: Tokenizer, path: Path) -> None:
-    """Write a tokenizer as one JSON file; errors as of `write_json`."""
-    write_json(path, tokenizer.to_dict())
-
-
-def from_dict(values: Mapping[str, Any]) -> Tokenizer:
-    """Make a tokenizer from what its `to_dict` gave."""
-    arguments = dict(values)
-    if TokenizerKind(arguments.pop("kind")) == TokenizerKind.WORDS:
-        return WordTokenizer(**arguments)
-    arguments["merges"] = [(left, right) for left, right in map(str.split, values["merges"])]
-    return BPETokenizer(**arguments)
+def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple[str, str]]:
+    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
+    learner = Library(BPE())
+    learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    trainer = BpeTrainer(
+        vocab_size=size - FIRST_ID,
+        min_frequency=config.min_frequency,
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
+    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
 def load(path: Path) -> Tokenizer:
-    """Read a tokenizer that `save` wrote."""
-    return from_dict(read_json(path))
+    """Read a tokenizer from a JSON file of its `to_dict`."""
+    values = read_json(path)
+    if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
+        return WordTokenizer(**values)
+    values["merges"] = [(left, right) for left, right in map(str.split, values["merges"])]
+    return BPETokenizer(**values)

@@ -6,7 +6,6 @@ Not in the paper, whose tables have one run a row. On one text: paired bootstrap
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from statistics import mean, stdev, variance
 from typing import NamedTuple
 
@@ -17,8 +16,6 @@ from transformer.evaluation.scores import check_sentences
 from transformer.support.errors import check_number, check_numbers, require, shown
 
 LEVEL = 0.95  # of every interval in the course
-MOST_LEVEL = 0.999
-NORMAL = 1e6  # degrees of freedom above which Student's t is the normal distribution
 RESAMPLES = 1000
 SEED = 12345  # sacreBLEU's own
 
@@ -41,18 +38,13 @@ def paired_bootstrap(
     """
     counts = [sentence_counts(said, references) for said in (first, second)]
     draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
-    a, b = ([bleu_of_counts(count[rows].sum(0)) for rows in draws] for count in counts)
-    differences = np.array(b) - np.array(a)
-    whole = [bleu_of_counts(count.sum(0)) for count in counts]
-    spread = np.abs(differences) - np.abs(differences).mean()
-    low, high = np.percentile(differences, (2.5, 97.5))
-    return Comparison(
-        difference=whole[1] - whole[0],
-        low=float(low),
-        high=float(high),
-        # sacreBLEU has > in place of >=: there two equal systems have the smallest p of all
-        p_value=float((np.sum(spread >= abs(whole[1] - whole[0])) + 1) / (RESAMPLES + 1)),
-    )
+    a, b = (np.array([bleu_of_counts(count[rows].sum(0)) for rows in draws]) for count in counts)
+    difference = bleu_of_counts(counts[1].sum(0)) - bleu_of_counts(counts[0].sum(0))
+    spread = np.abs(b - a) - np.abs(b - a).mean()
+    # sacreBLEU has > in place of >=: there two equal systems have the smallest p of all
+    p_value = (np.sum(spread >= abs(difference)) + 1) / (RESAMPLES + 1)
+    low, high = np.percentile(b - a, (2.5, 97.5))
+    return Comparison(difference, float(low), float(high), float(p_value))
 
 
 def sentence_counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
@@ -93,17 +85,11 @@ def verdict(interval: Interval, worth: float) -> str:
 def student_t(degrees: float, level: float = LEVEL) -> float:
     """Give how many standard errors to go to either side: 4.30 for two degrees of freedom.
 
-    Degrees are 1 to infinity, which means the normal distribution; the level is 0 to `MOST_LEVEL`.
+    Degrees are 1 to infinity, which means the normal distribution; the level is 0 to 0.999.
     """
     if not (isinstance(degrees, float) and degrees == math.inf):
         check_number("degrees", degrees, 1)
-    check_number("level", level, 0, MOST_LEVEL)
-    return _factor(degrees, level)
-
-
-@cache
-def _factor(degrees: float, level: float) -> float:
-    """Find by halving what `student_t` gives."""
+    check_number("level", level, 0, 0.999)
     low, high = 0.0, 1.0
     while _within(high, degrees) < level:
         low, high = high, 2 * high
@@ -117,9 +103,9 @@ def _within(factor: float, degrees: float) -> float:
     """Give the probability that t lies within so many standard errors, by Simpson's rule.
 
     In the angle whose tangent is t / sqrt(degrees) the density is a power of the cosine, and next
-    to nothing beyond 12 / sqrt(degrees). With more than a million degrees it is the normal one.
+    to nothing beyond 12 / sqrt(degrees).
     """
-    if degrees > NORMAL:
+    if degrees > 1e6:  # as good as normal
         return math.erf(factor / math.sqrt(2))
     end, pieces = min(math.atan(factor / math.sqrt(degrees)), 12 / math.sqrt(degrees)), 400
     heights = np.cos(np.linspace(0, end, pieces + 1)) ** (degrees - 1)
@@ -143,14 +129,14 @@ def chance_of(runs: Sequence[float], goal: float) -> float:
 def mean_interval(runs: Sequence[float]) -> Interval:
     """Give the interval of a mean over seeds, of two runs or more."""
     check_numbers("runs", runs, fewest=2)
-    half = _factor(len(runs) - 1, LEVEL) * stdev(runs) / math.sqrt(len(runs))
+    half = student_t(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
     return Interval(mean(runs) - half, mean(runs) + half)
 
 
 def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
     """Give the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
     difference, error, degrees = _welch(base, other)
-    half = _factor(degrees, LEVEL) * error if error else 0.0
+    half = student_t(degrees) * error if error else 0.0
     return Interval(difference - half, difference + half)
 
 
@@ -175,25 +161,17 @@ def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float,
     return difference, math.sqrt(a + b), degrees
 
 
-def pooled_deviation(scores: Mapping[str, Sequence[float]]) -> float:
-    """Give the standard deviation of a single run, if it is the same in every variant."""
-    degrees = _degrees(scores)
-    several = [runs for runs in scores.values() if len(runs) > 1]
-    squares = sum(variance(runs) * (len(runs) - 1) for runs in several)
-    return math.sqrt(squares / degrees)
-
-
 def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
-    """Give half the interval of a difference of two means of so many runs, if all vary alike."""
+    """Give half the interval of a difference of two means of so many runs, if all vary alike.
+
+    `scores` are the runs of each variant, whose pooled variance says how much one run varies.
+    """
     check_number("runs", runs, 1, whole=True)
-    return _factor(_degrees(scores), LEVEL) * pooled_deviation(scores) * math.sqrt(2 / runs)
-
-
-def _degrees(scores: Mapping[str, Sequence[float]]) -> int:
-    """Count the degrees of freedom of a pooled variance."""
     require(isinstance(scores, Mapping), f"scores are {shown(scores)}: give each variant's runs")
-    for name, runs in scores.items():
-        check_numbers(f"runs of {shown(name)}", runs, fewest=0)
-    degrees = sum(len(runs) - 1 for runs in scores.values() if len(runs))
-    require(degrees > 0, "no variant has two runs: the spread of one cannot be told; add seeds")
-    return degrees
+    for name, of_one in scores.items():
+        check_numbers(f"runs of {shown(name)}", of_one, fewest=0)
+    several = [of_one for of_one in scores.values() if len(of_one) > 1]
+    require(bool(several), "no variant has two runs: the spread of one cannot be told; add seeds")
+    degrees = sum(len(of_one) - 1 for of_one in several)
+    squares = sum(variance(of_one) * (len(of_one) - 1) for of_one in several)
+    return student_t(degrees) * math.sqrt(squares / degrees) * math.sqrt(2 / runs)

@@ -15,9 +15,9 @@ from transformer.model import count_parameters
 from transformer.models.folder import LOG, RUN, read_recipe
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json
+from transformer.training.checkpoint import read_log
 from transformer.training.devices import pick_device, provenance
 from transformer.training.loss import validation_loss
-from transformer.training.report import read_log
 
 
 def evaluate_translator(
@@ -28,22 +28,19 @@ def evaluate_translator(
 ) -> dict[str, Any]:
     """Translate a text, and measure the translations and the model's surprise at the references.
 
-    Returns:
-        bleu and chrf (see `bleu`); perplexity, per token of the model's own, eos included, without
-        pairs that are too long for it, and loss, its logarithm; run_on (see `count_run_on`);
-        sentences_per_second, of translation alone; parse_f1 of trees; and more.
+    Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of pairs
+    that are not too long for it; sentences_per_second is of translation alone.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     loss = text_loss(translator, text)
     started = time.perf_counter()
     said = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
+    lowercased = scores.bleu_tokenised_lowercased(said, references, text.tgt_lang)
     figures = {
         "bleu": scores.bleu(said, references),
         "chrf": scores.chrf(said, references),
-        "bleu_tokenised_lowercased": scores.bleu_tokenised_lowercased(
-            said, references, text.tgt_lang
-        ),
+        "bleu_tokenised_lowercased": lowercased,
         "perplexity": round(math.exp(min(loss, 700.0)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
@@ -80,20 +77,17 @@ def evaluate_folder(
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
     The first test set, unless another split is named; beam and alpha are chosen on yet another
-    (§6.1).
-
-    Returns:
-        corpus, split, src_lang, tgt_lang, trained_in (a precision), and what
-        `evaluate_translator` gives.
+    (§6.1). Besides what `evaluate_translator` gives, it says what was measured, and the precision
+    that the model was trained in.
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
     split = split or corpora.default_split(data.corpus)
-    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-    where = {"corpus": data.corpus, "split": split}
-    where |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
-    where["trained_in"] = read_json(find_model(folder) / RUN)["precision"]
-    return where | evaluate_translator(translator, text, beam_size, alpha)
+    names = ("corpus", "split", "src_lang", "tgt_lang")
+    values = data.corpus, split, data.src_lang, data.tgt_lang
+    text, precision = corpora.load(*values), read_json(find_model(folder) / RUN)["precision"]
+    what = dict(zip(names, values, strict=True)) | {"trained_in": precision}
+    return what | evaluate_translator(translator, text, beam_size, alpha)
 
 
 def origin_of(folder: str | Path) -> dict[str, Any]:

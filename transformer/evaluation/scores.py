@@ -22,15 +22,12 @@ from transformer.support.errors import (
 )
 
 RESAMPLES = 1000
-Phrases = Counter[tuple[str, int, int]]
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
 
-    Args:
-        hypotheses: Translations.
-        references: For each of them every accepted translation, one or more.
+    `references` are for each translation the accepted ones, one or more.
 
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature.
@@ -51,18 +48,35 @@ class _ChrF(CHRF):
         return float(super()._compute_f_score(statistics))
 
 
+def _score(
+    metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    check_sentences(hypotheses, references)
+    score = metric.corpus_score(hypotheses, _by_rank(references), n_bootstrap=RESAMPLES)
+    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
+    return {
+        "score": round(score.score, 2),
+        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
+        "signature": str(metric.get_signature()),
+    }
+
+
+def _by_rank(references: Sequence[Sequence[str]]) -> list[Any]:
+    """Give first references, second ones, ...; None where there are fewer: "" would count."""
+    return [*zip_longest(*references)]
+
+
 def bleu_tokenised_lowercased(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str
 ) -> float:
     """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did, 0 to 100."""
     check_sentences(hypotheses, references)
-
-    def tokenised(texts: Sequence[str]) -> list[str]:
-        return [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
-
+    said, *groups = (
+        [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
+        for texts in (hypotheses, *references)
+    )
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    streams = _streams([tokenised(group) for group in references])
-    return round(metric.corpus_score(tokenised(hypotheses), streams).score, 2)
+    return round(metric.corpus_score(said, _by_rank(groups)).score, 2)
 
 
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
@@ -72,54 +86,31 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
     """
     check_sentences(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
-    return sum(
-        len(text.split()) > 2 * words for text, words in zip(hypotheses, longest, strict=True)
-    )
+    said = [len(text.split()) for text in hypotheses]
+    return sum(words > 2 * most for words, most in zip(said, longest, strict=True))
 
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuse what cannot be scored: no translations, or references that do not fit them."""
     check_texts("translations", hypotheses)
     check_list("references", references, "lists of texts")
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses)} translations and {len(references)} lists of references: give one "
-            "list for each translation"
-        )
+    sizes = f"{len(hypotheses)} translations and {len(references)} lists of references"
+    require(len(hypotheses) == len(references), f"{sizes}: give one list for each translation")
     require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, group in enumerate(references, start=1):
-        listed = not isinstance(group, str) and group
-        if not listed:
-            message = f"translation {number} has {shown(group)} for references: give a list of some"
-            raise UserError(message)
+        if isinstance(group, str) or not group:
+            message = f"translation {number} has {shown(group)} for references"
+            raise UserError(f"{message}: give a list of some")
         check_texts(f"references of translation {number}", group)
 
 
-def _streams(references: Sequence[Sequence[str]]) -> list[list[Any]]:
-    """Give sacreBLEU's lists, one for each rank; None where a sentence has fewer, for "" counts."""
-    return [list(rank) for rank in zip_longest(*references)]
-
-
-def _score(
-    metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> dict[str, Any]:
-    check_sentences(hypotheses, references)
-    score = metric.corpus_score(hypotheses, _streams(references), n_bootstrap=RESAMPLES)
-    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
-    return {
-        "score": round(score.score, 2),
-        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
-        "signature": str(metric.get_signature()),
-    }
-
-
-def phrases(tree: str) -> Phrases:
+def phrases(tree: str) -> Counter[tuple[str, int, int]]:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
     What a model says need not be a tree: a bracket without its other half is no phrase.
     """
     check_text("a tree", tree)
-    found: Phrases = Counter()
+    found: Counter[tuple[str, int, int]] = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
     words = 0
     for token in tree.split():
@@ -137,11 +128,10 @@ def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
     """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100."""
     check_texts("trees", found)
     check_texts("gold", gold)
-    if len(gold) == 0 or len(found) != len(gold):
-        raise UserError(f"{len(found)} trees for {len(gold)} sentences: give one for each")
+    message = f"{len(found)} trees for {len(gold)} sentences: give one for each"
+    require(0 < len(gold) == len(found), message)
     said, right = [phrases(tree) for tree in found], [phrases(tree) for tree in gold]
     common = sum((a & b).total() for a, b in zip(said, right, strict=True))
     total = sum(each.total() for each in (*said, *right))
-    if total == 0:
-        raise UserError("no tree has a phrase to score: write trees as (NP DT NN )NP")
+    require(total > 0, "no tree has a phrase to score: write trees as (NP DT NN )NP")
     return 200 * common / total

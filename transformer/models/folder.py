@@ -2,14 +2,12 @@
 
 Not in the paper, but for the weights to average (§6.1).
 
-    recipe.json                          everything that was asked for; written last, so where
-                                         it is a run was begun
+    recipe.json                          everything asked for; last: where it is, a run was begun
     src_tokenizer.json                   of the source side
     tgt_tokenizer.json                   of the target side; the same where they are joint
-    data.json                            digests of the examples that the run learns from, and
-                                         the machine that it was begun on
+    data.json                            digests of the training examples, and the first machine
     log.jsonl                            one line per report
-    checkpoints/last.safetensors         to resume from (see `training.progress`)
+    checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
     checkpoints/best.safetensors         weights of the lowest validation loss
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
@@ -34,7 +32,7 @@ from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require
 from transformer.support.files import read_json, write_atomically, write_json
 
 RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
@@ -57,11 +55,8 @@ class Description(NamedTuple):
 
     def build(self) -> Network:
         """Make the network, its weights freshly drawn from torch's random numbers."""
-        config = self.recipe.model
-        sizes = {
-            "src_vocab_size": self.src_tokenizer.vocab_size,
-            "tgt_vocab_size": self.tgt_tokenizer.vocab_size,
-        }
+        config, src, tgt = self.recipe.model, self.src_tokenizer, self.tgt_tokenizer
+        sizes = {"src_vocab_size": src.vocab_size, "tgt_vocab_size": tgt.vocab_size}
         if isinstance(config, RecurrentConfig):
             return Recurrent(config, **sizes)
         return Transformer(config, **sizes)
@@ -74,33 +69,37 @@ def holds_run(folder: Path) -> bool:
 
 def write_description(folder: Path, description: Description) -> None:
     """Write the recipe and the tokenizers; the folder is a whole model's no longer."""
-    tokenizers.save(description.src_tokenizer, folder / SRC_TOKENIZER)
+    write_json(folder / SRC_TOKENIZER, description.src_tokenizer.to_dict())
     (folder / MANIFEST).unlink(missing_ok=True)
-    tokenizers.save(description.tgt_tokenizer, folder / TGT_TOKENIZER)
+    write_json(folder / TGT_TOKENIZER, description.tgt_tokenizer.to_dict())
     write_json(folder / RECIPE, description.recipe.to_dict())
 
 
 def read_recipe(folder: Path) -> Recipe:
     """Read what the run in a folder was asked to do.
 
-    Raises:
-        UserError: there is no run, or a file of the model is truncated, foreign or changed.
+    A UserError where there is no run, or a file of the model is truncated, foreign or changed.
     """
     if not folder.is_dir():
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
-    if not holds_run(folder):
-        raise UserError(f"{folder} is no model folder: it has no {RECIPE}")
+    require(holds_run(folder), f"{folder} is no model folder: it has no {RECIPE}")
     if (folder / MANIFEST).exists():  # of a run that has ended
-        _check_sums(folder)
+        written = read_json(folder / MANIFEST).get("sha256", {})
+        for name, found in _sums(folder).items():
+            require(
+                written.get(name) == found,
+                f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; copy "
+                "the folder again (a model that comes with the course: git checkout, or install "
+                "again), or train anew",
+            )
     return Recipe.from_dict(read_json(folder / RECIPE))
 
 
 def read_description(folder: Path) -> Description:
     """Read the recipe and the tokenizers; errors as of `read_recipe`."""
     recipe = read_recipe(folder)
-    return Description(
-        recipe, *(tokenizers.load(folder / n) for n in (SRC_TOKENIZER, TGT_TOKENIZER))
-    )
+    src, tgt = (tokenizers.load(folder / name) for name in (SRC_TOKENIZER, TGT_TOKENIZER))
+    return Description(recipe, src, tgt)
 
 
 def read_model(
@@ -111,14 +110,11 @@ def read_model(
     """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`."""
     description = read_description(folder)
     path = weights or folder / WEIGHTS
-    if weights is None and not path.is_file():
-        raise UserError(
-            f"{folder} has no {WEIGHTS}: its training has not ended; go on with the command "
-            "that began it and --resume"
-        )
-    tensors, _ = load_tensors(path)
+    message = f"{folder} has no {WEIGHTS}: its training has not ended"
+    remedy = "go on with the command that began it and --resume"
+    require(weights is not None or path.is_file(), f"{message}; {remedy}")
     model = build(description)
-    load_weights(model, tensors, path)
+    load_weights(model, load_tensors(path)[0], path)
     return description, model.eval()
 
 
@@ -130,18 +126,6 @@ def write_manifest(folder: Path) -> None:
 def _sums(folder: Path) -> dict[str, str]:
     files = [folder / name for name in SUMMED if (folder / name).is_file()]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def _check_sums(folder: Path) -> None:
-    """Refuse a whole model of which a file is not the one that was written."""
-    written = read_json(folder / MANIFEST).get("sha256", {})
-    for name, found in _sums(folder).items():
-        if written.get(name) != found:
-            raise UserError(
-                f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; "
-                "copy the folder again (a model that comes with the course: git checkout, or "
-                "install again), or train anew"
-            )
 
 
 def step_file(folder: Path, step: int) -> Path:
@@ -157,28 +141,17 @@ def saved_steps(folder: Path) -> list[int]:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
-    """Write tensors, and what is to be known about them, atomically into one file.
+    """Write tensors by name, and what is to be known about them, into one file, atomically.
 
-    Args:
-        path: Where to.
-        tensors: By name; no two may share memory (see `weights`).
-        about: Values for the metadata, anything that JSON can hold.
-
-    Raises:
-        UserError: the file cannot be written; one of before is unharmed.
+    No two tensors may share memory (see `weights`); `about` is anything that JSON can hold.
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_atomically(path, to_bytes(plain, {ABOUT: json.dumps(about, allow_nan=False)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save_tensors` wrote: the tensors, on the CPU, and what is said about them.
-
-    Raises:
-        UserError: the file is missing, cut short, or no safetensors file.
-    """
-    if not path.is_file():
-        raise UserError(f"no file {path}: is this the folder of a trained model?")
+    """Read what `save_tensors` wrote, on the CPU; a UserError where it is missing or not whole."""
+    require(path.is_file(), f"no file {path}: is this the folder of a trained model?")
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
@@ -194,12 +167,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def _saved_names(model: nn.Module) -> dict[str, str]:
     """Map each name in a model's state to the one that its tensor, if tied, is saved under."""
-    first: dict[tuple[int, ...], str] = {}
-    names = {}
-    for name, tensor in model.state_dict().items():
-        key = (tensor.data_ptr(), *tensor.shape) if tensor.numel() else (id(tensor),)
-        names[name] = first.setdefault(key, name)
-    return names
+    first: dict[tuple[int, ...], str] = {}  # name of each place in memory
+    state = model.state_dict().items()
+    return {name: first.setdefault((each.data_ptr(), *each.shape), name) for name, each in state}
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
@@ -211,14 +181,11 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Put saved weights (see `weights`) into a model, tied ones everywhere.
 
-    Raises:
-        UserError: a tensor is missing, foreign, or of another shape, or they are a run's state.
-            The model is as it was.
+    A UserError where a tensor is missing, foreign, or of another shape, or they are a run's whole
+    state; the model is then as it was. `source` is the file to name in it.
     """
-    if STATE in tensors:
-        raise UserError(
-            f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
-        )
+    message = f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
+    require(STATE not in tensors, message)
     here = {name: tuple(tensor.shape) for name, tensor in weights(model).items()}
     there = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(here.keys() | there.keys()):

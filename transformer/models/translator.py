@@ -19,10 +19,7 @@ BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 
 
 class Attention(NamedTuple):
-    """What attended to what while a sentence was translated.
-
-    The row that says token t has read the target tokens before it.
-    """
+    """What attended to what while a sentence was translated; row t read the target before t."""
 
     translation: str
     src_tokens: list[str]  # "<eos>" last
@@ -59,18 +56,13 @@ class Translator:
         weights: Path | None = None,
         build: Callable[[Description], Network] = Description.build,
     ) -> Self:
-        """Load a model.
+        """Load a model; a UserError where a file or the device is not there, or damaged.
 
         Args:
             folder: What training left, or the name of a shipped model: "de-en".
             device: Where to search.
-            weights: A file of weights, such as checkpoints/step_000500.safetensors; None means
-                the final ones.
-            build: What made the network, where it was not the recipe alone (see `faults`).
-
-        Raises:
-            UserError: the folder or a file in it is missing, truncated or foreign, or the device
-                is not there.
+            weights: A file such as checkpoints/step_000500.safetensors; None: the final ones.
+            build: What made the network, where it was not the recipe alone.
         """
         usable(device)  # before the work of reading
         return cls(*read_model(find_model(folder), weights, build), device)
@@ -80,14 +72,8 @@ class Translator:
     ) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation.
 
-        Args:
-            sentences: Plain text, one sentence each; one longer than max_len is cut short, with a
-                warning that says so.
-            beam_size: Of the search; 1 is greedy.
-            alpha: Of the length penalty.
-
-        Raises:
-            UserError: `sentences` is no list of texts, or `beam_size` or `alpha` is out of range.
+        One longer than max_len is cut short, with a warning. A beam of 1 is greedy; `alpha` is of
+        the length penalty. A UserError where one of these is not what it should be.
         """
         check_texts("sentences", sentences)
         check_search(beam_size, alpha)
@@ -109,15 +95,14 @@ class Translator:
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
         best = self._search([source], beam_size, LENGTH_PENALTY)[0][0]
-        src = collate_sources([source]).to(self.device)
-        tgt_in = [BOS_ID, *best.ids] if best.finished else [BOS_ID, *best.ids[:-1]]
-        maps = self.model.attention_maps(src, torch.tensor([tgt_in], device=self.device))
         said = [*best.ids, EOS_ID] if best.finished else best.ids
+        src = collate_sources([source]).to(self.device)
+        tgt_in = torch.tensor([[BOS_ID, *said[:-1]]], device=self.device)
         return Attention(
-            translation=self.tgt_tokenizer.decode(best.ids),
-            src_tokens=self.src_tokenizer.pieces([*source, EOS_ID]),
-            tgt_tokens=self.tgt_tokenizer.pieces(said),
-            maps=maps,
+            self.tgt_tokenizer.decode(best.ids),
+            self.src_tokenizer.pieces([*source, EOS_ID]),
+            self.tgt_tokenizer.pieces(said),
+            self.model.attention_maps(src, tgt_in),
         )
 
     def encode(self, sentence: str) -> list[int]:
@@ -134,13 +119,12 @@ class Translator:
     def _batches(self, sources: Sequence[list[int]], beam_size: int) -> Iterator[list[int]]:
         """Group the rows of sentences that are not empty, those of like length together."""
         rows: list[int] = []
-        for row in sorted(range(len(sources)), key=lambda row: len(sources[row])):
-            length = len(sources[row])
-            if rows and (len(rows) + 1) * length * beam_size > BATCH_TOKENS:
+        filled = (row for row, source in enumerate(sources) if source)
+        for row in sorted(filled, key=lambda row: len(sources[row])):
+            if rows and (len(rows) + 1) * len(sources[row]) * beam_size > BATCH_TOKENS:
                 yield rows
                 rows = []
-            if length:
-                rows.append(row)
+            rows.append(row)
         if rows:
             yield rows
 

@@ -7,12 +7,13 @@ import ctypes
 import datetime
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -24,11 +25,13 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer import __version__
-from transformer.support.errors import UserError
+from transformer.support.errors import require
 from transformer.support.files import PACKAGE
+from transformer.training.processes import launcher
 
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
-KERNELS = {  # of attention in 16 bits: not those that are slow at what a course trains
+# Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
+# float32; on an NVIDIA GPU cuDNN's prepares itself anew for each shape (docs/benchmarks.md).
+KERNELS = {
     "cpu": [SDPBackend.MATH],
     "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
 }
@@ -44,12 +47,7 @@ class Precision(StrEnum):
 
     @contextmanager
     def products(self, device: torch.device) -> Iterator[None]:
-        """Multiply matrices in these numbers, by PyTorch's autocast.
-
-        In 16 bits attention takes one of `KERNELS`. On a CPU the backward pass of the fused one is
-        ten times slower in bfloat16 than in float32 (2.13, AMD EPYC); on an NVIDIA GPU cuDNN's
-        prepares itself anew for each new shape of a batch (docs/benchmarks.md).
-        """
+        """Multiply matrices in these numbers, by PyTorch's autocast."""
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
         with ExitStack() as held:
             if device.type == "cuda":
@@ -78,46 +76,37 @@ class Devices:
 def pick(device: torch.device | None = None, precision: Precision | None = None) -> Devices:
     """Choose what to train on, and in what numbers, by what the hardware says it can.
 
-    Args:
-        device: None takes the GPU if there is one.
-        precision: None takes the fastest that learns as float32 does.
-
-    Raises:
-        UserError: the device has not the precision that is asked for.
+    None takes the GPU if there is one, and the fastest numbers that learn as float32 does. A
+    `UserError` tells of a device that has not the precision asked for.
     """
     device = device or pick_device()
-    if precision is None:
-        return Devices(device, *_fastest(device))
-    if precision == Precision.TF32 and not _has_tensor_cores(device):
-        raise UserError(
-            f"{hardware(device)} has no tf32: NVIDIA GPUs of compute capability 8.0 and more have "
-            "it; leave --precision out, or give float32"
-        )
-    return Devices(device, precision, "as asked for")
+    capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else (0, 0)
+    tensor_cores = capability >= (8, 0)  # of the A100 and later; others only imitate bf16 and tf32
+    have_it = "NVIDIA GPUs of compute capability 8.0 and more have it; leave --precision out, or"
+    has_it = tensor_cores or precision != Precision.TF32
+    require(has_it, f"{hardware(device)} has no tf32: {have_it} give float32")
+    if precision is not None:
+        return Devices(device, precision, "as asked for")
+    if device.type == "cuda":
+        fastest = Precision.BF16 if tensor_cores else Precision.FP16
+        return Devices(device, fastest, "compute capability {}.{}".format(*capability))
+    return Devices(device, *_fastest(device))
+
+
+def pick_device() -> torch.device:
+    """Give the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _fastest(device: torch.device) -> tuple[Precision, str]:
-    """Give the precision for a device, and why it is the one."""
-    if device.type == "cuda":
-        can = "compute capability {}.{}".format(*torch.cuda.get_device_capability(device))
-        return (Precision.BF16 if _has_tensor_cores(device) else Precision.FP16), can
+    """Give the precision for what is no NVIDIA GPU, and why."""
     if device.type != "cpu":
         return Precision.FLOAT32, f"nothing else was tried on {device.type}"
-    if not _has_bfloat16_instructions():
+    if not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()):
         return Precision.FLOAT32, "the processor has no instructions for bfloat16"
     if _seconds(torch.bfloat16) >= _seconds(torch.float32):
         return Precision.FLOAT32, "the processor is slower with its instructions for bfloat16"
     return Precision.BF16, "the processor has instructions for it"
-
-
-def _has_tensor_cores(device: torch.device) -> bool:
-    """Tell whether this GPU (A100 and later) has bfloat16 and TF32; others only imitate them."""
-    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
-
-
-def _has_bfloat16_instructions() -> bool:
-    """Tell of a CPU; processors without them take 20 to 60 times as long in bfloat16."""
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 @cache
@@ -142,36 +131,25 @@ def memory(device: torch.device) -> int:
 
 
 def check_memory(model: nn.Module, device: torch.device) -> None:
-    """Refuse a model (on "meta", say) that the memory cannot hold with all that training adds.
-
-    That is the gradient, two moments, and a copy to exchange where this machine has several
-    processes; on a CPU these share its memory.
-    """
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's
-    needed = sum(each.nbytes for each in model.parameters()) * (5 if here > 1 else 4)
-    needed *= here if device.type == "cpu" else 1
-    if needed > (there := memory(device)):
-        raise UserError(
-            f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
-            f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size"
-        )
+    """Refuse a model (on "meta", say) that the memory cannot hold with gradient and two moments."""
+    needed, there = 4 * sum(each.nbytes for each in model.parameters()), memory(device)
+    require(
+        needed <= there,
+        f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
+        f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size",
+    )
 
 
 def keep_freed_memory() -> None:
     """Ask the C library, if it is glibc, to keep what is freed, for the rest of this process.
 
-    A step takes and frees the same large tensors again and again; given back to the system, their
-    pages are filled with zeros each time, 5 to 10% of a step of the demo.
+    Given back to the system, the pages of each step's tensors are filled with zeros each time: 5
+    to 10% of a step of the demo.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
-        mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def pick_device() -> torch.device:
-    """Give the GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        mallopt(-4, 0)  # M_MMAP_MAX
+        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
 def provenance(device: torch.device) -> dict[str, Any]:
@@ -187,28 +165,20 @@ def provenance(device: torch.device) -> dict[str, Any]:
 
 def command() -> str:
     """Give the command line as typed, or where else this runs from: "a notebook"."""
-    program = Path(sys.argv[0])
-    if program.name == "__main__.py":
-        return shlex.join(["python", "-m", program.parent.name, *sys.argv[1:]])
-    if "ipykernel" in sys.modules:
-        return "a notebook"
-    return shlex.join([program.name, *sys.argv[1:]])
+    program, *words = sys.argv
+    if Path(program).name == "__main__.py":
+        return f"{launcher()} -m {shlex.join([Path(program).parent.name, *words])}"
+    return "a notebook" if "ipykernel" in sys.modules else shlex.join([Path(program).name, *words])
 
 
 def commit(root: Path = PACKAGE.parent) -> str:
     """Give a checkout's commit, marked where its files differ from it; else the version."""
-    version = f"version {__version__}"
-    if not (root / ".git").exists():  # another project's repository around us is not ours
-        return version
-    git = ["git", "-C", str(root)]
-    try:
-        head, changed = (
-            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno"])
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return version
-    return f"{head.strip()} with changes" if changed else head.strip()
+    if (root / ".git").exists():  # another project's repository around us is not ours
+        words = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
+        with suppress(OSError, subprocess.CalledProcessError):
+            git = ["git", "-C", str(root), *words]
+            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    return f"version {__version__}"
 
 
 def hardware(device: torch.device) -> str:
@@ -216,7 +186,7 @@ def hardware(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    model = next(iter(names), platform.processor() or platform.machine())
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
+    named = re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
+    model = named[1] if named else platform.processor() or platform.machine()
     return f"{model}, {threads} thread{'s' * (threads > 1)}"

@@ -1,33 +1,30 @@
 """The training loop, for any model with `model(src, tgt_in) -> logits` (§5), in reading order.
 
-Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume: on a
-CPU, a run that was killed and resumed ends with bitwise the weights of one that was not, if
-processor, torch, threads, processes and batches are the same. From three processes on it holds
-to rounding only (docs/several_processes.md).
+Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume. On a CPU a
+run that was killed and resumed ends with bitwise the weights of one that was not, if processor,
+torch, threads and processes are the same (of three or more: docs/several_processes.md).
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.amp import GradScaler
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.data.batches import Batch, cut
-from transformer.models.folder import load_weights
+from transformer.data.batches import Batch, TokenBudgetBatches, cut
+from transformer.models import folder
 from transformer.support.errors import UserError
+from transformer.support.files import locked
 from transformer.training import processes
+from transformer.training.checkpoint import Progress, Report, Run, State, duration
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.progress import Progress, Run, State
-from transformer.training.report import Report, TrainingResult
 from transformer.training.schedule import rate_of
 
 SAVE_EVERY = 300.0  # seconds between checkpoints, where validations are further apart
@@ -35,18 +32,37 @@ BETA1 = 0.9  # Adam's (§5.3)
 FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
 
-class Batches(Protocol):
-    """Training data in an order that the epoch's number alone decides."""
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """Give the batches of an epoch, from 0, without the first `start`."""
-        ...
+    step: int  # updates done
+    epoch: int  # that the last was in, from 1
+    seconds: float  # time spent, all resumed parts together
+    out: Path  # the run's folder
+    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
+    final_loss: float | None = None  # of model.safetensors; None if interrupted: resume to go on
+    final_from: str = ""  # whose weights these are: "best" or "average"; "" if interrupted
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run stopped before its end."""
+        return self.final_loss is None
+
+    def __str__(self) -> str:
+        if self.final_loss is None:
+            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
+        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        return (
+            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}"
+        )
 
 
 def train(
     model: nn.Module,
     config: TrainingConfig,
-    batches: Batches,
+    batches: TokenBudgetBatches,
     validation_batches: Sequence[Batch],
     out: Path,
     *,
@@ -63,52 +79,45 @@ def train(
 ) -> TrainingResult:
     """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
 
-    At the end the model holds, as does `out`/model.safetensors, the average of the last
-    checkpoints (§6.1) or the best one, whichever has the lower validation loss.
-    Ctrl-C ends the step in hand, saves everything and returns; a second one stops at once.
+    At the end the model, and `out`/model.safetensors, is the average of the last checkpoints (§6.1)
+    or the best one, whichever has the lower validation loss. Ctrl-C ends the step in hand, saves
+    everything and returns; a second one stops at once.
 
     Args:
         model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`. To repeat a run, begin with the same weights.
-        config: How to train; its seed is dropout's.
+        config: How to train; its seed is dropout's. The schedule needs `d_model` too.
         batches, validation_batches: The same in every process.
         out: The run's folder (see `models.folder`).
-        d_model: Width of the model, for the schedule.
         device, precision: Where and in what numbers (see `devices.pick`).
-        micro_tokens: Most tokens to compute at once, a step's gradients being added up over parts
-            of its batch. None: the whole batch.
+        micro_tokens: Most tokens to compute at once, the gradients being added up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
-        resume: Go on from the last checkpoint in `out`, or begin if there is none yet. Only
-            `steps` may differ from the configuration begun with.
+        resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
         on_report: Called with each report, in each process; `print` shows a line.
         stop_after: Stop as Ctrl-C does, once this many steps or more are done.
-        optimizer: Makes another optimizer than Adam.
-        rate: The learning rate of a step, from 1, in place of the configuration's.
+        optimizer, rate: Make another optimizer than Adam; give the rate of a step, from 1.
 
     Raises:
-        UserError: `out` holds a run and it is not resumed, or is resumed with another
-            configuration or model; a loss is not finite (seen at the next report or checkpoint,
-            and never saved); a file cannot be written; another process trains in `out`.
+        UserError: `out` is in use, cannot be written, or holds a run that is not resumed, or with
+            more than `steps` changed; a loss is not finite (seen at a report or checkpoint).
     """
-    device = torch.device(device)
-    with ExitStack() as held:
-        model.to(device).train()
-        state = new_state(model, config, precision, optimizer)
-        progress = state.progress
-        rate = rate or partial(rate_of, d_model=d_model, config=config)
-        asked = dataclasses.asdict(config) | {"d_model": d_model, "precision": precision}
-        asked["optimizer"] = type(state.optimizer).__name__
-        run = Run(out, state, asked)
-        held.enter_context(run.opened(resume))  # from here on, the state is the last checkpoint's
+    model.to(device).train()
+    state = new_state(model, config, precision, optimizer)
+    progress = state.progress
+    rate = rate or partial(rate_of, d_model=d_model, config=config)
+    settings = asdict(config) | {"d_model": d_model, "precision": precision}
+    settings["optimizer"] = type(state.optimizer).__name__
+    measure = partial(
+        validation_loss, model, validation_batches, device=device, precision=precision
+    )
+    last_step = config.steps if stop_after is None else min(stop_after, config.steps)
+    held = locked(out) if processes.rank() == 0 else nullcontext()
+    with held, processes.noted_interrupt() as pressed:
+        run = Run(out, state, settings, resume)  # now the state is the last checkpoint's
         network = processes.wrap(model)
         if compiled:
             network.compile(dynamic=True)
-        measure = partial(
-            validation_loss, model, validation_batches, device=device, precision=precision
-        )
         stream = _stream(batches, progress)
-        last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-        pressed = held.enter_context(processes.noted_interrupt())
 
         while progress.step < last_step:
             late = time.perf_counter() - run.saved_at > SAVE_EVERY
@@ -121,22 +130,34 @@ def train(
             batch, step = next(stream), progress.step + 1
             processes.seed(config.seed, step)
             numbers = update(network, state, batch, config, rate(step), precision, micro_tokens)
-            run.note(*numbers)
+            run.unread.append(numbers)
+            progress.step = step
 
             if step % config.report_every == 0:
-                on_report(run.training_report(rate(step)))
+                on_report(run.report(rate(step)))
             if step % config.validate_every == 0:
-                on_report(run.validated(measure, rate(step)))
+                on_report(run.validate(measure, rate(step)))
                 run.save()
 
+        ended = progress.step == config.steps
         if progress.step % config.validate_every:  # after a validation, all is saved
             run.save()
-            if progress.step == config.steps:
-                on_report(run.validated(measure, rate(config.steps)))
-        ended = TrainingResult(
-            progress.step, progress.epoch + 1, progress.seconds, out, progress.best_loss
-        )
-        return ended if progress.step < config.steps else _finish(run, measure, ended)
+            if ended:
+                on_report(run.validate(measure, rate(config.steps)))
+        kept = _finish(run, measure) if ended else (None, "")
+        place = progress.step, progress.epoch + 1, progress.seconds
+        return TrainingResult(*place, out, progress.best_loss, *kept)
+
+
+def _stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
+    """Give batches without end from where the run is, and count them."""
+    while True:
+        for batch in batches.epoch(progress.epoch, progress.batch):
+            progress.batch += 1
+            yield batch
+        if progress.batch == 0:
+            raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
+        progress.epoch, progress.batch = progress.epoch + 1, 0
 
 
 def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
@@ -153,8 +174,8 @@ def new_state(
     """Give what a run begins with; arguments as `train` has them, the model on its device."""
     made = optimizer(model) if optimizer else adam(model.parameters(), config)
     device = next(model.parameters()).device
-    scaler = GradScaler(device.type, enabled=precision == Precision.FP16)
-    return State(model, made, scaler)
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
+    return State(model, made, scaler, device)
 
 
 def update(
@@ -168,17 +189,12 @@ def update(
 ) -> tuple[int, Tensor, Tensor]:
     """Change the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
 
-    Args:
-        network: The state's model, or what `processes.wrap` and torch.compile made of it.
-        state: Model, optimizer and scaler.
-        batch: The same for every process, each of which takes its part.
-        config, precision, micro_tokens: As `train` has them.
-        rate: The learning rate.
+    `network` is the state's model, or what `processes.wrap` and torch.compile made of it; the batch
+    is the same for every process, each of which takes its part. The rest is as `train` has it.
 
     Returns:
         How many real target tokens the batch has; and, scalars on the device, the negative log
-        likelihood summed over this process's (nats, without smoothing) and the norm of the
-        gradient before clipping.
+        likelihood of this process's, unsmoothed, summed, and the gradient's norm before clipping.
     """
     nll = torch.zeros((), device=state.device)
     parts = cut(batch, processes.rank(), processes.size(), micro_tokens)
@@ -204,27 +220,21 @@ def update(
     return tokens, nll, norm
 
 
-def _finish(run: Run, measure: Callable[[], float], ended: TrainingResult) -> TrainingResult:
-    """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1)."""
-    best, averaged = run.candidates()
-    assert ended.best_loss is not None, "a run ends with a validation"
-    kept, loss = "best", ended.best_loss
-    if averaged:
-        load_weights(run.state.model, averaged, run.out)
+def _finish(run: Run, measure: Callable[[], float]) -> tuple[float, str]:
+    """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1), given."""
+    progress, model, kept = run.progress, run.state.model, "best"
+    assert progress.best_loss is not None, "a run ends with a validation"
+    loss = progress.best_loss
+    best = {name: tensor.clone() for name, tensor in folder.weights(model).items()}
+    if progress.best_step != progress.step:
+        best = processes.from_first(lambda: folder.load_tensors(run.out / folder.BEST)[0])
+    if len(progress.to_average) > 1:
+        paths = [folder.step_file(run.out, step) for step in progress.to_average]
+        average = processes.from_first(lambda: folder.average(paths))
+        folder.load_weights(model, average, run.out)
         if (average_loss := measure()) < loss:
-            kept, loss = "average", average_loss
+            loss, kept = average_loss, "average"
     if kept == "best":
-        load_weights(run.state.model, best, run.out)
-    run.finish(loss, kept)
-    return dataclasses.replace(ended, final_loss=loss, final_from=kept)
-
-
-def _stream(batches: Batches, progress: Progress) -> Iterator[Batch]:
-    """Give batches without end from where the run is, and count them."""
-    while True:
-        for batch in batches.epoch(progress.epoch, progress.batch):
-            progress.batch += 1
-            yield batch
-        if progress.batch == 0:
-            raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
-        progress.epoch, progress.batch = progress.epoch + 1, 0
+        folder.load_weights(model, best, run.out)
+    run.save_final(loss=loss, kept=kept)
+    return loss, kept

@@ -1,20 +1,19 @@
 """Several processes that train one model, begun by torchrun, or one by itself; and Ctrl-C.
 
-Not in the paper, whose 8 GPUs (§5.2) shared the work in some such way. Every process takes a share
-of each step's sentences, and DistributedDataParallel averages their gradients, so all make the same
-update and stay equal. Where torchrun began none, each function gives what is true of one process.
+Every process takes a share of each step's sentences, and DistributedDataParallel averages their
+gradients, so all make the same update (the paper's 8 GPUs, §5.2, in some such way). Where torchrun
+began none, each function gives what is true of one process.
 """
 
 import os
 import random
-import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -29,18 +28,15 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
-def rank() -> int:
-    """Give the number of this process, from 0."""
-    return dist.get_rank() if _joined() else 0
-
-
 def size() -> int:
     """Give how many processes share the work."""
-    return dist.get_world_size() if _joined() else 1
+    joined = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if joined else 1
 
 
-def _joined() -> bool:
-    return dist.is_available() and dist.is_initialized()
+def rank() -> int:
+    """Give the number of this process, from 0."""
+    return dist.get_rank() if size() > 1 else 0
 
 
 def wrap(model: nn.Module) -> nn.Module:
@@ -48,22 +44,20 @@ def wrap(model: nn.Module) -> nn.Module:
     if size() == 1:
         return model
     device = next(model.parameters()).device
-    wrapped = DistributedDataParallel(model, device_ids=[device] if device.type == "cuda" else None)
-    wrapped.broadcast_buffers = False  # tables of positions, the same in every process
-    return wrapped
+    ids = [device] if device.type == "cuda" else None
+    # Buffers are tables of positions, the same in every process.
+    return DistributedDataParallel(model, device_ids=ids, broadcast_buffers=False)
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
     """Let gradients add up in each process for itself: more are to come before the step."""
-    if isinstance(network, DistributedDataParallel):
-        return network.no_sync()
-    return nullcontext()
+    return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
 
 
 def seed(number: int, step: int) -> None:
-    """Begin the random numbers of a step anew, but for the first process's, which go on.
+    """Begin the random numbers of a step anew, so that each process drops out other units.
 
-    Each process drops out other units, and a checkpoint of the first's numbers resumes all.
+    The first one's go on: a checkpoint of those resumes all.
     """
     if rank() > 0:
         torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
@@ -82,27 +76,22 @@ def from_first(action: Callable[[], Answer]) -> Answer:
     """Carry something out in the first process; all get its answer, or its `UserError`."""
     if size() == 1:
         return action()
-    answer: list[Answer | UserError | None] = [None]
-    if rank() == 0:
-        try:
-            answer = [action()]
-        except UserError as error:
-            answer = [error]
-    dist.broadcast_object_list(answer, device=torch.device("cpu"))
-    if isinstance(answer[0], UserError):
-        raise answer[0]
-    return answer[0]  # type: ignore[return-value]
+    try:
+        found: list[Any] = [action() if rank() == 0 else None]
+    except UserError as error:
+        found = [error]
+    dist.broadcast_object_list(found, device=torch.device("cpu"))
+    if isinstance(found[0], UserError):
+        raise found[0]
+    return cast(Answer, found[0])
 
 
 @contextmanager
 def joined() -> Iterator[torch.device | None]:
-    """Join the processes that torchrun began, if it did; give the device that is this one's.
+    """Join the processes that torchrun began, and give this one's device; None if it began none.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
-    silent end of the program. None is the device of a process by itself.
-
-    Raises:
-        UserError: a process was lost, or there are more of them than GPUs.
+    silent end of the program. A `UserError` tells of a lost process, or of too few GPUs.
     """
     if not _are_several():
         yield None
@@ -153,39 +142,36 @@ def launcher() -> str:
     if not _are_several():
         return "python"
     size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    words = ["torchrun", "--nproc-per-node", str(here)]
-    return shlex.join(words if size == here else [*words, "--nnodes", str(size // here), "..."])
+    nodes = "" if size == here else f" --nnodes {size // here} ..."
+    return f"torchrun --nproc-per-node {here}{nodes}"
 
 
 @contextmanager
 def noted_interrupt() -> Iterator[list[int]]:
-    """Note the first Ctrl-C, so that no update of the weights is left half done, and say so.
+    """Note the first Ctrl-C in a list, so that no update is left half done; the next interrupts.
 
-    The second one interrupts. `ENDING` count as Ctrl-C where they are set to interrupt; other
-    handlers are left alone, as are all in another thread than the main one. The list that it
-    gives is empty until Ctrl-C is pressed.
+    `ENDING` count as Ctrl-C where they are set to interrupt; other handlers are left alone, as are
+    all in another thread than the main one.
     """
     pressed: list[int] = []
-    interrupt, main = signal.default_int_handler, threading.main_thread()
-    signals = [s for s in (signal.SIGINT, *ENDING) if signal.getsignal(s) is interrupt]
-    if threading.current_thread() is not main:
-        signals = []
-
-    def set_all(handler: Callable[[int, FrameType | None], object]) -> None:
-        for each in signals:
-            signal.signal(each, handler)
+    interrupt = signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()
+    signals = [s for s in (signal.SIGINT, *ENDING) if main and signal.getsignal(s) is interrupt]
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
-        set_all(interrupt)
+        for each in signals:
+            signal.signal(each, interrupt)
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with suppress(RuntimeError, OSError):
             if size() == 1:  # several would all say it
                 print(NOTED, file=sys.stderr, flush=True)
 
-    set_all(note)
+    for each in signals:
+        signal.signal(each, note)
     try:
         yield pressed
     finally:
-        set_all(interrupt)
+        for each in signals:
+            signal.signal(each, interrupt)

@@ -3,12 +3,10 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
@@ -17,23 +15,20 @@ from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError, is_out_of_memory, require
+from transformer.support.errors import is_out_of_memory, require
 from transformer.support.files import check_folder, locked, read_json, write_json
 from transformer.training import devices, processes
+from transformer.training.checkpoint import check_run, require_same
 from transformer.training.devices import Devices, Precision
-from transformer.training.loop import train
+from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
-from transformer.training.progress import check_run, require_same
-from transformer.training.report import TrainingResult
-
-Say = Callable[[str], None]
 
 
 class Work(NamedTuple):
     """All that is read before a run begins."""
 
     description: Description  # of the model
-    where: Devices
+    where: Devices  # of the first process
     batches: TokenBudgetBatches
     held_out: TokenBudgetBatches
 
@@ -46,9 +41,9 @@ def train_recipe(
     device: torch.device | None = None,
     precision: Precision | None = None,
     micro_tokens: int | None = None,
-    on_begin: Say = print,
+    on_begin: Callable[[str], None] = print,
     build: Callable[[Description], Network] = Description.build,
-    start: Callable[[nn.Module, Sequence[Example]], None] | None = None,
+    start: Callable[[torch.nn.Module, Sequence[Example]], None] | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
@@ -59,49 +54,37 @@ def train_recipe(
         recipe: What to do.
         out: The folder to make; nothing is written before all is ready to train.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
-        device, precision: Where and in what numbers to train; None as `devices.pick` chooses,
-            and, for a resumed run, its own precision.
+        device, precision: As `devices.pick` has them; a resumed run has its own precision.
         micro_tokens: As `loop.train` has it; 0 finds the most that the memory holds.
         on_begin: Called in the first process with lines that say what is about to be done.
-        build: Makes the network, where the recipe alone does not (see `faults`).
+        build: Makes the network, where the recipe alone does not.
         start: Changes the weights that a new network begins with, by the training examples.
-        options: What else `loop.train` takes: `on_report`, `stop_after`, `compiled`, ...
+        options: What else `loop.train` takes; its errors too.
 
     Raises:
-        UserError: `out` holds a run and `resume` is off, or the other way round; resumed
-            with another recipe, other data, or without its last checkpoint; the corpus
-            cannot be had; or as of `loop.train`.
+        UserError: `out` holds no run to resume, or one that may not go on with this recipe or data.
     """
     work = processes.from_first(lambda: _prepare(recipe, out, resume, device, precision))
-    where = replace(work.where, device=device or work.where.device)  # each process has its own
-    first, origin = processes.rank() == 0, devices.provenance(where.device)
+    first, device = processes.rank() == 0, device or work.where.device  # each process has its own
+    origin = devices.provenance(device)
     torch.manual_seed(recipe.training.seed)
     model = build(work.description)
     if start is not None:  # a resumed run has its weights from the checkpoint
         start(model, work.batches.examples)
     if micro_tokens == 0:
-        micro_tokens = _fitting_tokens(model, work, where)
+        micro_tokens = _fitting_tokens(model, work, device)
     with locked(out) if first else nullcontext():
         ended = processes.from_first(lambda: _begin(work, out, resume, on_begin))
         if first:
             on_begin(_summary(work, model, micro_tokens))
-        result = train(
-            model,
-            recipe.training,
-            work.batches,
-            list(work.held_out.epoch(0)),
-            out,
-            d_model=recipe.model.d_model,
-            device=where.device,
-            precision=where.precision,
-            micro_tokens=micro_tokens,
-            resume=resume,
-            **options,
-        )
+        held_out = list(work.held_out.epoch(0))
+        options |= {"device": device, "precision": work.where.precision, "resume": resume}
+        options |= {"micro_tokens": micro_tokens, "d_model": recipe.model.d_model}
+        result = train(model, recipe.training, work.batches, held_out, out, **options)
         if first and not result.interrupted:
             require((out / folder.WEIGHTS).is_file(), f"{out} was moved: --resume where it is now")
             if not ended:  # some step was made
-                write_json(out / folder.RUN, _record(origin, result, work))
+                write_json(out / folder.RUN, origin | _record(result, work))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
             line = work.description.src_tokenizer.decode(work.held_out.examples[0].src)
@@ -109,20 +92,16 @@ def train_recipe(
     return result
 
 
-def _check_folder(out: Path, resume: bool) -> None:
-    """Refuse a folder that this run may not use."""
-    if resume and not folder.holds_run(out):
-        raise UserError(f"{out} has nothing to resume: begin a run there without --resume")
+def _check_folder(out: Path, resume: bool) -> dict[str, Any]:
+    """Refuse a folder that this run may not use; give what a resumed one was begun with."""
+    nothing = f"{out} has nothing to resume: begin a run there without --resume"
+    require(folder.holds_run(out) or not resume, nothing)
     check_run(out, resume)
     check_folder(out)
-
-
-def _read_begun(out: Path) -> dict[str, Any]:
-    """Read what a run was begun with."""
-    begun = read_json(out / folder.DATA)
-    if not isinstance(begun, dict) or begun.get("precision") not in list(Precision):
-        raise UserError(f"{out / folder.DATA} is damaged: put it back, or begin in another folder")
-    return begun
+    begun = read_json(out / folder.DATA) if resume else {}
+    whole = isinstance(begun, dict) and (not resume or begun.get("precision") in list(Precision))
+    require(whole, f"{out / folder.DATA} is damaged: put it back, or begin in another folder")
+    return dict(begun)
 
 
 def _prepare(
@@ -133,10 +112,10 @@ def _prepare(
     precision: Precision | None,
 ) -> Work:
     """Load the text and encode it, and refuse, before the work, what cannot be done."""
-    _check_folder(out, resume)
+    begun = _check_folder(out, resume)
     if resume:
         require_same(folder.read_recipe(out).settings(), recipe.settings())
-        precision = precision or Precision(_read_begun(out)["precision"])
+        precision = precision or Precision(begun["precision"])
     where, data, training = devices.pick(device, precision), recipe.data, recipe.training
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -148,77 +127,64 @@ def _prepare(
         devices.check_memory(description.build(), where.device)
     sides = description.src_tokenizer, description.tgt_tokenizer
     examples = encode_pairs(*sides, text, data.max_train_tokens)
-    sizes = training.batch_tokens, training.batch_sentences
-    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one place is for eos
-    held_out_examples = encode_pairs(*sides, held_out, longest)
-    return Work(
-        description,
-        where,
-        TokenBudgetBatches(examples, *sizes, seed=training.seed),
-        TokenBudgetBatches(held_out_examples, training.batch_tokens),
-    )
+    most, sentences = training.batch_tokens, training.batch_sentences
+    batches = TokenBudgetBatches(examples, most, sentences, seed=training.seed)
+    longest = min(recipe.model.max_len, most) - 1  # one place is for eos
+    validation = TokenBudgetBatches(encode_pairs(*sides, held_out, longest), most)
+    return Work(description, where, batches, validation)
 
 
-def _fitting_tokens(model: nn.Module, work: Work, where: Devices) -> int:
+def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) -> int:
     """Give the most tokens, of a step's and its halves, whose gradients the memory holds."""
     training = work.description.recipe.training
     longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
     tokens, widest = training.batch_tokens, 1 + max(map(len, longest[0]))
     batch = collate(longest[: max(1, tokens // widest)])
-    model.to(where.device).train()
+    model.to(device).train()
     while True:
         try:
-            part = cut(batch, most_tokens=tokens)[0].to(where.device)
-            batch_loss(model, part, training, where.precision).loss.backward()
+            part = cut(batch, most_tokens=tokens)[0].to(device)
+            batch_loss(model, part, training, work.where.precision).loss.backward()
             break
         except RuntimeError as error:
             if not is_out_of_memory(error) or tokens == 1:
                 raise
         tokens //= 2
     model.zero_grad()
-    fitting = [0.0] * processes.size()
-    fitting[processes.rank()] = tokens
-    return int(min(processes.add_up(fitting)))
+    return tokens
 
 
-def _begin(work: Work, out: Path, resume: bool, say: Say) -> bool:
+def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
-    _check_folder(out, resume)  # another may have begun in between
+    begun = _check_folder(out, resume)  # another may have begun in between
     texts = {"training": work.batches.examples, "validation": work.held_out.examples}
-    digests = {split: digest_of(examples) for split, examples in texts.items()}
-    # What the order of the run's sums depends on, so its last bits.
-    machine: dict[str, Any] = {"hardware": devices.hardware(work.where.device)}
-    machine |= {"torch": torch.__version__, "processes": processes.size()}
+    now: dict[str, Any] = {}
+    for split, pairs in texts.items():
+        text = "".join(repr(tuple(pair)) for pair in pairs)  # each id, and their order
+        now[split] = hashlib.sha256(text.encode()).hexdigest()
+    # The order of the run's sums depends on the rest, so its last bits.
+    now |= {"hardware": devices.hardware(work.where.device)}
+    now |= {"torch": torch.__version__, "processes": processes.size()}
     if not resume:
-        write_json(out / folder.DATA, digests | machine | {"precision": work.where.precision})
+        write_json(out / folder.DATA, now | {"precision": work.where.precision})
         folder.write_description(out, work.description)
         return False
-    begun = _read_begun(out)
-    for split, digest in digests.items():
-        if begun.get(split) != digest:
-            raise UserError(
-                f"the {split} examples are not those that the run was begun with "
-                f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or "
-                "begin in another folder"
-            )
-    for name, now in machine.items():
-        if (before := begun.get(name)) != now:
-            dropout = ", and dropout draws other numbers" if name == "processes" else ""
-            say(
-                f"begun with {name} {before}, resumed with {now}: "
-                f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
-            )
+    for name in [name for name in now if now[name] != begun.get(name)]:
+        require(
+            name not in texts,
+            f"the {name} examples are not those that the run was begun with ({out / folder.DATA}): "
+            "put the corpus and the tokenizers back as they were, or begin in another folder",
+        )
+        dropout = ", and dropout draws other numbers" if name == "processes" else ""
+        say(
+            f"begun with {name} {begun.get(name)}, resumed with {now[name]}: "
+            f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
+        )
     same = folder.read_recipe(out).training.steps == work.description.recipe.training.steps
     return same and (out / folder.RUN).is_file()
 
 
-def digest_of(examples: Sequence[Example]) -> str:
-    """Give the SHA-256 sum of encoded examples, of every id and of their order."""
-    text = "".join(repr((src, tgt)) for src, tgt in examples)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _summary(work: Work, model: nn.Module, micro_tokens: int | None) -> str:
+def _summary(work: Work, model: torch.nn.Module, micro_tokens: int | None) -> str:
     """Say in a few lines what is about to be done, and what differs from the original."""
     recipe, src, tgt = work.description
     data, training = recipe.data, recipe.training
@@ -234,13 +200,10 @@ def _summary(work: Work, model: nn.Module, micro_tokens: int | None) -> str:
     )
 
 
-def _record(origin: dict[str, Any], result: TrainingResult, work: Work) -> dict[str, Any]:
-    """Say how a run was started (torchrun included) and how it went."""
+def _record(result: TrainingResult, work: Work) -> dict[str, Any]:
+    """Say how a run went."""
     several = {"processes": processes.size()} if processes.size() > 1 else {}
-    return {
-        **origin,
-        "command": origin["command"].replace("python", processes.launcher(), 1),
-        **several,
+    return several | {
         "precision": work.where.precision,
         "seed": work.description.recipe.training.seed,
         "steps": result.step,

@@ -12,16 +12,10 @@ def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Compute the rate of one step (§5.3, Eq. 3).
+    """Compute the rate of one step (§5.3, Eq. 3); `factor` multiplies the whole curve.
 
-    It rises in proportion to the step until `warmup_steps`, where it reaches
-    `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`.
-
-    Args:
-        step: Number of the update, from 1.
-        d_model: Width of the model: wider models learn more slowly.
-        warmup_steps: Steps of rising rate; 4000 in the paper.
-        factor: Multiplies the whole curve; 1 in the paper.
+    It rises in proportion to the step (from 1) until `warmup_steps`, 4000 in the paper, where it
+    reaches `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`.
 
     Raises:
         UserError: a count is under 1, or the factor is no finite number above 0.

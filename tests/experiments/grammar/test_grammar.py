@@ -9,15 +9,15 @@ from zlib import crc32
 import pytest
 
 from experiments.grammar import build as building
-from experiments.grammar.build import build, line, sentence_of
+from experiments.grammar.build import SIZES, build, line, sentence_of
 from experiments.grammar.lexicon import Adjective, lexicon
 from experiments.grammar.phrases import plain, pronoun
 from experiments.grammar.tree import Clause, Phrase, Tree
-from transformer.data.embedded import FILE, LANGUAGES, SIZES, pairs
-from transformer.data.embedded import sentences as split_of
+from transformer.data.corpora import FILE, embedded
 from transformer.data.parallel import aligned_tokens
 from transformer.support.files import corpus_folder
 
+LANGUAGES, split_of = ("en", "fr", "de"), embedded.sentences
 VERBS, NOUNS = lexicon().verbs, {each.en: each for each in lexicon().nouns}
 
 
@@ -150,7 +150,8 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
 
 def test_pairs_in_all_directions() -> None:
     for src_lang, tgt_lang in permutations(LANGUAGES, 2):
-        text, back = pairs("test", src_lang, tgt_lang), pairs("test", tgt_lang, src_lang)
+        text = embedded.pairs("test", src_lang, tgt_lang)
+        back = embedded.pairs("test", tgt_lang, src_lang)
         assert len(text) == 1000
         assert text.src == back.tgt
         assert text.alignments is not None
