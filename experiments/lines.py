@@ -21,13 +21,13 @@ class Size(NamedTuple):
 BUDGETS = {
     "transformer": Size(5_787, 38),
     "attention_laws": Size(5_499, 34),
-    "engines": Size(1_533, 14),
-    "lessonkit": Size(12_883, 81),
+    "engines": Size(1_122, 11),
+    "lessonkit": Size(12_763, 81),
     "attention_course": Size(510, 4),
-    "experiments": Size(6_710, 46),
-    "tests": Size(20_686, 170),
+    "experiments": Size(5_837, 42),
+    "tests": Size(19_724, 169),
 }
-TOTAL = 32_412  # of all rooms but the tests
+TOTAL = 30_461  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:
