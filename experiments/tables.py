@@ -6,7 +6,7 @@ Not in the paper. They are made of records and lessons; `python -m experiments t
 import math
 import statistics
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,9 @@ def put_table(page: Path, mark: str, table: str) -> None:
     write_atomically(page, f"{before}{begun}{table}{ended}{after}".encode())
 
 
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:
-    """Write a table whose first columns, so many, hold words; the others are set to the right."""
-    rule = ["---" if place < words else "---:" for place in range(len(heading))]
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
+    """Write a table some of whose columns, from 0, hold words; the others are set to the right."""
+    rule = ["---" if place in words else "---:" for place in range(len(heading))]
     return _table(heading, rule, *rows)
 
 
