@@ -18,9 +18,9 @@ import torch
 from attention_course.commands import parse_settings
 from experiments.tables import markdown
 from experiments.training_parts import FAST, changed, find
+from lessonkit.analysis.compare import chance_of
 from lessonkit.records import precision
 from transformer.data import corpora
-from transformer.evaluation.compare import chance_of
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lessonkit.analysis.compare import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json, results_folder
 
 FEWEST_SEEDS = 3  # of a mean in one precision

@@ -36,7 +36,7 @@ def text_of(exercise: Exercise, right: bool) -> str:
         call = f"ex.{exercise.name}.mistakes[{name!r}]({arguments})"
         return f"def {head}):\n    return {call}"
     old, new = next(wrong for wrong in exercise.wrong.values() if isinstance(wrong, tuple))[:2]
-    return textwrap.dedent(inspect.getsource(exercise.written)).replace(old, new)
+    return textwrap.dedent(inspect.getsource(exercise.reference)).replace(old, new)
 
 
 def written(lesson: str, right: bool) -> tuple[Any, list[str]]:

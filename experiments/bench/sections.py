@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
+from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
 from transformer.support.files import write_json
-from transformer.training.devices import keep_freed_memory, pick_device, provenance
+from transformer.training.devices import pick_device, provenance
 
 
 def record(section: str, file: Path) -> None:

@@ -1,21 +1,16 @@
 """What a lesson asks before it shows: predictions, and three questions on earlier lessons.
 
 Not in the paper. The texts stand in `words/NN.toml`, with those of the exercises. Nothing here
-raises, whatever is typed or measured. No answer to a prediction is stored: it is what the lesson
-has just measured. In a lesson, the question stands in the text:
-
-    guess = None  # "encoder", "decoder" or "neither"
-    ex.gender_moved.predict(guess)
-
-and the cell that measures ends in `ex.gender_moved.compare(lost)`. The questions on earlier
-lessons are shown by `ex.recall.answer(one=None, two=None, three=None)`; under each that was
-answered it says whether the answer is right, why, and after a wrong one where to read again.
+raises, whatever is typed or measured. In a lesson `ex.gender_moved.predict(guess)` takes a guess
+down, and the cell that measures ends in `ex.gender_moved.compare(lost)`: no answer is stored. The
+questions on earlier lessons are shown by `ex.recall.answer(one=None, two=None, three=None)`, which
+says of each answer whether it is right, why, and after a wrong one where to read again.
 """
 
 import math
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,8 +35,7 @@ def asked(words: dict[str, Any]) -> dict[str, Any]:
     """Make what a lesson asks, by name: predictions and `recall`; and `progress`, for all."""
     made: dict[str, Any] = {"progress": progress}
     if "recall" in words:
-        questions = [(Choose if "options" in each else Say)(**each) for each in words["recall"]]
-        made["recall"] = Recall(words["lesson"], questions)
+        made["recall"] = Recall(words["lesson"], [Question(**each) for each in words["recall"]])
     return made | {name: Prediction(name, **each) for name, each in words["predictions"].items()}
 
 
@@ -153,17 +147,23 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Question:
-    """A question on an earlier lesson."""
+    """A question on an earlier lesson: with answers to choose from, or with a number or a word."""
 
     asks: str  # it says what kind of answer it wants
     lesson: str  # where the answer stands: the lesson's number, "02"
     heading: str  # and the heading of the section there
+    options: Sequence[tuple[str, str]] = ()  # each with why it is right, or what is wrong with it
+    right: str = ""  # the letter of the right option; without options there are:
+    answer: float | str = ""
+    says: str = ""  # why it is right
+    otherwise: str = ""  # what is said of a wrong answer that `wrong` does not hold
+    wrong: Mapping[str, str] = field(default_factory=dict)  # the wrong answers that people give
 
     def judge(self, given: Any) -> tuple[Status, str]:
         """Judge an answer, and say why in a line; "" for an answer that was not given."""
         if is_blank(given):
             return "not attempted", ""
-        name, is_right, says = self._judge(given)
+        name, is_right, says = self._chosen(given) if self.options else self._said(given)
         if not name:
             return "wrong", says
         if is_right:
@@ -171,45 +171,20 @@ class Question:
         again = f'Read again: lesson {self.lesson}, "{self.heading}".'
         return "wrong", f"{name}: no. {says} {again}"
 
-    def _judge(self, given: Any) -> tuple[str, bool, str]:
-        """Name an answer, "" where it is of the wrong kind; judge it; and say why."""
-        raise NotImplementedError
-
     def rows(self) -> list[str]:
-        """Write the answers to choose from, a row each; none here."""
-        return []
-
-
-@dataclass(frozen=True)
-class Choose(Question):
-    """A question with answers to choose from."""
-
-    right: str  # the letter of the right one
-    options: Sequence[tuple[str, str]]  # each with why it is right, or what is wrong with it
-
-    def rows(self) -> list[str]:
-        """Write the answers with their letters."""
+        """Write the answers to choose from with their letters, a row each."""
         pairs = zip(LETTERS, self.options, strict=False)
         return [fill(text, f"   {letter}  ") for letter, (text, _) in pairs]
 
-    def _judge(self, given: Any) -> tuple[str, bool, str]:
+    def _chosen(self, given: Any) -> tuple[str, bool, str]:
+        """Name an answer, "" where it is of the wrong kind; judge it; and say why."""
         letters = LETTERS[: len(self.options)]
         letter = as_word(given).strip("(). ")
         if len(letter) != 1 or letter not in letters:
             return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
         return letter, letter == self.right, self.options[letters.index(letter)][1]
 
-
-@dataclass(frozen=True)
-class Say(Question):
-    """A question with a number or a word for an answer."""
-
-    answer: float | str
-    says: str  # why it is right
-    otherwise: str  # what is said of a wrong answer that `wrong` does not hold
-    wrong: dict[str, str]  # what is said of the wrong answers that people give
-
-    def _judge(self, given: Any) -> tuple[str, bool, str]:
+    def _said(self, given: Any) -> tuple[str, bool, str]:
         read, kind = (as_word, "word") if isinstance(self.answer, str) else (as_number, "number")
         value = read(given)
         if value is None or value == "":

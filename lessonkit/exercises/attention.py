@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -18,8 +18,7 @@ from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
 from lessonkit.exercises.toys import Blocks, chance_of, drawing
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-words = read_words("02")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("02")))  # recall and the predictions
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
@@ -60,9 +59,9 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
         mask[..., 0], mask[..., -1] = True, False
         cases += [(query, key, value, mask), (query, key, value, ~mask.flip(-1))]
         cases.append((query, key, value, torch.ones_like(mask)))
-    low = torch.tensor([[-60.0], [-61.0], [0.0]])  # what is open scores far below what is shut
-    query, value = torch.tensor([[1.0]]), torch.tensor([[4.0], [8.0], [2.0]])
-    return [*cases, (query, low, value, torch.tensor([[True, True, False]]))]
+    low = tensor([[-60.0], [-61.0], [0.0]])  # what is open scores far below what is shut
+    query, value = tensor([[1.0]]), tensor([[4.0], [8.0], [2.0]])
+    return [*cases, (query, low, value, tensor([[True, True, False]]))]
 
 
 attention = Exercise(
@@ -71,21 +70,21 @@ attention = Exercise(
     worked=[
         (  # one key is open: its value comes out, whatever the scores
             (
-                torch.tensor([[1.0, 0.0]]),
-                torch.tensor([[5.0, 1.0], [9.0, 2.0]]),
-                torch.tensor([[3.0], [7.0]]),
-                torch.tensor([[True, False]]),
+                tensor([[1.0, 0.0]]),
+                tensor([[5.0, 1.0], [9.0, 2.0]]),
+                tensor([[3.0], [7.0]]),
+                tensor([[True, False]]),
             ),
-            (torch.tensor([[3.0]]), torch.tensor([[1.0, 0.0]])),
+            (tensor([[3.0]]), tensor([[1.0, 0.0]])),
         ),
         (  # scores 2 ln 3 / 2 = ln 3 and 0, the others shut: weights 3/4 and 1/4
             (
-                torch.tensor([[2 * math.log(3), 0.0, 0.0, 0.0]]),
+                tensor([[2 * math.log(3), 0.0, 0.0, 0.0]]),
                 torch.eye(4),
-                torch.tensor([[4.0], [8.0], [5.0], [7.0]]),
-                torch.tensor([[True, True, False, False]]),
+                tensor([[4.0], [8.0], [5.0], [7.0]]),
+                tensor([[True, True, False, False]]),
             ),
-            (torch.tensor([[5.0]]), torch.tensor([[0.75, 0.25, 0.0, 0.0]])),
+            (tensor([[5.0]]), tensor([[0.75, 0.25, 0.0, 0.0]])),
         ),
     ],
     cases=_attention_cases(),
@@ -103,35 +102,29 @@ def my_decoder_mask(tgt_in: Tensor) -> Tensor:
     return real & past
 
 
-def _by_scores(tgt_in: Tensor) -> Tensor:
-    """Take PyTorch's causal mask, 0 where open, and add minus infinity at padding."""
-    scores = nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1])
-    scores = scores.repeat(len(tgt_in), 1, 1, 1)
-    for row, ids in enumerate(tgt_in):
-        scores[row, 0, :, ids == PAD_ID] = -torch.inf
-    return scores == 0
-
-
 decoder_mask = Exercise(
     my_decoder_mask,
     words,
     worked=[
         (
-            (torch.tensor([[2, 7, 0]]),),
-            torch.tensor([[[[True, False, False], [True, True, False], [True, True, False]]]]),
+            (tensor([[2, 7, 0]]),),
+            tensor([[[[True, False, False], [True, True, False], [True, True, False]]]]),
         )
     ],
     cases=[
-        (torch.tensor([[2, *[7] * (real - 1), *[0] * (length - real)] for real in reals]),)
+        (tensor([[2, *[7] * (real - 1), *[0] * (length - real)] for real in reals]),)
         for length in (1, 2, 3, 5)
         for reals in itertools.chain(
             ([real] for real in range(1, length + 1)), ([length, 1], [1, length, length])
         )
     ]
-    + [(torch.tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
-    + [(torch.tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
+    + [(tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
+    + [(tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
     rules=(lambda: without("transformer.masks"),),
-    expected=_by_scores,
+    # PyTorch's causal mask is 0 where open
+    expected=lambda tgt_in: (
+        nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]) == 0
+    ).logical_and(tgt_in[:, None, None] != PAD_ID),
 )
 
 
@@ -142,20 +135,15 @@ def my_window_mask(length: int, width: int) -> Tensor:
     return (back >= 0) & (back < width)
 
 
-def _by_triangles(length: int, width: int) -> Tensor:
-    """Cut a smaller triangle out of a larger one."""
-    everything = torch.ones(length, length)
-    return (everything.tril() - everything.tril(-width)).bool()
-
-
 window_mask = Exercise(
     my_window_mask,
     words,
-    worked=[
-        ((3, 2), torch.tensor([[True, False, False], [True, True, False], [False, True, True]]))
-    ],
+    worked=[((3, 2), tensor([[True, False, False], [True, True, False], [False, True, True]]))],
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
-    expected=_by_triangles,
+    # a smaller triangle cut out of a larger one
+    expected=lambda length, width: (
+        torch.ones(length, length).tril() - torch.ones(length, length).tril(-width)
+    ).bool(),
 )
 
 
@@ -188,14 +176,14 @@ def _block_cases() -> list[tuple[Tensor, Pairs]]:
     cases: list[tuple[Tensor, Pairs]] = []
     for keys in small + large:
         pairs = zip(keys, [4.0, 8.0, 2.0], strict=False)
-        blocks = [(torch.tensor([[key]]), torch.tensor([[value]])) for key, value in pairs]
+        blocks = [(tensor([[key]]), tensor([[value]])) for key, value in pairs]
         cases.append((torch.ones(1, 1), blocks))
     for q_len, d_k, d_v, lengths in ((2, 3, 1, (2, 1)), (3, 5, 2, (4, 4, 2))):
         blocks = [(draw(n, d_k), draw(n, d_v)) for n in lengths]
         cases.append((2 * draw(q_len, d_k), blocks))
-    steep = torch.tensor([[200.0], [0.0]]), torch.tensor([[4.0], [8.0]])  # within one block
-    other = torch.tensor([[-200.0]]), torch.tensor([[2.0]])
-    opposite = torch.tensor([[1.0], [-1.0]])  # what is high for one query is low for the other
+    steep = tensor([[200.0], [0.0]]), tensor([[4.0], [8.0]])  # within one block
+    other = tensor([[-200.0]]), tensor([[2.0]])
+    opposite = tensor([[1.0], [-1.0]])  # what is high for one query is low for the other
     cases += [(torch.ones(1, 1), [steep]), (opposite, [steep]), (opposite, [other, steep])]
     return [*cases, (draw(4, 2), Blocks(32, 32))]
 
@@ -206,13 +194,10 @@ attention_in_blocks = Exercise(
     worked=[
         (  # scores ln 3 and 0: weights 3/4 and 1/4
             (
-                torch.tensor([[1.0]]),
-                [
-                    (torch.tensor([[math.log(3)]]), torch.tensor([[4.0]])),
-                    (torch.tensor([[0.0]]), torch.tensor([[8.0]])),
-                ],
+                tensor([[1.0]]),
+                [(tensor([[math.log(3)]]), tensor([[4.0]])), (tensor([[0.0]]), tensor([[8.0]]))],
             ),
-            torch.tensor([[5.0]]),
+            tensor([[5.0]]),
         )
     ],
     cases=_block_cases(),

@@ -4,12 +4,13 @@ A step of an LSTM, additive attention, how far dilated convolutions reach, and w
 that it must not or does not that it must.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -19,8 +20,7 @@ from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
-words = read_words("12")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("12")))  # recall and the predictions
 
 
 @dataclass(repr=False)
@@ -71,25 +71,22 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
         return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
-def _steps() -> list[tuple[Tensor, Tensor]]:
-    draw = drawing(3)
-    return [
-        ((2 * draw(batch, 4 * size)).round(decimals=1), draw(batch, size).round(decimals=1))
-        for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
-    ]
-
+_draw = drawing(3)
 
 lstm_step = Exercise(
     my_lstm_step,
     words,
     worked=[
-        ((torch.zeros(1, 4), torch.tensor([[0.0]])), [torch.tensor([[0.0]])] * 2),
+        ((torch.zeros(1, 4), tensor([[0.0]])), [tensor([[0.0]])] * 2),
         (
-            (torch.zeros(1, 4), torch.tensor([[2.0]])),
-            [torch.tensor([[0.380797]]), torch.tensor([[1.0]])],  # 1/2 tanh(1), 1/2 of 2
+            (torch.zeros(1, 4), tensor([[2.0]])),
+            [tensor([[0.380797]]), tensor([[1.0]])],  # 1/2 tanh(1), 1/2 of 2
         ),
     ],
-    cases=_steps(),
+    cases=[
+        ((2 * _draw(batch, 4 * size)).round(decimals=1), _draw(batch, size).round(decimals=1))
+        for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
+    ],
     expected=_by_torch,
 )
 
@@ -133,17 +130,14 @@ def _compared() -> list[tuple[Tensor, ...]]:
     ]
 
 
-_ONE = torch.tensor([[1.0]])
+_ONE = tensor([[1.0]])
 additive = Exercise(
     my_additive,
     words,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
-        ((_ONE, torch.tensor([[[3.0], [3.0]]]), _ONE, _ONE, _ONE[0]), torch.tensor([[0.5, 0.5]])),
-        (
-            (_ONE, torch.tensor([[[0.0], [-1.0]]]), _ONE, _ONE, _ONE[0]),
-            torch.tensor([[0.681700, 0.318300]]),
-        ),
+        ((_ONE, tensor([[[3.0], [3.0]]]), _ONE, _ONE, _ONE[0]), tensor([[0.5, 0.5]])),
+        ((_ONE, tensor([[[0.0], [-1.0]]]), _ONE, _ONE, _ONE[0]), tensor([[0.681700, 0.318300]])),
     ],
     cases=_compared(),
     expected=_pair_by_pair,
@@ -158,22 +152,18 @@ def my_reach(n: int, kernel: int) -> int:
     return layers
 
 
-def _by_sums(n: int, kernel: int) -> int:
-    """Add up how far back each layer looks: kernel - 1 steps of its dilation."""
-    back, layers = 0, 0
-    while back < n - 1 or layers == 0:
-        back += (kernel - 1) * kernel**layers
-        layers += 1
-    return layers
-
-
 reach = Exercise(
     my_reach,
     words,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
     + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
-    expected=_by_sums,
+    # each layer looks kernel - 1 steps of its dilation farther back
+    expected=lambda n, kernel: next(
+        layers
+        for layers in itertools.count(1)
+        if sum((kernel - 1) * kernel**layer for layer in range(layers)) >= n - 1
+    ),
 )
 
 
@@ -199,18 +189,15 @@ def _pairs() -> list[tuple[Tensor, ...]]:
     chance = chance_of(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
     pairs = [tuple(torch.randint(1, 9, (n,), generator=chance) for n in pair) for pair in lengths]
-    return [*pairs, (torch.tensor([4]), torch.tensor([8, 1]))]
+    return [*pairs, (tensor([4]), tensor([8, 1]))]
 
 
 sight = Exercise(
     my_sight,
     words,
     worked=[
-        ((Decoder("none", 0), torch.tensor([5]), torch.tensor([2, 4])), "none"),
-        (
-            (Decoder("deaf to the source", 0), torch.tensor([5]), torch.tensor([2])),
-            "deaf to the source",
-        ),
+        ((Decoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
+        ((Decoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),
     ],
     cases=[
         (Decoder(spot, seed), src, tgt_in)

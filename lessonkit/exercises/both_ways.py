@@ -4,7 +4,6 @@ What leaks from training, groups of pairs that do not, and which fault a step of
 """
 
 import itertools
-import re
 from typing import Any
 
 import torch
@@ -21,8 +20,7 @@ RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-words = read_words("09")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("09")))  # recall and the predictions
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:
@@ -31,21 +29,6 @@ def my_leaked(train: list[Pair], test: list[Pair]) -> float:
     seconds = {second for _, second in train}
     seen = [first in firsts or second in seconds for first, second in test]
     return sum(seen) / len(test)
-
-
-def _by_pairs(train: list[Pair], test: list[Pair]) -> float:
-    """Compare each test pair with each training pair."""
-    seen = [any(a == x or b == y for x, y in train) for a, b in test]
-    return seen.count(True) / len(seen)
-
-
-def _bare(pairs: list[Pair]) -> list[Pair]:
-    """Leave out of every text what a reader would not hear."""
-    first, second = (
-        [" ".join(re.findall(r"\w+", text.lower())) for text in side]
-        for side in zip(*pairs, strict=True)
-    )
-    return list(zip(first, second, strict=True))
 
 
 _NEARLY = [  # none of these shares a side as it stands
@@ -75,7 +58,9 @@ leaked = Exercise(
     words,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_splits(),
-    expected=_by_pairs,
+    expected=lambda train, test: (
+        sum(any(a == x or b == y for x, y in train) for a, b in test) / len(test)
+    ),
 )
 
 
@@ -130,12 +115,7 @@ groups = Exercise(
 
 
 class Trainer(Toy):
-    """A training whose step may have a fault; it makes its steps on one batch, at a tiny rate.
-
-    Args:
-        fault: One of `FAULTS`.
-        seed: Of the weights.
-    """
+    """A training whose step may have one of `FAULTS`; it has one batch, and a tiny rate."""
 
     def __init__(self, fault: str, seed: int) -> None:
         self.fault, self.seed = fault, seed

@@ -65,13 +65,10 @@ class Exercise:
             reference's text that makes the mistake: old, new, perhaps several in a row.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
-        expected: Gives the right value by another way than `reference`; None where
-            several values are right and the properties decide alone.
-        wrong: Functions that make those mistakes that no edit makes.
+        expected: Gives the right value by another way than `reference`.
         properties: What every right answer has: a sentence without its full stop, and a
             function of the answer's value and the arguments of the case.
         rules: Each gives a context that watches an answer, and raises `BrokenRuleError`.
-        handle: How a notebook calls the exercise; None is "ex." and its name.
         kept: Whether an answer that passes is a part of the learner's own file (see `keep`).
     """
 
@@ -81,22 +78,19 @@ class Exercise:
         words: Mapping[str, Any],
         *,
         cases: Sequence[Args],
-        wrong: Mapping[str, Any] | None = None,
+        expected: Answer,
         worked: Sequence[tuple[Args, Any]] = (),
-        expected: Answer | None = None,
         properties: Mapping[str, Callable[..., bool]] | None = None,
         rules: Sequence[Rule] = (),
-        handle: str | None = None,
         kept: bool = False,
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
-        self.handle = handle or f"ex.{self.name}"
+        self.handle = f"ex.{self.name}"  # as a notebook calls it
         said = words["exercises"][self.name]
         self.minutes, self.difficulty = said["minutes"], said["difficulty"]
-        self.hints, self.hints_of, self.wrong = said["hints"], {}, {}
-        for name, mistake in said["wrong"].items():
-            hint, *edits = [mistake] if isinstance(mistake, str) else mistake
-            self.hints_of[name], self.wrong[name] = hint, tuple(edits) or (wrong or {})[name]
+        self.hints = said["hints"]
+        self.hints_of = {name: hint for name, (hint, *_) in said["wrong"].items()}
+        self.wrong = {name: edits for name, (_, *edits) in said["wrong"].items()}
         self.reference, self.worked = reference, tuple(worked)
         self.cases, self.expected, self.properties = tuple(cases), expected, properties or {}
         self.rules = rules
@@ -111,20 +105,17 @@ class Exercise:
 
     @cached_property
     def judged_cases(self) -> list[tuple[Args, Any]]:
-        """Every case with its right value (None where properties decide), smallest first."""
-        expect = self.expected or (lambda *_: None)
-        given = [*self.worked, *((args, expect(*copy.deepcopy(args))) for args in self.cases)]
+        """Every case with its right value, smallest first."""
+        given = [
+            *self.worked,
+            *((args, self.expected(*copy.deepcopy(args))) for args in self.cases),
+        ]
         return sorted(given, key=lambda case: len(show(case[0])))
 
     @cached_property
     def mistakes(self) -> dict[str, Answer]:
-        """The wrong answers as functions, by name."""
-        return {name: self.make(wrong) for name, wrong in self.wrong.items()}
-
-    def make(self, wrong: Any) -> Answer:
-        """Make a wrong answer of a function, which it is, or of an edit of the reference."""
-        answer: Answer = edited(self.reference, *wrong) if isinstance(wrong, tuple) else wrong
-        return answer
+        """The wrong answers, by name."""
+        return {name: edited(self.reference, *edits) for name, edits in self.wrong.items()}
 
     @property
     def blank(self) -> str:
@@ -162,10 +153,8 @@ class Exercise:
         if self.is_open(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Text(text, "not attempted")
-        if not callable(answer):
-            what = f"{self.name}: wrong. It was given {article(answer)}, not a function."
-            how = f"Write .check({PREFIX}{self.name}), with no brackets after the name."
-            return Text(f"{what}\n{how}", "wrong")
+        if says := self._misfit(answer):
+            return Text(f"{self.name}: wrong. {says}", "wrong")
         fault = self._first_fault(answer)
         if fault:
             return self._refuse(answer, fault)
@@ -176,12 +165,20 @@ class Exercise:
         passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
         return Text("\n".join([passed, *smallest.printed_rows()]), "passed")
 
+    def _misfit(
+        self, answer: Any, is_one: Callable[[Any], bool] = callable, a: str = "a function"
+    ) -> str:
+        """Say why something is no answer at all; "" where it is one."""
+        name = self.reference.__name__
+        how = f"Write .check({name}), with no brackets after the name."
+        return "" if is_one(answer) else f"It was given {article(answer)}, not {a}.\n{how}"
+
     def is_open(self, answer: Any) -> bool:
         """Say whether nothing was filled in."""
         return is_blank(answer)
 
     def runner(self, answer: Any) -> Answer:
-        """Give what takes a case's arguments and calls the answer: the answer itself."""
+        """Give what takes a case's arguments and has the answer's outcome: the answer itself."""
         checked: Answer = answer
         return checked
 
@@ -230,11 +227,20 @@ class Exercise:
 
     def outcomes(self, answer: Answer) -> Iterator[Outcome]:
         """Run an answer on every case, from the smallest on."""
-        return (run(answer, args, self.rules) for args, _ in self.judged_cases)
+        return (run(self.runner(answer), args, self.rules) for args, _ in self.judged_cases)
 
-    def _measured(self, answer: Answer, tries: Sequence[Tried]) -> str:
+    def _measured(self, answer: Any, tries: Sequence[Tried]) -> str:
         """Say what can be measured of an answer; "" where nothing is clear."""
-        return measured(tries)
+
+        def again(*args: Any) -> Tried:
+            right = self.expected(*copy.deepcopy(args))
+            known = run(self.runner(self.reference), args, self.rules)
+            if known.stopped or try_difference(known.value, right):
+                raise ValueError("no case: there is more than one right value")
+            outcome = run(self.runner(answer), args, self.rules)
+            return Tried(args, right, outcome, self._complaint(outcome, args, right))
+
+        return measured(tries, list(inspect.signature(self.reference).parameters), again)
 
     def judged(self, outcomes: Iterable[Outcome]) -> Iterator[Tried]:
         """Judge what an answer did with every case."""
@@ -253,25 +259,32 @@ class Exercise:
             return outcome.broken or f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
-        differs = "" if self.expected is None else try_difference(outcome.value, right)
+        differs = try_difference(outcome.value, right)
         if differs not in ("", VALUES_DIFFER):
             return differs
         for says, holds in self.properties.items():
-            if not _is_true(holds, outcome.value, *args):
+            is_so = False
+            with contextlib.suppress(Exception):  # the value is not even of the right kind
+                is_so = bool(holds(outcome.value, *args))
+            if not is_so:
                 return says
         return differs
 
     def _refuse(self, answer: Answer, fault: Tried) -> Text:
         stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
-        lines = [
-            f"{self.name}: wrong; {fault.complaint}{stop}",
+        lines = [fill(f"{self.name}: wrong; {fault.complaint}{stop}"), *self._shown(fault)]
+        if "no gradient" not in fault.outcome.broken:  # which says all there is to say
+            lines += map(fill, self._advice(answer))
+        return Text("\n".join(lines), "wrong")
+
+    def _shown(self, fault: Tried) -> list[str]:
+        """Write down a case, what the answer did with it, and what is right."""
+        return [
             "The smallest case that shows it:",
             f"    call      {self.reference.__name__}({', '.join(map(show, fault.args))})",
             *fault.outcome.rows(),
+            f"    expected  {shown(fault.right)}",
         ]
-        if self.expected is not None:
-            lines.append(f"    expected  {shown(fault.right)}")
-        return Text("\n".join([*lines, *map(fill, self._advice(answer))]), "wrong")
 
     def _advice(self, answer: Answer) -> list[str]:
         """Say which mistake does the same in every case; where none does, what can be measured."""
@@ -324,10 +337,3 @@ def fill(text: str, head: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _is_true(holds: Callable[..., bool], value: Any, *args: Any) -> bool:
-    try:
-        return bool(holds(value, *args))
-    except Exception:  # the value is not even of the right kind
-        return False

@@ -1,12 +1,9 @@
 """The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
 
-import torch
-
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 
-words = read_words("16")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("16")))  # recall and the predictions
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
@@ -23,13 +20,7 @@ intensity = Exercise(
         ((1, 1, 1), 2 / 3),
         ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
     ],
-    cases=[
-        (1, 4096, 4),
-        (64, 4096, 4),
-        (64, 4096, 2),
-        (7, 3, 2),
-        (1000, 128, 4),
-    ],
+    cases=[(1, 4096, 4), (64, 4096, 4), (64, 4096, 2), (7, 3, 2), (1000, 128, 4)],
     expected=lambda tokens, width, number_bytes: 2 / number_bytes / (1 / tokens + 2 / width),
 )
 
@@ -39,14 +30,6 @@ def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> flo
     signal = (number * joint - single) / (number - 1)
     noise = (single - signal) * tokens
     return noise / signal
-
-
-def _by_equations(single: float, joint: float, tokens: int, number: int) -> float:
-    """Let a library solve single = S + N / t and joint = S + N / (n t)."""
-    left = torch.tensor([[1.0, 1 / tokens], [1.0, 1 / (number * tokens)]], dtype=torch.float64)
-    right = torch.tensor([single, joint], dtype=torch.float64)
-    signal, noise = torch.linalg.solve(left, right).tolist()
-    return float(noise / signal)
 
 
 noise_scale = Exercise(
@@ -63,7 +46,10 @@ noise_scale = Exercise(
         (10.5, 1.25, 160, 40),
         (0.625, 0.5, 1536, 16),
     ],
-    expected=_by_equations,
+    # single = signal + noise / tokens, and joint = signal + noise / (number * tokens)
+    expected=lambda single, joint, tokens, number: (
+        (noise := (single - joint) / (1 / tokens - 1 / number / tokens)) / (single - noise / tokens)
+    ),
 )
 
 
@@ -82,10 +68,8 @@ def _by_matrix(
 ) -> int:
     """The same, matrix by matrix, product by product."""
     square, narrow, wide = (d_model, d_model), (d_model, d_ff), (d_ff, d_model)
-    encoder = [square] * 4 + [narrow, wide]
-    met = [(matrix, src_tokens) for matrix in encoder]
-    met += [(matrix, tgt_tokens) for matrix in (*encoder, square, square)]
-    met += [(square, src_tokens)] * 2
+    layer = [*[square] * 6, narrow, wide]  # cross-attention has two squares on either side
+    met = [(matrix, tokens) for tokens in (src_tokens, tgt_tokens) for matrix in layer]
     met = met * num_layers + [((d_model, vocab_size), tgt_tokens)]
     passes = "forward", "gradient of the input", "gradient of the weights"
     return sum(2 * rows * columns * tokens for (rows, columns), tokens in met for _ in passes)

@@ -4,10 +4,8 @@ Drawing a token is not in the paper: Holtzman et al. (2020), "The Curious Case o
 Degeneration".
 """
 
-import heapq
 import itertools
 import math
-import random
 from typing import Any
 
 import torch
@@ -16,15 +14,12 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import SHIFT, Reader, Table, drawing
+from lessonkit.exercises.toys import Reader, Table, clear_tables, drawing, searched
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-words = read_words("06")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("06")))  # recall and the predictions
 
-Shares = dict[int, dict[int, float]]
-WORDS = (4, 5, 6)
 CLEAR = 0.05  # by which the best score is ahead in every case
 NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge
 
@@ -195,54 +190,6 @@ def my_beam(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     return best
 
 
-def _by_levels(next_probs: Any, limit: int, beam_size: int) -> list[int]:
-    """Search with a table of all prefixes of a level and their probabilities."""
-    level: dict[tuple[int, ...], float] = {(): 1.0}
-    finished: dict[tuple[int, ...], float] = {}
-    for _ in range(limit):
-        extended: dict[tuple[int, ...], float] = {}
-        for words, prob in level.items():
-            for token, share in next_probs([BOS_ID, *words]).items():
-                extended[(*words, token)] = prob * share
-        ends = {words for words in extended if words[-1] == EOS_ID}
-        finished |= {words[:-1]: extended[words] for words in ends}
-        kept = heapq.nlargest(beam_size, extended.keys() - ends, key=extended.__getitem__)
-        level = {words: extended[words] for words in kept}
-    best = max(finished, key=finished.__getitem__)
-    return list(best)
-
-
-def _tables() -> list[tuple[Table, int, int]]:
-    """Toy models drawn by chance, but for those where two candidates are nearly equal."""
-    chance = random.Random(7 + SHIFT)
-    cases = []
-    for number in range(80):
-        rows: Shares = {}
-        for last in (BOS_ID, *WORDS):
-            shares = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
-            if last == BOS_ID:
-                shares[0] = 0  # a sentence without words is no sentence
-            shown = [round(share / sum(shares), 2) for share in shares]
-            rows[last] = dict(zip((EOS_ID, *WORDS), shown, strict=True))
-        size = (2, 1, 2, 3)[number % 4]
-        for limit in (2, 3, 4):
-            if _is_clear(rows, limit, size, chance):
-                cases.append((Table(rows), limit, size))
-    return cases
-
-
-def _is_clear(rows: Shares, limit: int, size: int, chance: random.Random) -> bool:
-    """Whether small changes of all shares leave the answer as it is."""
-    answers, others = set(), random.Random(0)
-    for source in [chance] * 9 + [others] * 40:
-        moved = {
-            last: {token: share * source.uniform(0.97, 1.03) for token, share in row.items()}
-            for last, row in rows.items()
-        }
-        answers.add(tuple(_by_levels(Table(moved), limit, size)))
-    return len(answers) == 1
-
-
 _BY_HAND = Table(
     {
         2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
@@ -257,8 +204,8 @@ beam = Exercise(
     my_beam,
     words,
     worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
-    cases=_tables(),
-    expected=_by_levels,
+    cases=clear_tables((2, 1, 2, 3)),
+    expected=searched,
 )
 
 

@@ -6,13 +6,14 @@ that knows how often each token occurs; and the fault of a loss, told from outsi
 """
 
 import collections
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -26,8 +27,7 @@ Sentences = list[list[int]]
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
 MOST_PLACES = 16  # of a sentence
 
-words = read_words("14")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("14")))  # recall and the predictions
 tickets = Tickets(words["tickets"])
 
 
@@ -59,15 +59,10 @@ class Glimpse(Toy):
 
 @dataclass(repr=False)
 class Loss(Toy):
-    """A loss in nats, over a batch's tokens or for each of them, that may have a fault.
+    """A loss in nats, over a batch's tokens or for each of them, that may have a fault."""
 
-    Args:
-        fault: One of `LOSS_FAULTS`.
-        total: Whether it is a sum over tokens; a mean where not.
-    """
-
-    fault: str
-    total: bool = False
+    fault: str  # one of `LOSS_FAULTS`
+    total: bool = False  # whether it is a sum over tokens; a mean where not
 
     def __call__(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
         """Logits (batch, tgt_len, vocab_size) and ids (batch, tgt_len), 0 for padding -> scalar."""
@@ -112,12 +107,12 @@ ahead = Exercise(
     my_ahead,
     words,
     worked=[
-        ((Glimpse([], 0), torch.tensor([2, 4])), 0),
-        ((Glimpse([(0, 1)], 0), torch.tensor([2, 4])), 1),
-        ((Glimpse([(0, 2)], 0), torch.tensor([5, 3, 6])), 2),
+        ((Glimpse([], 0), tensor([2, 4])), 0),
+        ((Glimpse([(0, 1)], 0), tensor([2, 4])), 1),
+        ((Glimpse([(0, 2)], 0), tensor([5, 3, 6])), 2),
     ],
     cases=[
-        (Glimpse(leaks, seed), torch.tensor(text))
+        (Glimpse(leaks, seed), tensor(text))
         for seed, leaks in enumerate(_SIGHTS)
         for text in _TEXTS
     ],
@@ -136,38 +131,30 @@ def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str |
     return None
 
 
-def _by_allclose(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
-    differ = (
-        name for name in found if not torch.allclose(found[name], wanted[name], rtol=0, atol=1e-4)
-    )
-    return next(differ, None)
-
-
-_RIGHT = {name: torch.tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
-_NOT_A_NUMBER = torch.tensor([3.0, float("nan")])
+_RIGHT = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
+_NOT_A_NUMBER = tensor([3.0, float("nan")])
 first_apart = Exercise(
     my_first_apart,
     words,
     worked=[
         ((_RIGHT, _RIGHT), None),
-        ((_RIGHT | {"b": torch.tensor([3.0, 4.5])}, _RIGHT), "b"),
-        (({"a": torch.tensor([1.0])}, {"a": torch.tensor([2.0])}), "a"),
+        ((_RIGHT | {"b": tensor([3.0, 4.5])}, _RIGHT), "b"),
+        (({"a": tensor([1.0])}, {"a": tensor([2.0])}), "a"),
     ],
     cases=[
         ({}, {}),
-        ({"a": torch.tensor([1.0])}, {"a": torch.tensor([1.00001])}),
-        ({"a": torch.tensor([2.0])}, {"a": torch.tensor([1.0])}),
-        (
-            {"b": torch.tensor([0.0]), "a": torch.tensor([5.0])},
-            {"b": torch.ones(1), "a": torch.ones(1)},
-        ),
-        (_RIGHT | {"b": torch.tensor([4.0, 3.0])}, _RIGHT),
-        (_RIGHT | {"b": torch.tensor([3.0, 4.0002])}, _RIGHT),
-        (_RIGHT | {"a": torch.tensor([1.00015, 2.0])}, _RIGHT),
+        ({"a": tensor([1.0])}, {"a": tensor([1.00001])}),
+        ({"a": tensor([2.0])}, {"a": tensor([1.0])}),
+        ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
+        (_RIGHT | {"b": tensor([4.0, 3.0])}, _RIGHT),
+        (_RIGHT | {"b": tensor([3.0, 4.0002])}, _RIGHT),
+        (_RIGHT | {"a": tensor([1.00015, 2.0])}, _RIGHT),
         (_RIGHT | {"b": _NOT_A_NUMBER}, _RIGHT),
         ({"a": _NOT_A_NUMBER}, {"a": _NOT_A_NUMBER}),
     ],
-    expected=_by_allclose,
+    expected=lambda found, wanted: next(
+        (k for k in found if not torch.allclose(found[k], wanted[k], rtol=0, atol=1e-4)), None
+    ),
 )
 
 
@@ -176,13 +163,6 @@ def my_unigram(sentences: Sentences) -> float:
     counts = collections.Counter(token for each in sentences for token in each)
     total = sum(counts.values())
     return -sum(n / total * math.log(n / total) for n in counts.values())
-
-
-def _by_logarithms(sentences: Sentences) -> float:
-    """The same from ln N and the mean of ln n over tokens."""
-    tokens = [token for each in sentences for token in each]
-    own = sum(math.log(tokens.count(token)) for token in tokens) / len(tokens)
-    return math.log(len(tokens)) - own
 
 
 unigram = Exercise(
@@ -199,7 +179,9 @@ unigram = Exercise(
         ([[5, 6, 5, 3], [5, 3], [6, 7, 8, 9, 5, 3]],),
         ([[4, 3]] * 3 + [[5, 6, 7, 3]],),
     ],
-    expected=_by_logarithms,
+    expected=lambda sentences: float(
+        torch.distributions.Categorical(tensor([*itertools.chain(*sentences)]).bincount()).entropy()
+    ),
 )
 
 

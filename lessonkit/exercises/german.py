@@ -3,13 +3,12 @@
 `Distance` is its toy.
 """
 
-from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.optim.swa_utils import get_swa_avg_fn
+from torch import Tensor, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -19,8 +18,7 @@ from lessonkit.exercises.toys import drawing
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]
 
-words = read_words("08")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("08")))  # recall and the predictions
 
 
 def my_average(states: list[State]) -> State:
@@ -32,20 +30,11 @@ def my_average(states: list[State]) -> State:
     return mean
 
 
-def _running_mean(states: list[State]) -> State:
-    """Let PyTorch's own weight averaging do it, a checkpoint at a time."""
-    step = get_swa_avg_fn()
-    mean = dict(states[0])
-    for count, state in enumerate(states[1:], start=1):
-        mean = {name: step(mean[name], state[name], torch.tensor(count)) for name in mean}
-    return mean
-
-
 def _states() -> list[tuple[list[State]]]:
     draw = drawing(0)
-    one, two, three = (torch.tensor([number]) for number in (1.0, 3.0, 8.0))
+    one, two, three = (tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
-    wide = [{"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}]
+    wide = [{"w": tensor([1.0, 2.0])}, {"w": tensor([3.0, 6.0])}]
     turned = [{"a": one, "b": two}, {"b": three, "a": one}]
     shapes = {"bias": (5,), "weight": (2, 3)}
     large = [{name: draw(*shape) for name, shape in shapes.items()} for _ in range(4)]
@@ -55,11 +44,11 @@ def _states() -> list[tuple[list[State]]]:
 average = Exercise(
     my_average,
     words,
-    worked=[
-        (([{"w": torch.tensor([2.0])}, {"w": torch.tensor([6.0])}],), {"w": torch.tensor([4.0])})
-    ],
+    worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
     cases=_states(),
-    expected=_running_mean,
+    expected=lambda states: {
+        name: sum(state[name] for state in states) / len(states) for name in states[0]
+    },
 )
 
 
@@ -69,16 +58,6 @@ def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
     kept = [each["kept"] for each in own]
     pairs = zip(kept[::2], kept[1::2], strict=True)
     return sum(one and other for one, other in pairs)
-
-
-def _by_counting(sentences: Sentences, phenomenon: str) -> int:
-    sides: dict[int, list[bool]] = defaultdict(list)
-    found = 0
-    for each in sentences:
-        if each["phenomenon"] == phenomenon:
-            sides[found // 2].append(each["kept"])
-            found += 1
-    return sum(map(all, sides.values()))
 
 
 def _lists() -> list[tuple[Sentences, str]]:
@@ -103,22 +82,22 @@ pairs_kept = Exercise(
     words,
     worked=[((_BOTH, "gender"), 1), ((_ONE, "gender"), 0), ((_BOTH + _ONE, "gender"), 1)],
     cases=_lists(),
-    expected=_by_counting,
+    # of a pair's two sides the smaller, as numbers
+    expected=lambda sentences, phenomenon: sum(
+        map(min, *[iter([x["kept"] for x in sentences if x["phenomenon"] == phenomenon])] * 2)
+    ),
 )
 
 
+@dataclass(repr=False)
 class Distance(Toy):
     """A toy loss: how far the weights "w" of a state are from the best."""
 
-    def __init__(self, *best: float) -> None:
-        self.best = best
+    best: list[float]
 
     def __call__(self, state: State) -> float:
         """Give the sum of the squares, to three digits, so that rounding decides nothing."""
-        return round(float((state["w"] - torch.tensor(self.best)).square().sum()), 3)
-
-    def __repr__(self) -> str:
-        return f"ex.Distance{self.best}".replace(",)", ")")
+        return round(float((state["w"] - tensor(self.best)).square().sum()), 3)
 
 
 def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
@@ -149,28 +128,28 @@ def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
 def _runs() -> list[tuple[list[State], Distance]]:
 
     def run(*weights: float) -> list[State]:
-        return [{"w": torch.tensor([each])} for each in weights]
+        return [{"w": tensor([each])} for each in weights]
 
     lines = [(1.0,), (0.0, 1.0), (3.0, 1.0), (1.0, -1.0), (2.0, -1.0, 1.0), (4.0, 1.0, -1.0)]
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
-    cases = [(run(*line), Distance(best)) for line in lines for best in (0.0, 1.5)]
+    cases = [(run(*line), Distance([best])) for line in lines for best in (0.0, 1.5)]
     draw = drawing(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
-        cases.append((states, Distance(0.0, 0.0)))
+        cases.append((states, Distance([0.0, 0.0])))
     return cases
 
 
-_UP, _DOWN = {"w": torch.tensor([1.0])}, {"w": torch.tensor([-1.0])}
+_UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
 
 chosen = Exercise(
     my_chosen,
     words,
     worked=[
-        (([_UP, _DOWN], Distance(0.0)), [0, 1]),  # their mean is 0
-        (([_UP, _DOWN], Distance(-1.0)), [1]),  # the last one alone is best
-        (([_UP, _UP, _DOWN], Distance(0.0)), [1, 2]),  # a third would be too many
+        (([_UP, _DOWN], Distance([0.0])), [0, 1]),  # their mean is 0
+        (([_UP, _DOWN], Distance([-1.0])), [1]),  # the last one alone is best
+        (([_UP, _UP, _DOWN], Distance([0.0])), [1, 2]),  # a third would be too many
     ],
     cases=_runs(),
     expected=_by_running_mean,

@@ -14,8 +14,7 @@ from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 
-words = read_words("15")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("15")))  # recall and the predictions
 
 Gradients = list[Tensor]
 
@@ -49,7 +48,7 @@ def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> G
     return [each.grad / total for each in model.parameters()]
 
 
-def _at_once(line: Line, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
+def _at_once(line: Line, parts: list[Any], _: Any) -> Gradients:
     """Work out the slopes by hand, over all points together."""
     x, y = torch.tensor([point for part in parts for point in part]).T
     off = (line.weight * x + line.bias - y).detach()
@@ -165,9 +164,6 @@ class Ring(Toy):
             tensor += each[self.met]
         self.met += 1
 
-    def __repr__(self) -> str:
-        return f"<all_reduce with {len(self.others)} others>"
-
 
 def my_averaged(
     gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int
@@ -181,12 +177,6 @@ def my_averaged(
     return means
 
 
-def _by_mean(gradients: Gradients, all_reduce: Ring, size: int) -> Gradients:
-    return [
-        torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others, strict=True)
-    ]
-
-
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 averaged = Exercise(
     my_averaged,
@@ -197,7 +187,9 @@ averaged = Exercise(
         ([_ONE, _TWO], Ring([[_TWO, _TWO]]), 2),
         ([_ONE, torch.ones(2, 3)], Ring([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]), 3),
     ],
-    expected=_by_mean,
+    expected=lambda gradients, ring, _: [
+        torch.stack(each).mean(dim=0) for each in zip(gradients, *ring.others, strict=True)
+    ],
 )
 
 

@@ -4,7 +4,7 @@ import itertools
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -12,17 +12,12 @@ from lessonkit.exercises.toys import drawing
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-words = read_words("11")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("11")))  # recall and the predictions
 
 
 def my_spread(weights: list[float]) -> float:
     """Give the entropy of one row of attention weights, in nats."""
     return -sum(w * math.log(w) for w in weights if w > 0)
-
-
-def _entropy(weights: list[float]) -> float:
-    return float(torch.special.entr(torch.tensor(weights, dtype=torch.float64)).sum())
 
 
 def _rows() -> list[list[float]]:
@@ -42,7 +37,7 @@ spread = Exercise(
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
     ],
     cases=[(row,) for row in _rows()],
-    expected=_entropy,
+    expected=lambda weights: float(torch.special.entr(tensor(weights).double()).sum()),
 )
 
 
@@ -51,13 +46,6 @@ def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
     pruned = weight.clone()
     pruned[:, (head - 1) * d_v : head * d_v] = 0
     return pruned
-
-
-def _cut(weight: Tensor, head: int, d_v: int) -> Tensor:
-    """Mask the heads' axis after unfolding it."""
-    heads = weight.unflatten(1, (-1, d_v))
-    keep = torch.arange(heads.shape[1]) != head - 1
-    return (heads * keep[:, None]).flatten(1)
 
 
 def _projections() -> list[tuple[Tensor, int, int]]:
@@ -73,11 +61,9 @@ def _projections() -> list[tuple[Tensor, int, int]]:
 prune = Exercise(
     my_prune,
     words,
-    worked=[
-        ((torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), torch.tensor([[1.0, 0.0], [3.0, 0.0]]))
-    ],
+    worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
     cases=_projections(),
-    expected=_cut,
+    expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
 )
 
 
@@ -86,12 +72,6 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
     strongest = weights.argmax(dim=1).tolist()
     eos = weights.shape[1] - 1
     return [(src, tgt) for tgt, src in enumerate(strongest) if src != eos]
-
-
-def _search(weights: Tensor) -> list[tuple[int, int]]:
-    rows = weights.tolist()
-    pairs = itertools.product(range(len(rows)), range(weights.shape[1] - 1))
-    return [(src, tgt) for tgt, src in pairs if rows[tgt][src] == max(rows[tgt])]
 
 
 def _weights() -> list[tuple[Tensor]]:
@@ -107,12 +87,17 @@ links = Exercise(
     my_links,
     words,
     worked=[
-        ((torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
-        ((torch.tensor([[0.1, 0.9]]),), []),
-        ((torch.tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
+        ((tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
+        ((tensor([[0.1, 0.9]]),), []),
+        ((tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
     ],
     cases=_weights(),
-    expected=_search,
+    expected=lambda weights: [
+        (src, tgt)
+        for tgt, row in enumerate(weights.tolist())
+        for src in range(len(row) - 1)
+        if row[src] == max(row)
+    ],
 )
 
 

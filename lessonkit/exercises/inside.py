@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 
-words = read_words("10")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("10")))  # recall and the predictions
 
 Edges = list[tuple[int, int]]  # (query, key), from 0
 
@@ -41,7 +40,7 @@ class Even(Toy):
 
 
 def _vectors(ids: Tensor) -> Tensor:
-    return ids[..., None] * torch.tensor([1.0, -1.0])
+    return ids[..., None] * tensor([1.0, -1.0])
 
 
 def _open(length: int) -> Tensor:
@@ -49,7 +48,7 @@ def _open(length: int) -> Tensor:
 
 
 def _ids(*tokens: int) -> Tensor:
-    return torch.tensor([tokens])
+    return tensor([tokens])
 
 
 def my_hidden(
@@ -73,20 +72,14 @@ def _taken_out(
     return model.decode(tgt_in, memory[:, left], _open(len(left)))
 
 
-_PADDED = torch.tensor([[[[True, True, True, False]]]])
+_PADDED = tensor([[[[True, True, True, False]]]])
 hidden = Exercise(
     my_hidden,
     words,
     worked=[
-        ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), torch.tensor([[[11.0, -11.0]]])),
-        (
-            (Even(), _ids(4, 6), _open(2), _ids(1), [1], []),
-            torch.tensor([[[9.0, -9.0]]]),
-        ),  # 1 + 4 + 4
-        (
-            (Even(), _ids(4, 6), _open(2), _ids(1), [], [1]),
-            torch.tensor([[[10.0, -10.0]]]),
-        ),  # 1 + 4 + 5
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), tensor([[[11.0, -11.0]]])),
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [1], []), tensor([[[9.0, -9.0]]])),  # 1 + 4 + 4
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [], [1]), tensor([[[10.0, -10.0]]])),  # 1 + 4 + 5
     ],
     cases=[
         (Even(), _ids(4, 6, 9), _open(3), _ids(1, 5), [0], [2]),
@@ -107,18 +100,10 @@ def my_cut(mask: Tensor, edges: Edges) -> Tensor:
     return left
 
 
-def _cell_by_cell(mask: Tensor, edges: Edges) -> Tensor:
-    seen = mask.flatten().tolist()
-    places = range(len(seen))
-    return torch.tensor([[[[seen[k] and (q, k) not in edges for k in places] for q in places]]])
-
-
 cut = Exercise(
     my_cut,
     words,
-    worked=[
-        ((_open(2), [(0, 1)]), torch.tensor([[[[True, False], [True, True]]]])),
-    ],
+    worked=[((_open(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
         (_open(1), []),
         (_open(2), []),
@@ -128,7 +113,12 @@ cut = Exercise(
         (_PADDED, [(0, 1)]),
         (_PADDED, [(3, 0), (1, 2)]),
     ],
-    expected=_cell_by_cell,
+    expected=lambda mask, edges: (
+        mask
+        & tensor(
+            [[(q, k) not in edges for k in range(mask.shape[-1])] for q in range(mask.shape[-1])]
+        )
+    ),
 )
 
 
@@ -141,23 +131,12 @@ def my_patched(
     return model.decode(tgt_in, memory, mask)
 
 
-def _place_by_place(
-    model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
-) -> Tensor:
-    runs = model.encode(src, mask), model.encode(other, mask)
-    rows = [runs[place in places][:, place] for place in range(src.shape[1])]
-    return model.decode(tgt_in, torch.stack(rows, dim=1), mask)
-
-
 patched = Exercise(
     my_patched,
     words,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
-        (
-            (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]),
-            torch.tensor([[[14.0, -14.0]]]),
-        ),
+        ((Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]), tensor([[[14.0, -14.0]]]))
     ],
     cases=[
         (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), []),
@@ -166,7 +145,14 @@ patched = Exercise(
         (Even(), _ids(4, 6, 9), _ids(4, 7, 9), _open(3), _ids(1, 5), [1]),
         (Even(), _ids(4, 6, 9, 0), _ids(5, 6, 7, 0), _PADDED, _ids(1), [2]),
     ],
-    expected=_place_by_place,
+    expected=lambda model, src, other, mask, tgt_in, places: model.decode(
+        tgt_in,
+        torch.where(
+            tensor([[place in places] for place in range(src.shape[1])]),
+            *(model.encode(ids, mask) for ids in (other, src)),
+        ),
+        mask,
+    ),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, nn, tensor
 
 from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.exercises.asking import asked, read_words
@@ -18,8 +18,7 @@ from lessonkit.exercises.toys import Layer, chance_of, drawing
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-words = read_words("04")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("04")))  # recall and the predictions
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -43,16 +42,13 @@ layer_norm = Exercise(
     words,
     worked=[
         (
-            (torch.tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
-            torch.tensor([[-1.0, 1.0]]) / (1 + 1e-5) ** 0.5,
+            (tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
+            tensor([[-1.0, 1.0]]) / (1 + 1e-5) ** 0.5,
         ),
-        (
-            (torch.tensor([[2.0, 2.0]]), torch.ones(2), torch.tensor([5.0, 6.0])),
-            torch.tensor([[5.0, 6.0]]),
-        ),
+        ((tensor([[2.0, 2.0]]), torch.ones(2), tensor([5.0, 6.0])), tensor([[5.0, 6.0]])),
         (  # the variance is as small as what is added to it
-            (torch.tensor([[-1.0, 1.0]]) * 1e-5**0.5, torch.ones(2), torch.zeros(2)),
-            torch.tensor([[-1.0, 1.0]]) / 2**0.5,
+            (tensor([[-1.0, 1.0]]) * 1e-5**0.5, torch.ones(2), torch.zeros(2)),
+            tensor([[-1.0, 1.0]]) / 2**0.5,
         ),
     ],
     cases=_to_normalise(),
@@ -168,9 +164,7 @@ def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     return cases
 
 
-_IN, _MEMORY = torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[1.0, 1.0]]])
-
-
+_IN, _MEMORY = tensor([[[1.0, 3.0]]]), tensor([[[1.0, 1.0]]])
 _OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 
@@ -180,15 +174,12 @@ decoder_layer = Exercise(
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed
-        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), False), torch.tensor([[[-1.0, 1.0]]])),
+        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
         # 1 3 + -1 1 is 0 4; + 1 1 is 1 5; its norm is -1 1, of which the ReLU leaves 0 1
-        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), True), torch.tensor([[[1.0, 6.0]]])),
+        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
         # dropout leaves 0 of the first number and makes 3/2 of the second:
         # 1 3 + 0 1.5 is 1 4.5; + 0 1.5 is 1 6; + 0 1.5
-        (
-            (_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True),
-            torch.tensor([[[1.0, 7.5]]]),
-        ),
+        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True), tensor([[[1.0, 7.5]]])),
     ],
     cases=_layer_cases(),
     expected=_by_torch,

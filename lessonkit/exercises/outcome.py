@@ -81,7 +81,7 @@ class Toy:
 
     def __repr__(self) -> str:
         names = inspect.signature(type(self)).parameters
-        return f"ex.{type(self).__name__}({', '.join(repr(getattr(self, each)) for each in names)})"
+        return f"ex.{type(self).__name__}({', '.join(show(getattr(self, each)) for each in names)})"
 
 
 def veiled(value: Any) -> Any:

@@ -10,8 +10,7 @@ from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.toys import chance_of
 from transformer.embeddings import sinusoidal_positions
 
-words = read_words("03")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("03")))  # recall and the predictions
 
 FARTHEST = 1500  # tokens between the two positions of the last exercise
 NOISE = 0.02  # standard deviation of what is added to each of their numbers
@@ -69,32 +68,24 @@ def my_shift(k: int, d_model: int) -> Tensor:
     return torch.block_diag(*blocks)
 
 
-def _by_exponential(k: int, d_model: int) -> Tensor:
-    """Raise e to a matrix: the turn by one token, at every frequency, for k tokens."""
-    turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
-    generator = torch.kron(torch.diag(_speeds(d_model)), turn)
-    return torch.matrix_exp(k * generator).float()
-
-
 shift = Exercise(
     my_shift,
     words,
     worked=[
         ((0, 2), torch.eye(2)),
-        (
-            (1, 4),  # the turns are 1 and 1/100
-            torch.tensor(
-                [
-                    [math.cos(1), math.sin(1), 0, 0],
-                    [-math.sin(1), math.cos(1), 0, 0],
-                    [0, 0, math.cos(0.01), math.sin(0.01)],
-                    [0, 0, -math.sin(0.01), math.cos(0.01)],
-                ]
+        (  # the turns are 1 and 1/100
+            (1, 4),
+            torch.block_diag(
+                torch.tensor([[math.cos(1), math.sin(1)], [-math.sin(1), math.cos(1)]]),
+                torch.tensor([[math.cos(0.01), math.sin(0.01)], [-math.sin(0.01), math.cos(0.01)]]),
             ),
         ),
     ],
     cases=[(k, d_model) for d_model in (2, 4, 6) for k in (1, 2, 7, 40, -3)],
-    expected=_by_exponential,
+    # e to the power of a matrix: the turn by one token, at every frequency, for k tokens
+    expected=lambda k, d_model: torch.matrix_exp(
+        k * torch.kron(torch.diag(_speeds(d_model)), torch.tensor([[0.0, 1.0], [-1.0, 0.0]]))
+    ).float(),
     properties={
         "a rotation keeps lengths: its transpose must undo it": lambda value, k, d_model: (
             torch.allclose(value.float() @ value.float().T, torch.eye(d_model), atol=1e-4)
@@ -109,13 +100,6 @@ def my_wavelength(dimension: int, d_model: int) -> float:
     return 2 * math.pi * 10_000 ** (2 * pair / d_model)
 
 
-def _off_the_table(dimension: int, d_model: int) -> float:
-    """Measure the angle of a pair at position 1; a whole turn takes so many of them."""
-    pair = dimension // 2
-    sine, cosine = sinusoidal_positions(2, d_model)[1, 2 * pair : 2 * pair + 2].double().tolist()
-    return 2 * math.pi / math.atan2(sine, cosine)
-
-
 wavelength = Exercise(
     my_wavelength,
     words,
@@ -125,7 +109,12 @@ wavelength = Exercise(
         ((2, 4), 200 * math.pi),  # 10000 to the power of a half is 100
     ],
     cases=[(dimension, d_model) for d_model in (2, 4, 16, 64) for dimension in range(d_model)],
-    expected=_off_the_table,
+    # a whole turn, over the angle of the pair at position 1
+    expected=lambda dimension, d_model: (
+        2
+        * math.pi
+        / float(_as_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle())
+    ),
 )
 
 

@@ -15,17 +15,16 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
+from lessonkit.analysis.compare import student_t
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 from lessonkit.exercises.toys import chance_of
-from transformer.evaluation.compare import student_t
 
 Words = list[str]
 Score = Callable[[Tensor], float]
 
-words = read_words("07")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("07")))  # recall and the predictions
 
 
 def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
@@ -93,12 +92,6 @@ def my_paired_differences(
     return differences
 
 
-def _by_weights(first: Tensor, second: Tensor, draws: Tensor, score: Score) -> list[float]:
-    """Count how often each sentence is drawn, and add up counts times that."""
-    often = [torch.bincount(rows, minlength=len(first)) for rows in draws]
-    return [score(weights @ second) - score(weights @ first) for weights in often]
-
-
 def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     chance = chance_of(10 * sentences + number)
@@ -121,7 +114,11 @@ paired_differences = Exercise(
         ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
     ],
     cases=[_systems(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
-    expected=_by_weights,
+    # how often each sentence is drawn, times its counts
+    expected=lambda first, second, draws, score: [
+        score(often @ second) - score(often @ first)
+        for often in (torch.bincount(rows, minlength=len(first)) for rows in draws)
+    ],
 )
 
 
@@ -171,12 +168,6 @@ def my_difference_error(first: list[float], second: list[float]) -> float:
     return math.sqrt(squared)
 
 
-def _by_sums(first: list[float], second: list[float]) -> float:
-    """From the half widths of both means' intervals, at one standard error."""
-    halves = ((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in (first, second)))
-    return math.hypot(*halves)
-
-
 difference_error = Exercise(
     my_difference_error,
     words,
@@ -191,7 +182,10 @@ difference_error = Exercise(
         ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
-    expected=_by_sums,
+    # from the half widths of both means' intervals, at one standard error
+    expected=lambda *both: math.hypot(
+        *((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in both))
+    ),
 )
 
 
@@ -206,17 +200,12 @@ def my_sign_flips(differences: list[int]) -> float:
     return as_far / 2 ** len(differences)
 
 
-def _by_counting(differences: list[int]) -> float:
-    """Count how many choices give each sum, one difference after the other."""
-    ways = {0: 1}
-    for difference in differences:
-        longer: dict[int, int] = collections.Counter()
-        for total, number in ways.items():
-            longer[total + difference] += number
-            longer[total - difference] += number
-        ways = longer
-    as_far = sum(number for total, number in ways.items() if abs(total) >= abs(sum(differences)))
-    return as_far / sum(ways.values())
+def _sums(differences: list[int]) -> list[int]:
+    """Give the sum under every choice of signs, one difference after the other."""
+    sums = [0]
+    for each in differences:
+        sums = [total + step for total in sums for step in (each, -each)]
+    return sums
 
 
 sign_flips = Exercise(
@@ -230,5 +219,7 @@ sign_flips = Exercise(
     ],
     cases=[(list(each),) for n in (1, 2, 3) for each in itertools.product((-2, 0, 1, 3), repeat=n)]
     + [([4, 1, -2, 3, 3],), ([1, 2, 3, 4, 5, -6],), ([2, 2, 2, 1, -1, 2],)],
-    expected=_by_counting,
+    expected=lambda differences: float(
+        statistics.mean(abs(each) >= abs(sum(differences)) for each in _sums(differences))
+    ),
 )

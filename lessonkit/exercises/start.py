@@ -11,11 +11,12 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Table, chance_of
+from lessonkit.exercises.toys import Table, clear_tables, drawing, searched
 from transformer.config import BOS_ID, EOS_ID
 
-words = read_words("00")
-globals().update(asked(words))
+globals().update(asked(words := read_words("00")))
+
+EVERY = 3**4  # prefixes, and no more of them in any case
 
 
 def my_perplexity(losses: list[float]) -> float:
@@ -46,28 +47,7 @@ def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
     return weights @ values
 
 
-def _weights_and_values() -> list[tuple[Tensor, Tensor]]:
-    """Small tables by hand, then random ones whose sizes are all different."""
-    uneven = torch.tensor([[0.75, 0.25], [0.0, 1.0]])
-    cases = [
-        (torch.ones(1, 1), torch.tensor([[2.0]])),
-        (uneven[:1], torch.tensor([[4.0], [8.0]])),
-        (uneven, torch.tensor([[4.0], [8.0]])),
-    ]
-    generator = chance_of(0)
-    for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2)):
-        weights = torch.rand(tgt_len, src_len, generator=generator)
-        values = torch.randn(src_len, d_v, generator=generator)
-        cases.append((weights / weights.sum(dim=-1, keepdim=True), values))
-    return cases
-
-
-def _by_attention(weights: Tensor, values: Tensor) -> Tensor:
-    """Let PyTorch's attention do it: the softmax of the weights' logarithm is the weights."""
-    query, key = torch.zeros_like(weights[:, :1]), torch.zeros_like(values[:, :1])
-    mask = weights.log()[None]
-    return F.scaled_dot_product_attention(query[None], key[None], values[None], mask)[0]
-
+_draw = drawing(0)
 
 weighted_average = Exercise(
     my_weighted_average,
@@ -79,8 +59,19 @@ weighted_average = Exercise(
             torch.tensor([[7.0, 0.75], [4.0, 0.0]]),
         ),
     ],
-    cases=_weights_and_values(),
-    expected=_by_attention,
+    cases=[
+        (torch.ones(1, 1), torch.tensor([[2.0]])),
+        (torch.tensor([[0.75, 0.25]]), torch.tensor([[4.0], [8.0]])),
+        (torch.tensor([[0.75, 0.25], [0.0, 1.0]]), torch.tensor([[4.0], [8.0]])),
+        *(
+            (_draw(tgt_len, src_len).softmax(dim=-1), _draw(src_len, d_v))
+            for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2))
+        ),
+    ],
+    # the softmax of the weights' logarithm is the weights: PyTorch's attention can do it
+    expected=lambda weights, values: F.scaled_dot_product_attention(
+        torch.zeros(len(weights), 1), torch.zeros(len(values), 1), values, weights.log()
+    ),
 )
 
 
@@ -99,33 +90,6 @@ def my_most_probable(next_probs: Any, limit: int) -> list[int]:
                     best, best_prob = written[1:], prob * next_prob
         open_ones = longer
     return best
-
-
-def _finished(next_probs: Any, limit: int) -> list[tuple[list[int], list[float]]]:
-    """List every finished sentence with its factors, by trying all strings of words."""
-    found = []
-    some = [token for token in next_probs([BOS_ID]) if token != EOS_ID]
-    for length in range(limit):
-        for tokens in itertools.product(some, repeat=length):
-            path = [BOS_ID, *tokens, EOS_ID]
-            rows = [next_probs(path[: i + 1]) for i in range(length + 1)]
-            found.append((list(tokens), [row[t] for row, t in zip(rows, path[1:], strict=True)]))
-    return found
-
-
-def _tables() -> list[tuple[Table, int]]:
-    """Every combination of three rows, with the limits at which one sentence is clearly best."""
-    rows = [dict(zip((EOS_ID, 4, 5), p, strict=True)) for p in itertools.permutations((7, 2, 1))]
-    rows += [{EOS_ID: 5, 4: 4, 5: 1}, {EOS_ID: 1, 4: 5, 5: 4}]
-    cases = []
-    for chosen in itertools.product(rows, repeat=3):
-        shares = [{token: share / 10 for token, share in row.items()} for row in chosen]
-        table = Table(dict(zip((BOS_ID, 4, 5), shares, strict=True)))
-        for limit in (1, 2, 3):
-            probs = sorted(math.prod(each[1]) for each in _finished(Table(table.rows), limit))
-            if len(probs) == 1 or probs[-1] > 1.05 * probs[-2]:
-                cases.append((Table(table.rows), limit))
-    return cases[::7]
 
 
 def _deep() -> list[tuple[Table, int]]:
@@ -160,6 +124,6 @@ most_probable = Exercise(
             [5],  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
         )
     ],
-    cases=_tables() + _deep(),
-    expected=lambda probs, limit: max(_finished(probs, limit), key=lambda x: math.prod(x[1]))[0],
+    cases=[case[:2] for case in clear_tables((EVERY,))] + _deep(),
+    expected=lambda next_probs, limit: searched(next_probs, limit, EVERY),
 )

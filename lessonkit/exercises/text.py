@@ -4,15 +4,14 @@ import collections
 import itertools
 
 import torch
-from torch import Tensor
+from torch import Tensor, tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-words = read_words("01")
-globals().update(asked(words))
+globals().update(asked(words := read_words("01")))
 
 Tokens = list[str]
 Spelled = dict[tuple[str, ...], int]
@@ -27,19 +26,6 @@ def my_best_pair(words: Spelled) -> tuple[str, str]:
         for pair in itertools.pairwise(pieces):
             counts[pair] = counts.get(pair, 0) + number
     return min(counts, key=lambda pair: (-counts[pair], pair))
-
-
-def _times(pair: tuple[str, str], words: Spelled) -> int:
-    return sum(
-        number * sum(pieces[i : i + 2] == pair for i in range(len(pieces)))
-        for pieces, number in words.items()
-    )
-
-
-def _by_asking_each_pair(words: Spelled) -> tuple[str, str]:
-    """Count one pair after the other, from the first of the alphabet on."""
-    pairs = sorted({(p[i], p[i + 1]) for p in words for i in range(len(p) - 1)})
-    return max(pairs, key=lambda pair: _times(pair, words))  # of equals, max takes the first
 
 
 def _spelled_words() -> list[tuple[Spelled]]:
@@ -60,7 +46,11 @@ best_pair = Exercise(
         (({("ab", "a"): 1, ("a", "c"): 1},), ("a", "c")),  # by the pieces, not as one text
     ],
     cases=_spelled_words(),
-    expected=_by_asking_each_pair,
+    # one pair after the other, from the first of the alphabet on: of equals, max takes the first
+    expected=lambda words: max(
+        sorted({pair for pieces in words for pair in itertools.pairwise(pieces)}),
+        key=lambda pair: sum(n * [*itertools.pairwise(p)].count(pair) for p, n in words.items()),
+    ),
 )
 
 
@@ -74,15 +64,6 @@ def my_pad_and_shift(sentences: Rows) -> Pair:
         tgt_in.append([bos_id, *ids, *padding])
         tgt_out.append([*ids, eos_id, *padding])
     return torch.tensor(tgt_in), torch.tensor(tgt_out)
-
-
-def _by_torch(sentences: Rows) -> Pair:
-    sides = (
-        [torch.tensor([BOS_ID, *ids]) for ids in sentences],
-        [torch.tensor([*ids, EOS_ID]) for ids in sentences],
-    )
-    tgt_in, tgt_out = (pad_sequence(side, batch_first=True, padding_value=0) for side in sides)
-    return tgt_in, tgt_out
 
 
 def _sentences() -> list[tuple[Rows]]:
@@ -99,14 +80,14 @@ pad_and_shift = Exercise(
     my_pad_and_shift,
     words,
     worked=[
-        (([[5]],), (torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))),
-        (
-            ([[5, 6], [7]],),
-            (torch.tensor([[2, 5, 6], [2, 7, 0]]), torch.tensor([[5, 6, 3], [7, 3, 0]])),
-        ),
+        (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
+        (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
     ],
     cases=_sentences(),
-    expected=_by_torch,
+    expected=lambda sentences: tuple(
+        pad_sequence([tensor([*start, *ids, *end]) for ids in sentences], batch_first=True)
+        for start, end in (([BOS_ID], []), ([], [EOS_ID]))
+    ),
 )
 
 
@@ -115,13 +96,6 @@ def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
     counts = collections.Counter(tokens)
     kept = [word for word in counts if counts[word] >= min_frequency]
     return sorted(kept, key=lambda word: (-counts[word], word))
-
-
-def _by_rounds(tokens: Tokens, min_frequency: int) -> Tokens:
-    kept = []
-    for count in range(len(tokens), min_frequency - 1, -1):
-        kept += [word for word in sorted(set(tokens)) if tokens.count(word) == count]
-    return kept
 
 
 kept_types = Exercise(
@@ -138,8 +112,14 @@ kept_types = Exercise(
         for letters in itertools.product("abc", repeat=length)
         for cut in (1, 2)
     ]
-    + [(["the", "The", "the"], 1), (["b", "ab"], 1), (["a", "a", "a", "b", "b"], 3)],
-    expected=_by_rounds,
+    + [(list(letters), cut) for letters, cut in (("aaabb", 3), ("bbbaa", 2))]
+    + [(["the", "The", "the"], 1), (["b", "ab"], 1)],
+    expected=lambda tokens, min_frequency: [
+        word
+        for count in range(len(tokens), min_frequency - 1, -1)
+        for word in sorted(set(tokens))
+        if tokens.count(word) == count
+    ],
     properties={"each type stands once": lambda value, *_: len(set(value)) == len(value)},
 )
 

@@ -4,7 +4,9 @@ What is random in them comes from their own seed. Some count what they are asked
 asked twice: that is how an exercise sees how an answer works.
 """
 
+import heapq
 import os
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.outcome import BrokenRuleError, Toy
-from transformer.config import BOS_ID, PAD_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 SHIFT = int(os.environ.get("LESSONKIT_SHIFT", "0"))  # of all cases' seeds, which `grade` sets
 
@@ -50,6 +52,50 @@ class Table(Toy):
         if not written or written[0] != BOS_ID:
             raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
         return dict(self.rows[written[-1]])
+
+
+def searched(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Search with a table of all prefixes of a level and their probabilities."""
+    level: dict[tuple[int, ...], float] = {(): 1.0}
+    finished: dict[tuple[int, ...], float] = {}
+    for _ in range(limit):
+        extended: dict[tuple[int, ...], float] = {}
+        for words, prob in level.items():
+            for token, share in next_probs([BOS_ID, *words]).items():
+                extended[(*words, token)] = prob * share
+        ends = {words for words in extended if words[-1] == EOS_ID}
+        finished |= {words[:-1]: extended[words] for words in ends}
+        kept = heapq.nlargest(beam_size, extended.keys() - ends, key=extended.__getitem__)
+        level = {words: extended[words] for words in kept}
+    best = max(finished, key=finished.__getitem__)
+    return list(best)
+
+
+def clear_tables(beam_sizes: Sequence[int]) -> list[tuple[Table, int, int]]:
+    """Draw tables, limits and beams whose best sentence stays, if all shares change a little."""
+    chance = random.Random(7 + SHIFT)
+    cases = []
+    for number in range(80):
+        rows: dict[int, dict[int, float]] = {}
+        for last in (BOS_ID, 4, 5, 6):
+            shares = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
+            if last == BOS_ID:
+                shares[0] = 0  # a sentence without words is no sentence
+            shown = [round(share / sum(shares), 2) for share in shares]
+            rows[last] = dict(zip((EOS_ID, 4, 5, 6), shown, strict=True))
+        for limit in (2, 3, 4):
+            case = Table(rows), limit, beam_sizes[number % len(beam_sizes)]
+            moved = [_moved(rows, chance) for _ in range(49)]
+            if len({tuple(searched(Table(each), *case[1:])) for each in moved}) == 1:
+                cases.append(case)
+    return cases
+
+
+def _moved(rows: dict[int, dict[int, float]], chance: random.Random) -> dict[int, dict[int, float]]:
+    return {
+        last: {token: share * chance.uniform(0.97, 1.03) for token, share in row.items()}
+        for last, row in rows.items()
+    }
 
 
 @dataclass(repr=False)

@@ -3,25 +3,25 @@
 `Pairs` and `Descent` are its toys, beside `Parrot` (§5.3, §5.4).
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.compare import show
-from lessonkit.exercises.outcome import Answer, Outcome
+from lessonkit.exercises.outcome import Answer
 from lessonkit.exercises.toys import Parrot, drawing
 from transformer.data.batches import Batch
 
-words = read_words("05")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("05")))  # recall and the predictions
 
 State = tuple[Tensor, Tensor, Tensor]
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -36,25 +36,12 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
     return costs[targets != pad_id].mean()
 
 
-def _loss_by_torch(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    loss = nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)
-    value: Tensor = loss(logits.flatten(0, 1), targets.flatten())
-    return value
-
-
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = drawing(0)
-    targets = (
-        [[1]],
-        [[2, 1]],
-        [[1, 0]],
-        [[0, 2]],
-        [[3, 1, 0], [2, 0, 0]],
-        [[0, 4], [1, 2], [3, 3]],
-    )
+    targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
     for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
-        ids = torch.tensor(each)
+        ids = tensor(each)
         if bool((ids != pad_id).any()):
             logits = draw(*ids.shape, int(ids.max()) + 2).requires_grad_()
             cases.append((logits, ids, smoothing, pad_id))
@@ -62,19 +49,21 @@ def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
 
 
 _EVEN = torch.zeros(1, 2, 4, requires_grad=True)
-_HALF = torch.tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
+_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
     words,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
-        ((_EVEN, torch.tensor([[2, 0]]), 0.1, 0), torch.tensor(math.log(4))),
+        ((_EVEN, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
         # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
-        ((_HALF, torch.tensor([[0]]), 0.3, 2), torch.tensor(1.2 * math.log(2))),
+        ((_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
     ],
     cases=_logits(),
-    expected=_loss_by_torch,
+    expected=lambda logits, targets, smoothing, pad_id: F.cross_entropy(
+        logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
+    ),
     properties={"the loss must carry the gradient": lambda value, *_: value.requires_grad},
     kept=True,
 )
@@ -87,12 +76,6 @@ def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min(rising, falling)
 
 
-def _by_peak(step: int, d_model: int, warmup_steps: int) -> float:
-    """Start from the peak: a straight line up to it, one over the root after it."""
-    peak = 1 / math.sqrt(d_model * warmup_steps)
-    return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
-
-
 warmup_rate = Exercise(
     my_warmup_rate,
     words,
@@ -102,7 +85,10 @@ warmup_rate = Exercise(
         ((16, 16, 4), 0.0625),  # four times as late, half as high
     ],
     cases=list(itertools.product((1, 2, 3, 9, 50), (1, 4, 36), (1, 2, 9))),
-    expected=_by_peak,
+    # from the peak: a straight line up to it, one over the root after it
+    expected=lambda step, d_model, warmup_steps: (
+        min(step / warmup_steps, math.sqrt(warmup_steps / step)) / math.sqrt(d_model * warmup_steps)
+    ),
     properties={"a rate is above 0": lambda value, *_: value > 0},
     kept=True,
 )
@@ -134,15 +120,14 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def outcomes(self, answer: Answer) -> Iterator[Outcome]:
-        """Run two steps on every case."""
+    def runner(self, answer: Answer) -> Answer:
+        """Make two steps on a case."""
 
+        @functools.wraps(answer)
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
-            losses = [answer(model, optimizer, *rest) for _ in range(2)]
-            return _seen(losses, model)
+            return _seen([answer(model, optimizer, *rest) for _ in range(2)], model)
 
-        twice.__wrapped__ = answer  # type: ignore[attr-defined]  # an error's line is looked for there
-        return super().outcomes(twice)
+        return twice
 
 
 def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
@@ -173,12 +158,9 @@ def _two_steps(
     return _seen(losses, model)
 
 
-def _plain_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return my_smoothed_loss(logits, targets, 0.0, 0)
-
-
-def _soft_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return my_smoothed_loss(logits, targets, 0.3, 0)
+_plain_loss, _soft_loss = (
+    functools.partial(my_smoothed_loss, smoothing=each, pad_id=0) for each in (0.0, 0.3)
+)
 
 
 def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
@@ -188,25 +170,20 @@ def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
         itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
     ):
         for src, tgt in batches:
-            ids = torch.tensor([[2, *row, 3] for row in tgt])
-            batch = Pairs(torch.tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
+            ids = tensor([[2, *row, 3] for row in tgt])
+            batch = Pairs(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
             model = Parrot(7, 2 + seed % 2, seed)
             cases.append((model, Descent(model), batch, rate, loss_of))
     return cases
 
 
 _ZEROS = Parrot(7, 2)  # nothing but zeros: all types are equally likely, and every gradient is 0
-_WORD = Pairs(torch.tensor([[4, 3]]), torch.tensor([[2, 5]]), torch.tensor([[5, 3]]))
+_WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
 training_step = Step(
     my_training_step,
     words,
-    worked=[
-        (
-            (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
-            _seen([math.log(7)] * 2, _ZEROS),
-        )
-    ],
+    worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
     cases=_steps(),
     expected=_two_steps,
     kept=True,
@@ -231,7 +208,7 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
     parameter.grad = grad.clone()
     optimizer = torch.optim.Adam([parameter], lr=rate, betas=(0.9, 0.98), eps=1e-9)
     optimizer.state[parameter] = {
-        "step": torch.tensor(float(step - 1)),
+        "step": tensor(float(step - 1)),
         "exp_avg": m.clone(),
         "exp_avg_sq": v.clone(),
     }
@@ -241,19 +218,17 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
 
 
 def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
-
-    def case(*numbers: float, step: int, rate: float) -> tuple[*State, Tensor, int, float]:
-        weight, grad, m, v = (torch.tensor([number]) for number in numbers)
-        return weight, grad, m, v, step, rate
-
-    cases = [
-        case(1.0, 2.0, 0.0, 0.0, step=1, rate=0.5),
-        case(1.0, -2.0, 0.5, 1.0, step=2, rate=0.5),
-        case(0.0, 1e-4, 0.0, 0.0, step=1, rate=1.0),  # here epsilon's place shows
-        case(0.0, 1e-8, 0.0, 0.0, step=1, rate=1.0),  # here its size
-        case(2.0, 0.0, 0.0, 0.0, step=1, rate=0.5),  # here that it is needed
-        case(3.0, 0.0, 1.0, 4.0, step=9, rate=0.1),
-    ]
+    cases = []
+    for *numbers, step, rate in (
+        (1.0, 2.0, 0.0, 0.0, 1, 0.5),
+        (1.0, -2.0, 0.5, 1.0, 2, 0.5),
+        (0.0, 1e-4, 0.0, 0.0, 1, 1.0),  # here epsilon's place shows
+        (0.0, 1e-8, 0.0, 0.0, 1, 1.0),  # here its size
+        (2.0, 0.0, 0.0, 0.0, 1, 0.5),  # here that it is needed
+        (3.0, 0.0, 1.0, 4.0, 9, 0.1),
+    ):
+        weight, grad, m, v = tensor(numbers)[:, None]
+        cases.append((weight, grad, m, v, int(step), rate))
     weight, grad, m, v = drawing(0)(4, 2, 3).unbind()
     return [*cases, (weight, grad, m, v.abs(), 5, 0.1)]
 
@@ -263,8 +238,8 @@ adam_step = Exercise(
     words,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
-            (torch.tensor([1.0]), torch.tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),
-            (torch.tensor([0.75]), torch.tensor([0.4]), torch.tensor([0.32])),
+            (tensor([1.0]), tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),
+            (tensor([0.75]), tensor([0.4]), tensor([0.32])),
         )
     ],
     cases=_updates(),

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import re
 
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
@@ -9,8 +10,7 @@ from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 
-words = read_words("13")
-globals().update(asked(words))  # recall and the predictions
+globals().update(asked(words := read_words("13")))  # recall and the predictions
 
 
 def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
@@ -20,18 +20,15 @@ def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
     return queries_and_keys + values_and_output
 
 
-def _matrix_by_matrix(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
-    """The same, a head's three matrices at a time, then the one for all heads together."""
-    heads = sum(d_model * width for width in (d_k, d_k, d_v) for _ in range(num_heads))
-    return heads + num_heads * d_v * d_model
-
-
 projections = Exercise(
     my_projections,
     words,
     worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
     cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
-    expected=_matrix_by_matrix,
+    # a head's three matrices at a time, then the one for all heads together
+    expected=lambda d_model, num_heads, d_k, d_v: (
+        sum(d_model * width for width in [d_k, d_k, d_v] * num_heads) + num_heads * d_v * d_model
+    ),
 )
 
 
@@ -84,15 +81,6 @@ def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
     return 2 * common / (len(said) + len(right))
 
 
-def _by_removing(said: list[Phrase], right: list[Phrase]) -> float:
-    left, common = list(right), 0
-    for phrase in said:
-        if phrase in left:
-            left.remove(phrase)
-            common += 1
-    return 2 * common / (len(said) + len(right))
-
-
 def _read(tree: str) -> list[Phrase]:
     return list(phrases(tree).elements())
 
@@ -121,7 +109,9 @@ phrase_f1 = Exercise(
         ([("NP", 0, 2)], [("NP", 1, 2)]),
         ([("NP", 0, 1)], [("NP", 0, 2)]),
     ],
-    expected=_by_removing,
+    expected=lambda said, right: (
+        2 * sum(min(said.count(p), right.count(p)) for p in set(said)) / (len(said) + len(right))
+    ),
 )
 
 
@@ -140,17 +130,10 @@ def my_closing(tokens: list[str]) -> list[str] | None:
 
 def _by_shrinking(tokens: list[str]) -> list[str] | None:
     """Cancel pairs of one name that stand side by side until there are none."""
-    brackets, index = [token for token in tokens if token[0] in "()"], 0
-    while index + 1 < len(brackets):
-        one, other = brackets[index : index + 2]
-        if one[0] == "(" and other == f"){one[1:]}":
-            del brackets[index : index + 2]
-            index = max(0, index - 1)
-        else:
-            index += 1
-    if any(bracket[0] == ")" for bracket in brackets):
-        return None
-    return [f"){token[1:]}" for token in brackets[::-1]]
+    text = "".join(f"{token} " for token in tokens if token[0] in "()")
+    for _ in tokens:
+        text = re.sub(r"\((\S+) \)\1 ", "", text)
+    return None if ")" in text else [f"){label}" for label in text.replace("(", "").split()[::-1]]
 
 
 closing = Exercise(

@@ -48,6 +48,13 @@ def test_collate_by_hand() -> None:
     assert {t.device.type for t in (moved.src, moved.tgt_in, moved.tgt_out)} == {"meta"}
 
 
+def test_what_are_no_pairs_of_ids_is_refused() -> None:
+    for examples in ([], [[5, 5]], [([5], 3)], [([5], [5], [5])], [5]):
+        for door in (collate, lambda given: TokenBudgetBatches(given, 9)):
+            with pytest.raises(UserError, match="give pairs of lists of ids"):
+                door(examples)
+
+
 def test_padding_share_by_hand() -> None:
     # source: 2 of 8 positions are padding; target: 1 of 8
     assert padding_share([collate(PAIRS)]) == pytest.approx(3 / 16)

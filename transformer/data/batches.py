@@ -86,8 +86,9 @@ def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
 
 def _check_pairs(examples: Sequence[Example]) -> None:
     check_list("examples", examples, "pairs of lists of ids")
-    pairs = [isinstance(pair, list | tuple) and len(pair) == 2 for pair in examples]
-    if not pairs or not all(pairs):
+    pairs = [pair if isinstance(pair, list | tuple) else () for pair in examples]
+    sides = [isinstance(side, list | tuple) for pair in pairs for side in pair]
+    if not pairs or any(len(pair) != 2 for pair in pairs) or not all(sides):
         raise UserError(f"examples are {shown(examples)}: give pairs of lists of ids")
 
 
@@ -164,7 +165,8 @@ class TokenBudgetBatches:
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
             check_number(name, getattr(self, name), 1, whole=True)
-        longest = max(map(_length, examples))
+        self._keys = [length_key(example) for example in examples]
+        longest, _ = max(self._keys)
         require(
             longest <= batch_tokens,
             f"batch_tokens is {batch_tokens}, and the longest sentence has {longest} tokens with "
@@ -191,7 +193,7 @@ class TokenBudgetBatches:
         tokens = 0
         for index in order:
             pool.append(index)
-            tokens += _length(self.examples[index])
+            tokens += self._keys[index][0]
             batches = max(tokens / self.batch_tokens, len(pool) / self.batch_sentences)
             if batches >= self.pool_batches:
                 yield pool
@@ -200,13 +202,10 @@ class TokenBudgetBatches:
             yield pool
 
     def _pack(self, pool: list[int]) -> Iterator[list[int]]:
-        """Sort a pool by its longer side and cut it where one more row breaks the budget.
-
-        On Multi30k at 25,000 tokens that leaves 9% of padding; sorted by target, then source, 22%.
-        """
+        """Sort a pool by its longer side and cut it where one more row breaks the budget."""
         batch: list[int] = []
-        for index in sorted(pool, key=lambda i: length_key(self.examples[i])):
-            too_large = (len(batch) + 1) * _length(self.examples[index]) > self.batch_tokens
+        for index in sorted(pool, key=self._keys.__getitem__):
+            too_large = (len(batch) + 1) * self._keys[index][0] > self.batch_tokens
             if too_large or len(batch) == self.batch_sentences:
                 yield batch
                 batch = []
@@ -215,10 +214,5 @@ class TokenBudgetBatches:
 
 
 def length_key(example: Example) -> tuple[int, int]:
-    """Give what examples of like length are sorted by: the longer side, then the target."""
-    return _length(example), len(example[1])
-
-
-def _length(example: Example) -> int:
-    """Positions that the longer side takes, end mark included."""
-    return max(map(len, example)) + 1
+    """Give what to sort by: positions of the longer side with its eos, then the target's tokens."""
+    return max(map(len, example)) + 1, len(example[1])

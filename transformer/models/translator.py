@@ -56,13 +56,11 @@ class Translator:
         weights: Path | None = None,
         build: Callable[[Description], Network] = Description.build,
     ) -> Self:
-        """Load a model; a UserError where a file or the device is not there, or damaged.
+        """Load what training left in a folder, or a shipped model by its name: "de-en".
 
-        Args:
-            folder: What training left, or the name of a shipped model: "de-en".
-            device: Where to search.
-            weights: A file such as checkpoints/step_000500.safetensors; None: the final ones.
-            build: What made the network, where it was not the recipe alone.
+        `weights` is a file of the folder's checkpoints; None means the final ones. `build` made
+        the network, where that was not the recipe alone. A UserError where a file or the device is
+        not there, or damaged.
         """
         usable(device)  # before the work of reading
         return cls(*read_model(find_model(folder), weights, build), device)

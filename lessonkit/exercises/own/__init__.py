@@ -30,7 +30,7 @@ def kept(name: str, file: Path | None = None) -> Any:
     found = keep.find(name, file)
     if found is None:
         print(f"{name}: THE COURSE'S, for yours is not kept (lesson {part.lesson}).")
-        return part.written
+        return part.reference
     return part.settle(found)
 
 

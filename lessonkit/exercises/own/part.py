@@ -5,7 +5,7 @@ Not in the paper. `check` never raises, whatever the class does, and leaves chan
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.asking import read_words
-from lessonkit.exercises.check import Exercise, Text, edited, fill, is_blank
+from lessonkit.exercises.check import Exercise, Text, is_blank
 from lessonkit.exercises.compare import show
 from lessonkit.exercises.diagnosis import Tried
 from lessonkit.exercises.outcome import (
     Answer,
     BrokenRuleError,
-    article,
     sealed,
     shown,
     try_difference,
@@ -46,7 +45,6 @@ class Part(Exercise):
         handle: How a notebook calls this part: "own.attention".
         cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
             of them small, so that the smallest one fails.
-        wrong: Classes that make those mistakes that no edit of the reference makes.
         construct: Makes an instance of a class and sizes, where the sizes are not its arguments.
     """
 
@@ -56,38 +54,24 @@ class Part(Exercise):
         *,
         handle: str,
         cases: Sequence[Case],
-        wrong: Mapping[str, type[nn.Module]] | None = None,
         construct: Callable[..., nn.Module] | None = None,
     ) -> None:
-        self.written = reference
         self.lesson = WORDS["exercises"][reference.__name__]["lesson"]
         self._weights: dict[tuple[int, ...], tuple[Weights, dict[str, str]]] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
-        run = self.runner(reference)
-        super().__init__(
-            run, WORDS, cases=cases, expected=run, wrong=wrong, handle=handle, kept=True
-        )
-        self.right = reference
+        right = self.runner(reference)
+        super().__init__(reference, WORDS, cases=cases, expected=right, kept=True)
+        self.handle = handle
 
     def __repr__(self) -> str:
         return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
 
-    def check(self, answer: Any) -> Text:
-        """Judge a class: passed, not attempted, or what is wrong, on the smallest case."""
-        if self.is_open(answer):
-            text = f"{self.name}: not attempted. Put your lines in place of the dots."
-            return Text(text, "not attempted")
-        if not isinstance(answer, type):
-            return Text(
-                f"{self.name}: wrong. It was given {article(answer)}, not a class.\n"
-                f"Write .check({self.name}), with no brackets after the name.",
-                "wrong",
-            )
-        if any(base.__module__.split(".")[0] in OURS for base in answer.__mro__):
-            return Text(
-                f"{self.name}: wrong. This is the course's own class: write yours.", "wrong"
-            )
-        return super().check(self.runner(answer))
+    def _misfit(self, answer: Any, *_: Any) -> str:
+        says = super()._misfit(answer, inspect.isclass, "a class")
+        ours = inspect.isclass(answer) and any(
+            x.__module__.split(".")[0] in OURS for x in answer.__mro__
+        )
+        return says or ("This is the course's own class: write yours." if ours else "")
 
     def is_open(self, answer: Any) -> bool:
         """Say whether there is no class, or one that still has a method of dots alone."""
@@ -102,18 +86,14 @@ class Part(Exercise):
         """
         with sealed():
             if sizes not in self._weights:
-                self._weights[sizes] = _drawn_for(self._construct(self.written, *sizes))
+                self._weights[sizes] = _drawn_for(self._construct(self.reference, *sizes))
             module = self._construct(build, *sizes)
             _give(module, *self._weights[sizes])
         return module
 
     def solution(self) -> Text:
         """Show a class that passes."""
-        return Text(inspect.getsource(self.written).rstrip())
-
-    def make(self, wrong: Any) -> Answer:
-        """Make a wrong answer of a class, or of an edit of the reference."""
-        return self.runner(edited(self.written, *wrong) if isinstance(wrong, tuple) else wrong)
+        return Text(inspect.getsource(self.reference).rstrip())
 
     def runner(self, build: Any) -> Answer:
         """Make a function of cases: build the class, give it our weights, call it, and learn."""
@@ -125,26 +105,23 @@ class Part(Exercise):
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
-            right = self.built(self.written, *sizes).eval()
+            right = self.built(self.reference, *sizes).eval()
             if not try_difference(value, _called(code, right, inputs)):
                 _compare_learning(code, module.train(), right.train(), inputs)
             return value
 
-        run.build = build  # type: ignore[attr-defined]
-        run.__name__, run.__module__ = self.written.__name__, build.__module__
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
 
-    def _measured(self, answer: Answer, tries: Sequence[Tried]) -> str:
+    def _measured(self, answer: Any, tries: Sequence[Tried]) -> str:
         """Say which part of the class is the first to be given, or to give, something else."""
-        build = answer.build  # type: ignore[attr-defined]
         fault = next(each for each in tries if each.complaint)
         if fault.outcome.stopped:
             return ""
         code, sizes, inputs = fault.args
         mine, right = (
             _parts_called(code, self.built(each, *sizes).eval(), inputs)
-            for each in (build, self.written)
+            for each in (answer, self.reference)
         )
         for name, (given, out) in right.items():
             if name not in mine:
@@ -158,16 +135,12 @@ class Part(Exercise):
             return f"Measured: {more[0]} is called, and is not{_ORDER}."
         return "Measured: all its parts give what is right: what is made of that is wrong."
 
-    def _refuse(self, answer: Answer, fault: Tried) -> Text:
-        stop = "" if fault.complaint.endswith((".", "?", "!")) else "."
-        lines = fill(f"{self.name}: wrong; {fault.complaint}{stop}").splitlines()
-        lines += ["The smallest case that shows it, as code:"]
+    def _shown(self, fault: Tried) -> list[str]:
+        lines = ["The smallest case that shows it, as code:"]
         lines += [f"    {line}" for line in self.code(fault)]
         if not fault.outcome.broken:
             lines += [*fault.outcome.rows(), f"    expected  {shown(fault.right)}"]
-        if "no gradient" not in fault.outcome.broken:  # which says all there is to say
-            lines += map(fill, self._advice(answer))
-        return Text("\n".join(lines), "wrong")
+        return lines
 
     def code(self, fault: Tried) -> list[str]:
         """Write a case down as a cell: what it prints is wrong in a faulty class."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.exercises.asking import CELL, LETTERS, Choose, Prediction, Recall, Say
+from lessonkit.exercises.asking import CELL, LETTERS, Prediction, Question, Recall
 from lessonkit.exercises.check import MAX_COLUMNS
 from tests.helpers.exercise_walk import (
     LESSONS,
@@ -100,11 +100,11 @@ def test_every_prediction_has_its_own_name_and_is_reached_under_it() -> None:
 
 
 HERE = {"lesson": "02", "heading": "Several heads"}
-CHOOSE = Choose("Which?", **HERE, right="b", options=(("This.", "Not this."), ("That.", "Yes.")))
-NUMBER = Say(
+CHOOSE = Question("Which?", **HERE, right="b", options=(("This.", "Not this."), ("That.", "Yes.")))
+NUMBER = Question(
     "How many?", **HERE, answer=8, says="Eight.", otherwise="Count.", wrong={"64": "Width."}
 )
-WORD = Say(
+WORD = Question(
     "Which word?", **HERE, answer="dort", says="Next.", otherwise="No.", wrong={"la": "Past."}
 )
 
@@ -136,11 +136,11 @@ def test_answers_by_hand() -> None:
 
 
 def right_answer(question: Any) -> Any:
-    return question.right if isinstance(question, Choose) else question.answer
+    return question.right or question.answer
 
 
 def wrong_answers(question: Any) -> list[Any]:
-    if isinstance(question, Say):
+    if question.wrong:
         return list(question.wrong)
     return [letter for letter in LETTERS[: len(question.options)] if letter != question.right]
 
@@ -176,9 +176,9 @@ def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: st
         again = f' Read again: lesson {question.lesson}, "{question.heading}".'
         assert line.endswith(again)
         said.append(re.sub(r"^.*?: no\. ", "", line.removesuffix(again)))
-    if isinstance(question, Say):
+    if question.wrong:
         said.append(question.otherwise)
-    elif isinstance(question, Choose):
+    else:
         assert len({text for text, _ in question.options}) == len(question.options)
         assert all(len(says) > 15 for _, says in question.options)
     assert len(set(said)) == len(said)
@@ -197,7 +197,7 @@ def test_every_lesson_but_the_first_asks_of_the_last_and_the_one_before() -> Non
 
 
 def test_the_right_option_is_not_told_by_its_letter_or_its_length() -> None:
-    chosen = [question for question in QUESTIONS.values() if isinstance(question, Choose)]
+    chosen = [question for question in QUESTIONS.values() if question.options]
     letters = Counter(question.right for question in chosen)
     assert set(letters) == {"a", "b", "c"}
     assert max(letters.values()) <= 0.45 * letters.total()

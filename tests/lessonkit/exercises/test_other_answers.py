@@ -45,6 +45,10 @@ RIGHT = {
         *("fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
     ),
+    "a loss is asked about random logits": (
+        *("loss_fault", "torch.arange(30.0).sin().reshape(2, 3, 5)", "torch.randn(2, 3, 5)"),
+        *("changed[1, 1:] *= -1", "changed[1, 1:] = torch.randn(2, 5)"),
+    ),
 }
 # Those that alone hold a case of their exercise: without it, this passes and no mutant does.
 WRONG = {
@@ -54,6 +58,7 @@ WRONG = {
     ),
     "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
     "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
+    "by alphabet alone": ("kept_types", "-counts[word]", "-counts[word] * (min_frequency < 2)"),
     "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
     "no unknown words": (
         *("pad_and_shift", SENTENCES, MARKS.format("[i for i in ids if i > 3]") + SENTENCES),
@@ -139,24 +144,6 @@ def groups_by_hand(pairs):
     return sorted(map(sorted, found))
 
 
-NAMED = {  # what is said of an edit of a reference
-    "it calls `padding_mask` of transformer.masks": (
-        *("decoder_mask", "    return real", "    from transformer import masks\n    return real"),
-        *("return real & past", "return masks.padding_mask(tgt_in, 0) & past"),
-    ),
-    "it calls PyTorch's `scaled_dot_product_attention`": (
-        *("attention", "weights @ value,"),
-        "F.scaled_dot_product_attention(query, key, value, mask),",
-    ),
-}
-
-
-def test_what_is_wrong_is_named():
-    for says, (exercise, *edits) in NAMED.items():
-        verdict = ALL[exercise].check(edited(ALL[exercise].reference, *edits))
-        assert says in " ".join(repr(verdict).split())
-
-
 STOPPED = {
     "at the first end": (ROUND, f"{ROUND}\n        if best_prob:\n            break"),
     "at as many ends as places": (
@@ -168,16 +155,24 @@ STOPPED = {
 }
 
 
+MASKS = "from transformer import masks\n    return masks.padding_mask(tgt_in, 0) & past"
+FUSED = "F.scaled_dot_product_attention(query, key, value, mask),"
+
+
 def test_advice_names_the_mistake():
     def rounded(n, k):
         return max(1, math.ceil(math.log(n) / math.log(k)))
 
     stopped = [edited(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
+    mask = edited(ALL["decoder_mask"].reference, "return real & past", MASKS)
+    fused = edited(ALL["attention"].reference, "weights @ value,", FUSED)
     for exercise, answer, says in (
         ("groups", groups_by_hand, "English *Stop* and French *Stop*"),
         ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),
         ("reach", rounded, "math.log(125, 5)"),
         *(("beam", answer, "some sentence is finished") for answer in stopped),
+        ("decoder_mask", mask, "it calls `padding_mask` of transformer.masks"),
+        ("attention", fused, "it calls PyTorch's `scaled_dot_product_attention`"),
     ):
         verdict = ALL[exercise].check(answer)
         assert verdict.status == "wrong"

@@ -39,6 +39,7 @@ def test_every_right_answer_passes_in_every_state(
                     assert exercise.accepts(exercise.reference), exercise.name
                 for part in own.PARTS.values():
                     assert part.accepts(part.reference), part.name
+                assert torch.is_grad_enabled() == (state not in ("no gradients", "inference"))
             assert torch.equal(torch.random.get_rng_state(), chance)
             assert random.getstate() == other
         finally:

@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from transformer.evaluation.compare import (
+from lessonkit.analysis.compare import (
     Interval,
     difference_interval,
     difference_p,
@@ -111,6 +111,9 @@ def test_margin_by_hand() -> None:
 
 
 def test_errors() -> None:
+    for interval in ([-3, -3, -3], [1, 0]):
+        with pytest.raises(UserError, match="give two numbers, the lower end first"):
+            verdict(interval, worth=0.5)
     with pytest.raises(UserError, match="add seeds"):
         margin({"a": [1.0], "b": []}, runs=3)
     with pytest.raises(UserError, match="runs: give 2 or more numbers, not 1"):

@@ -75,8 +75,9 @@ def verdict(interval: Interval, worth: float) -> str:
     """
     check_numbers("interval", interval, fewest=2)
     check_number("worth", worth, 0)
-    low, high = interval
-    require(low <= high, f"the interval goes from {low} to {high}: give the lower end first")
+    low, high = interval[0], interval[-1]
+    message = f"interval is {shown(interval)}: give two numbers, the lower end first"
+    require(len(interval) == 2 and low <= high, message)
     if low > 0 or high < 0:
         return "higher" if low > 0 else "lower"
     return "no difference" if -worth < low and high < worth else "not shown"
