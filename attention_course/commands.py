@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from attention_course.status import keep_freed_memory
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import INTERRUPTED, UserError
@@ -136,7 +137,7 @@ def train_as_typed(
     """
     from transformer.models.folder import holds_run
     from transformer.training import processes
-    from transformer.training.devices import Precision, keep_freed_memory
+    from transformer.training.devices import Precision
     from transformer.training.recipe import train_recipe
 
     keep_freed_memory()

@@ -82,7 +82,7 @@ def report_of(options: argparse.Namespace) -> Report:
         gigabytes=options.memory,
     )
     known(reasons)
-    report = diagnose_boxed(order, _progress if sys.stderr.isatty() else None).accepting(reasons)
+    report = diagnose_boxed(order).accepting(reasons)
     return dataclasses.replace(report, strict=options.strict)
 
 
@@ -114,10 +114,6 @@ def known(names: Iterable[str]) -> None:
     for name in names:
         if name not in BY_NAME:
             raise UserError(f"there is no law {name!r}: {', '.join(BY_NAME)}")
-
-
-def _progress(law: str, number: int) -> None:
-    print(f"\r\x1b[K{law}, of {number} laws", end="\r", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

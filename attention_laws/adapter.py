@@ -7,7 +7,7 @@ around text, data and score. Only `forward` is needed; a law that needs more say
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,14 +16,14 @@ from attention_laws.errors import UserError
 
 PAD_ID, BOS_ID, EOS_ID = 0, 2, 3  # unless an adapter says others: the course's own
 Pair = tuple[str, str]
+Rows = Sequence[list[int]]
 
 
 class Candidate(NamedTuple):
     """What a search found for one source."""
 
     ids: list[int]  # target ids, without bos and eos
-    # sum of the log probabilities of these ids, and of eos where `finished` (nats), before
-    # any length penalty
+    # sum over these ids, and eos where `finished` (nats), before any length penalty
     log_prob: float
     finished: bool  # whether eos ended it, not a limit
 
@@ -45,7 +45,14 @@ class CachedDecoder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapter:
+class _Given:
+    def replace(self, **changes: Any) -> Self:
+        """Give another that differs in these attributes."""
+        return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapter(_Given):
     """An encoder-decoder as the laws see it: batch first, ids in, logits out.
 
     Attributes:
@@ -107,9 +114,7 @@ class Adapter:
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
-    make_batch: (
-        Callable[[Sequence[list[int]], Sequence[list[int]]], tuple[Tensor, Tensor, Tensor]] | None
-    ) = None
+    make_batch: Callable[[Rows, Rows], tuple[Tensor, Tensor, Tensor]] | None = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
     fresh: bool | None = None
     assumptions: tuple[str, ...] = field(default=())
@@ -118,17 +123,12 @@ class Adapter:
         """Refuse sizes with which no sentence can be made."""
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
             if size < 8:
-                raise UserError(
-                    f"a {side} vocabulary of {size} is too small to diagnose with: give 8 or more"
-                )
-
-    def replace(self, **changes: Any) -> "Adapter":
-        """Give an adapter that differs in these attributes."""
-        return dataclasses.replace(self, **changes)
+                what = f"a {side} vocabulary of {size} is too small to diagnose with"
+                raise UserError(f"{what}: give 8 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Pipeline(_Given):
     """How text becomes ids, ids become text, and text a score.
 
     Attributes:
@@ -160,10 +160,6 @@ class Pipeline:
     eos_id: int = EOS_ID
     unk_id: int | None = None
     joint_vocabulary: bool = False
-
-    def replace(self, **changes: Any) -> "Pipeline":
-        """Give a pipeline that differs in these attributes."""
-        return dataclasses.replace(self, **changes)
 
     def without_marks(self, ids: list[int]) -> list[int]:
         """Leave out bos, eos and padding."""

@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter
 from attention_laws.calling import BATCH, SRC, SRC_LEN, TGT_LEN, Call, reason, ways
 from attention_laws.errors import UserError
-from attention_laws.hints import UNSAID, Seen, paddings, watching
+from attention_laws.hints import UNSAID, Seen, paddings
 from attention_laws.masks import Style, role, style
 from attention_laws.untouched import evaluating, untouched
 
 SHOWN = 4  # reasons that are told where no way is found
 OTHER_PADS = (1, 2, 3)
+FAST_PATH = "torch's fast path of nn.TransformerEncoderLayer is off (torch.backends.mha), then on"
 
 
 def from_module(
@@ -50,15 +51,14 @@ def from_module(
         module = Joined(module)
     device = next((each.device for each in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
-        raise UserError(
-            f"the module is on {device}, and the laws run on the CPU: give module.cpu()"
-        )
-    asked = Asked(batch_first, style(masks) if masks else None, pad_id, tgt_pad_id)
+        raise UserError(f"the module is on {device}, and laws run on the CPU: give module.cpu()")
     with untouched(module):
         evaluating(module)
-        found = find_call(module, asked)
+        written = style(masks) if masks else None
+        found = find_call(module, batch_first, written, pad_id, tgt_pad_id)
     call, pad, tgt_pad = found.call, found.call.src_pad, found.call.tgt_pad
     bos, eos = _marks(bos_id, eos_id, {pad, tgt_pad})
+    fast = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
     given = "given" if batch_first is not None else "tried"
     order = "batch first" if call.batch_first else "length first"
     paddings = f"pad is {pad}" if pad == tgt_pad else f"pad is {pad}, of targets {tgt_pad}"
@@ -77,15 +77,9 @@ def from_module(
             f"{found.src_vocab_size} source and {found.tgt_vocab_size} target types "
             "(as wide as embeddings and logits are)",
             *call.assumptions,
-            *_fast_path(module),
+            *([FAST_PATH] if fast else []),
         ),
     )
-
-
-def _fast_path(module: nn.Module) -> tuple[str, ...]:
-    has = any(isinstance(each, nn.TransformerEncoderLayer) for each in module.modules())
-    off = "torch's fast path of nn.TransformerEncoderLayer is off while laws are tried, then on"
-    return (f"{off} (torch.backends.mha)",) if has else ()
 
 
 def _marks(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[int, int]:
@@ -121,16 +115,6 @@ def _one_padding(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How a module is called, as far as somebody has said it; see `adapters.from_module`."""
-
-    batch_first: bool | None
-    style: Style | None
-    pad: int | None
-    tgt_pad: int | None
-
-
-@dataclass(frozen=True)
 class Found:
     """How a module is called."""
 
@@ -140,20 +124,26 @@ class Found:
     told: str  # who told which id is padding, for a reader
 
 
-def find_call(module: nn.Module, asked: Asked) -> Found:
+def find_call(
+    module: nn.Module,
+    batch_first: bool | None,
+    style: Style | None,
+    pad: int | None,
+    tgt_pad: int | None,
+) -> Found:
     """Try the ways to call a module, and take the first with which nothing is wrong, or the best.
 
     Raises:
         UserError: none gives logits, or no table is read at the source's ids.
     """
-    words = [each for each in (4, 5, 6, 7, 3) if each not in (asked.pad, asked.tgt_pad)][:4]
+    words = [each for each in (4, 5, 6, 7, 3) if each not in (pad, tgt_pad)][:4]
     seen = Seen()
     reasons: dict[str, str] = {}
     best: tuple[int, Call, str] | None = None
-    for way in ways(module, asked.batch_first, asked.style):
+    for way in ways(module, batch_first, style):
         try:
             called = _first(way, words, seen)
-            call, told = _padded(called, asked, seen, words)
+            call, told = _padded(called, pad, tgt_pad, seen, words)
             count = faults(call, words, call.src_pad, call.tgt_pad)
             other = replace(call, shifts=True)
             if count and (less := faults(other, words, call.src_pad, call.tgt_pad)) < count:
@@ -167,18 +157,14 @@ def find_call(module: nn.Module, asked: Asked) -> Found:
             break
     if best is None:
         tried = "; ".join(f"{words}: {why}" for why, words in list(reasons.items())[:SHOWN])
-        raise UserError(
-            f"the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in). Tried: "
-            f"{tried}: write an Adapter around it"
-        )
+        what = "the module gives no logits (batch, tgt_len, vocab_size) of (src, tgt_in)"
+        raise UserError(f"{what}. Tried: {tried}: write an Adapter around it")
     count, call, told = best
-    if count and asked.pad == UNSAID and not told:
+    if count and pad == UNSAID and not told:
         call, told = _other_padding(call, words, count)
     if not seen.sizes:
-        raise UserError(
-            "no nn.Embedding of the module reads the source's ids: write an Adapter that says "
-            "how many source types there are"
-        )
+        what = "no nn.Embedding of the module reads the source's ids"
+        raise UserError(f"{what}: write an Adapter that says how many source types there are")
     with torch.no_grad():
         width = call(*_ids(words)).shape[-1]
     source = seen.sizes.get(words[0], min(seen.sizes.values()))
@@ -193,21 +179,20 @@ def _ids(words: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
 @torch.no_grad()
 def _first(way: Call, words: list[int], seen: Seen) -> Call:
     """Call a module for the first time, and see which table reads which ids."""
-    with watching(seen):
+    with seen:
         call = way.found(*_ids(words))
     return call.with_head(*_ids(words), seen.sizes.get(words[1], 0))
 
 
-def _padded(call: Call, asked: Asked, seen: Seen, words: list[int]) -> tuple[Call, str]:
+def _padded(
+    call: Call, pad: int | None, tgt_pad: int | None, seen: Seen, words: list[int]
+) -> tuple[Call, str]:
     """Let a call know the padding that was said, or that the module tells of."""
     said, told = paddings(call.module, seen, (words[0], words[1]))
-    pads: list[int | None] = [PAD_ID if each == UNSAID else each for each in said]
-    src_pad, tgt_pad = pads
-    if asked.pad != UNSAID:
-        src_pad, tgt_pad, told = asked.pad, asked.pad, ""
-    if asked.tgt_pad != UNSAID:
-        tgt_pad = asked.tgt_pad
-    return replace(call, src_pad=src_pad, tgt_pad=tgt_pad), told
+    if pad != UNSAID:
+        said, told = [pad, pad], ""
+    pads = [PAD_ID if each == UNSAID else each for each in said]
+    return replace(call, src_pad=pads[0], tgt_pad=pads[1] if tgt_pad == UNSAID else tgt_pad), told
 
 
 def _other_padding(call: Call, words: list[int], count: int) -> tuple[Call, str]:

@@ -1,5 +1,6 @@
 """Somebody's code runs in a process of its own, with bounds on all it takes (not in the paper)."""
 
+import contextlib
 import json
 import os
 import queue
@@ -7,11 +8,10 @@ import secrets
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import IO, Any
 
 from attention_laws.law import Law
@@ -46,8 +46,8 @@ class Order:
     gigabytes: float = 8.0  # of memory, beyond what torch takes
 
 
-def diagnose_boxed(order: Order, on_law: Callable[[str, int], None] | None = None) -> Report:
-    """Try laws on somebody's code; `on_law` is told each law's name, and how many there are."""
+def diagnose_boxed(order: Order) -> Report:
+    """Try laws on somebody's code."""
     lines: dict[str, Line] = {}
     names: list[str] = []
     head: dict[str, Any] = {}
@@ -66,8 +66,6 @@ def diagnose_boxed(order: Order, on_law: Callable[[str, int], None] | None = Non
                 names = names or event["laws"]
             elif "law" in event:
                 at = event["law"]
-                if on_law:
-                    on_law(at, len(names))
             elif "line" in event:
                 found = event["line"]
                 lines[found["law"]] = Line(**{**found, "verdict": Verdict(found["verdict"])})
@@ -110,9 +108,7 @@ class _Process:
             start_new_session=True,
         )
         reads = ((self._hear, self._child.stdout), (self._pass_on, self._child.stderr))
-        self._readers = [
-            threading.Thread(target=read, args=(out,), daemon=True) for read, out in reads
-        ]
+        self._readers = [Thread(target=read, args=(out,), daemon=True) for read, out in reads]
         for reader in self._readers:
             reader.start()
 
@@ -161,21 +157,17 @@ class _Process:
                 if self.left:
                     print(shown, end="", file=sys.stderr, flush=True)
                 if 0 < self.left <= len(text):
-                    print(
-                        f"\n(what it prints beyond {PRINTED:,} characters is left out)",
-                        file=sys.stderr,
-                    )
+                    left_out = f"(what it prints beyond {PRINTED:,} characters is left out)"
+                    print(f"\n{left_out}", file=sys.stderr)
                 self.left -= len(shown)
 
     def _kill(self) -> None:
         """End the child and what it has started."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._child.pid, signal.SIGKILL)
             else:
                 self._child.kill()
-        except (ProcessLookupError, PermissionError):
-            pass
         self._child.wait()
         for reader in self._readers:
             reader.join(timeout=2.0)  # what a process of its own holds open is not waited for

@@ -31,8 +31,7 @@ class Signature:
     src: str = ""  # names of the ids; empty where they are given by position
     tgt: str = ""
     masks: tuple[tuple[str, Role], ...] = ()  # masks by name, and what each is of
-    # Lengths, positions and the like, by name: what makes each of src and tgt
-    others: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()  # lengths, positions and the like
     optional: bool = True  # whether every mask may be left out
     pair: bool = False  # whether both are one argument
 
@@ -45,24 +44,16 @@ def signature(module: nn.Module) -> Signature:
         return Signature()
     plain = [each for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     if len(plain) < len(given) and len(plain) < 2:  # *args: as in papers' code
-        two = (("", Role("src", False)), ("", Role("tgt", False)))
-        return Signature(masks=two)
+        return Signature(masks=(("", Role("src", False)), ("", Role("tgt", False))))
     named = [each for each in plain if MASK.search(each.name.lower())]
     if len(named) > 1:  # of scores, beside one of padding
         named = [each for each in named if each.name != "attn_mask" or each.default is each.empty]
-    ids, others = [], []
-    for each in plain:
-        low = each.name.lower()
-        required = each.default is each.empty
-        if "mask" in low:
-            continue
-        if "teacher" in low or (required and ("len" in low or "pos" in low)):
-            others.append((each.name, low))
-        else:
-            ids.append(each)
-    if len(ids) == 1 and not named:
-        return Signature(src=ids[0].name, pair=True)
-    names = [each.name for each in ids]
+    unmasked = [each for each in plain if "mask" not in each.name.lower()]
+    asks = "teacher", "teacher|len|pos"  # of what has a default, and of what has none
+    others = [x.name for x in unmasked if re.search(asks[x.default is x.empty], x.name.lower())]
+    names = [each.name for each in unmasked if each.name not in others]
+    if len(names) == 1 and not named:
+        return Signature(src=names[0], pair=True)
     found = [each for each in names if TGT.search(each.lower()) and not SRC.match(each.lower())]
     tgt = found[0] if found else (names[1] if len(names) > 1 else "")
     rest = [each for each in names if each != tgt]
@@ -89,7 +80,7 @@ class Call:
     src_pad: int | None = 0
     tgt_pad: int | None = 0
     path: tuple[Any, ...] = ()  # where in what it gives the logits are: keys, one after the other
-    form: str = ""  # how these lie: see `_forms`
+    form: str = ""  # how these lie: see `FORMS`
     cuts: bool = False  # whether it cuts the last token of the target off itself
     shifts: bool = False  # whether it shifts the target by a place itself
     # name of a part of it that makes logits of what it gives, and is called by others
@@ -102,11 +93,8 @@ class Call:
             tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
         found = self.raw(src, tgt_in)
         for key in self.path:
-            found = (
-                found[key]
-                if isinstance(key, int) or isinstance(found, dict)
-                else getattr(found, key)
-            )
+            held = isinstance(key, int) or isinstance(found, dict)
+            found = found[key] if held else getattr(found, key)
         batch, length = tgt_in.shape[0], tgt_in.shape[1] - self.cuts
         given = FORMS[self.form][1](found, batch, length)[:, int(self.shifts) :]
         return self.module.get_submodule(self.head)(given) if self.head else given
@@ -144,8 +132,8 @@ class Call:
         named = self._masks(src, tgt_in)
         positional = [mask for name, mask in named if not name]
         options = {name: mask for name, mask in named if name}
-        for name, low in self.signature.others:
-            options[name] = self._other(low, src, tgt_in)
+        for name in self.signature.others:
+            options[name] = self._other(name.lower(), src, tgt_in)
         if not self.signature.src or not self.signature.tgt:
             return self.module(*ids, *positional, **options)
         return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)
@@ -153,15 +141,11 @@ class Call:
     def _masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
         if self.style is None:
             return []
-        real = [
-            torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
-            for ids, pad in ((src, self.src_pad), (tgt_in, self.tgt_pad))
-        ]
-        beside = any(each.padding for _, each in self.signature.masks)
-        return [
-            (name, made(self.style, each, real[0], real[1], beside))
-            for name, each in self.signature.masks
-        ]
+        pads = (src, self.src_pad), (tgt_in, self.tgt_pad)
+        real = [ids == ids if pad is None else ids != pad for ids, pad in pads]
+        masks = self.signature.masks
+        beside = any(each.padding for _, each in masks)
+        return [(name, made(self.style, each, real[0], real[1], beside)) for name, each in masks]
 
     def _other(self, low: str, src: Tensor, tgt_in: Tensor) -> Any:
         """Make lengths or positions of the side that a parameter's name says."""
@@ -215,23 +199,18 @@ class Call:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Say what was found out, each with the flag that says otherwise."""
-        said = []
-        if self.style is not None:
-            names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
-            said.append(f"masks ({names}) are {self.style.words} (masks=, --masks {self.style})")
-        if self.path:
-            said.append(f"logits are {'.'.join(map(str, self.path))} of what it gives")
-        if self.form != "batch":
-            said.append(f"logits lie as {FORMS[self.form][0]}, and are turned")
-        if self.head:
-            said.append(f"logits are its {self.head} of what it gives")
-        if self.inside:
-            said.append(f"it gives a loss, and logits are what its {self.inside} gives")
-        if self.shifts:
-            said.append("it shifts the target itself, and is given one token more")
-        if self.cuts:
-            said.append("it cuts the target's last token off itself, and is given one more")
-        return tuple(said)
+        names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
+        written = "" if self.style is None else self.style.words
+        said = {
+            f"masks ({names}) are {written} (masks=, --masks {self.style})": self.style,
+            f"logits are {'.'.join(map(str, self.path))} of what it gives": self.path,
+            f"logits lie as {FORMS[self.form][0]}, and are turned": self.form != "batch",
+            f"logits are its {self.head} of what it gives": self.head,
+            f"it gives a loss, and logits are what its {self.inside} gives": self.inside,
+            "it shifts the target itself, and is given one token more": self.shifts,
+            "it cuts the target's last token off itself, and is given one more": self.cuts,
+        }
+        return tuple(each for each, holds in said.items() if holds)
 
 
 # How logits may lie, and how they are turned: `f` is found, of `b` sentences of length `n`.
@@ -260,14 +239,15 @@ def _tensors(given: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
         if given.is_floating_point():
             yield (), given
         return
+    parts: list[tuple[Any, Any]] = []
     if hasattr(given, "logits"):
-        yield from (((("logits", *way), each)) for way, each in _tensors(given.logits))
+        parts.append(("logits", given.logits))
     if isinstance(given, dict):
-        for key in sorted(given, key=lambda key: key != "logits"):
-            yield from (((key, *way), each) for way, each in _tensors(given[key]))
+        parts += sorted(given.items(), key=lambda part: part[0] != "logits")
     elif isinstance(given, tuple | list):
-        for key, value in enumerate(given):
-            yield from (((key, *way), each) for way, each in _tensors(value))
+        parts += enumerate(given)
+    for key, value in parts:
+        yield from (((key, *way), each) for way, each in _tensors(value))
 
 
 def ways(module: nn.Module, batch_first: bool | None, style: Style | None) -> Iterator[Call]:

@@ -1,9 +1,6 @@
 """What a module tells of its vocabularies and padding when it is run once (not in the paper)."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,20 +12,13 @@ PAD_NAME = re.compile(r"pad(ding)?(_?(idx|id|index|token|token_id|token_idx|valu
 SIDES = (re.compile(r"src|source|enc|input"), re.compile(r"tgt|trg|targ|dec|output"))
 
 
-@dataclass
-class Seen:
-    """Which table was read at an id: its size, and its `padding_idx`, -1 where it has none."""
+class Seen(TorchDispatchMode):
+    """Notes within which table is read at an id: its size, and its `padding_idx` or -1."""
 
-    sizes: dict[int, int] = field(default_factory=dict)
-    padding: dict[int, int] = field(default_factory=dict)
-
-
-class _Watch(TorchDispatchMode):
-    """Note tables of which rows are taken, whoever takes them."""
-
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.seen = seen
+        self.sizes: dict[int, int] = {}
+        self.padding: dict[int, int] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__.partition(".")[0]
@@ -47,18 +37,11 @@ class _Watch(TorchDispatchMode):
             return
         first = int(ids.flatten()[0])
         if bool((ids == first).all()):
-            self.seen.sizes.setdefault(first, len(table))
-            self.seen.padding.setdefault(first, padding)
+            self.sizes.setdefault(first, len(table))
+            self.padding.setdefault(first, padding)
 
 
-@contextmanager
-def watching(seen: Seen) -> Iterator[None]:
-    """Note which tables are read at which ids within."""
-    with _Watch(seen):
-        yield
-
-
-def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[int], str]:
+def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[int | None], str]:
     """Give both sides' padding, UNSAID where nothing tells, and who told it, for a reader.
 
     Attributes such as `src_pad_idx` tell it, or the embeddings that were seen to read `ids`.
@@ -74,13 +57,11 @@ def paddings(module: nn.Module, seen: Seen, ids: tuple[int, int]) -> tuple[list[
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             continue
         sides = [side for side in (0, 1) if SIDES[side].search(low)] or [0, 1]
-        bare = low
-        for pattern in SIDES:
-            bare = pattern.sub("", bare)
+        bare = SIDES[1].sub("", SIDES[0].sub("", low))
         if PAD_NAME.fullmatch(bare.strip("_")):
             for side in sides:
                 found[side], told[side] = value, f"its {name}"
-    if UNSAID in found and found != [UNSAID, UNSAID]:
+    if UNSAID in found:
         found = [max(found)] * 2
     who = " and ".join(dict.fromkeys(each for each in told if each))
-    return found, f", as {who} {'say' if ' and ' in who else 'says'}" if who else ""
+    return [*found], f", as {who} {'say' if ' and ' in who else 'says'}" if who else ""

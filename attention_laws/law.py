@@ -1,9 +1,11 @@
 """What a law is, and the subject that it is tried on (not in the paper)."""
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
+from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 from attention_laws.adapter import Adapter
 from attention_laws.report import Finding, Verdict, kept
 from attention_laws.untouched import in_double
+from attention_laws.watch import Called, Watch
 
 # What a model raises that makes tensors of 32 bits itself: anything.
 CANNOT = Exception, SystemExit
@@ -22,11 +25,11 @@ Given = TypeVar("Given")
 Check = Callable[[Any], Finding]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Law:
     """Something that holds for every sound encoder-decoder, or for what stands around one."""
 
-    name: str  # Short, with underscores
+    name: str
     says: str  # the law in one sentence
     means: str  # what it usually means when it is broken
     look: str  # where to look then
@@ -36,9 +39,21 @@ class Law:
     minute: bool = False  # whether it trains, and so takes up to a minute
 
 
-def law(**says: Any) -> Callable[[Check], Law]:
-    """Make a check a law of the check's name; `says` are the other attributes of `Law`."""
-    return lambda check: Law(name=check.__name__, check=check, **says)
+def law(*needs: str, compares: bool = True, minute: bool = False) -> Callable[[Check], Law]:
+    """Make a check a law of its name; its docstring says the law, `Means:` and `Look:`."""
+
+    def made(check: Check) -> Law:
+        says, _, rest = (inspect.getdoc(check) or "").partition("\n\nMeans: ")
+        means, _, look = rest.partition("\nHow: ")[0].partition("\nLook: ")
+        means, look = (" ".join(each.split()) for each in (means, look))
+        return Law(check.__name__, says, means, look, check, needs, compares, minute)
+
+    return made
+
+
+def laws_of(*modules: ModuleType) -> tuple[Law, ...]:
+    """Give the laws of modules, in the order in which they stand there."""
+    return tuple(each for one in modules for each in vars(one).values() if isinstance(each, Law))
 
 
 def needed(given: Given | None) -> Given:
@@ -50,10 +65,9 @@ def needed(given: Given | None) -> Given:
 class Subject:
     """A model under diagnosis: sentences to try it with, and what counts as a difference."""
 
-    def __init__(self, adapter: Adapter, seed: int = 0) -> None:
+    def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
-        self.seed = seed
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = torch.Generator().manual_seed(0)
         self.special = {adapter.pad_id, adapter.bos_id, adapter.eos_id} - {None}
         self.scale = 0.0  # the largest logit that was measured
         self.tolerance = self._tolerance()
@@ -99,7 +113,8 @@ class Subject:
 
     def padded(self, ids: Tensor, number: int) -> Tensor:
         """Append `number` places of padding to (batch, length)."""
-        return torch.nn.functional.pad(ids, (0, number), value=needed(self.adapter.pad_id))
+        more = (0, number)
+        return nn.functional.pad(ids, more, value=needed(self.adapter.pad_id)) if number else ids
 
     @torch.no_grad()
     def logits(self, src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -110,6 +125,21 @@ class Subject:
         torch.manual_seed(0)
         found = self.adapter.forward(src, tgt_in)
         return found.to(torch.promote_types(found.dtype, torch.float32))
+
+    def calls(self, src: Tensor, tgt_in: Tensor) -> list[Called]:
+        """Give what torch is called for in a pass."""
+        with Watch() as watch:
+            self.logits(src, tgt_in)
+        return watch.calls
+
+    def sources(self, batch: int, src_len: int) -> Tensor:
+        """Draw sources of several lengths, (batch, src_len), where the model has padding."""
+        src = self.src(batch, src_len)
+        if self.adapter.pad_id is not None:
+            for row in range(1, batch):
+                src[row, src_len - row % 4 :] = self.adapter.pad_id
+                src[row, src_len - 1 - row % 4] = self.adapter.eos_id
+        return src
 
     def differ(self, one: Tensor, other: Tensor) -> float:
         """Give the largest difference of two tensors, 0 where it is within the tolerance."""

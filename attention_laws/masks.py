@@ -25,26 +25,16 @@ class Style(NamedTuple):
     @property
     def words(self) -> str:
         """Say it for a reader."""
-        shapes = {
-            4: "(batch, 1, 1 or tgt_len, length)",
-            3: "(batch, 1 or tgt_len, length)",
-            2: "(batch, src_len) and (tgt_len, tgt_len)",
-            1: "(batch, length)",
-        }
         means = {"may": "1 = may attend", "hidden": "1 = hidden", "add": "-inf = hidden, added"}
-        return f"{self.kind}, {means[self.one]}, {shapes[self.axes]}"
+        shape = f"(batch, {'1, ' if self.axes == 4 else ''}1 or tgt_len, length)"
+        flat = {2: "(batch, src_len) and (tgt_len, tgt_len)", 1: "(batch, length)"}
+        return f"{self.kind}, {means[self.one]}, {flat.get(self.axes, shape)}"
 
 
 _COMMON = (Style("may", "bool", 4), Style("may", "bool", 3), Style("hidden", "bool", 2))
 _KINDS = [(one, kind) for kind in ("bool", "int", "byte", "float") for one in ("may", "hidden")]
-STYLES = tuple(
-    dict.fromkeys(
-        (
-            *_COMMON,
-            *(Style(*each, axes) for each in [*_KINDS, ("add", "float")] for axes in (4, 3, 2, 1)),
-        )
-    )
-)
+_ALL = [Style(*each, axes) for each in (*_KINDS, ("add", "float")) for axes in (4, 3, 2, 1)]
+STYLES = tuple(dict.fromkeys((*_COMMON, *_ALL)))
 
 
 def style(text: str) -> Style:
@@ -53,12 +43,11 @@ def style(text: str) -> Style:
     Raises:
         UserError: there is none such.
     """
-    for each in STYLES:
-        if str(each) == text:
-            return each
-    raise UserError(
-        f"there is no way {text!r} to write masks: give one as {', '.join(map(str, _COMMON))}"
-    )
+    named = {str(each): each for each in STYLES}
+    if text not in named:
+        common = ", ".join(map(str, _COMMON))
+        raise UserError(f"there is no way {text!r} to write masks: give one as {common}")
+    return named[text]
 
 
 class Role(NamedTuple):

@@ -5,8 +5,8 @@ A test file says `test_laws = attention_laws.cases(make)`, or the configuration 
 `attention_laws_strict = true` lets warnings fail. Only here is pytest imported.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +19,23 @@ from attention_laws.report import CORE, Line, Report, Verdict, read_baseline
 from attention_laws.run import Trial
 from attention_laws.target import made, on_path, split, subject_of
 
-INJECTED = "test_laws"
 
-
+@dataclass
 class Cases:
     """What one factory gives, and the laws that are tried on it, each when it is asked for."""
 
-    def __init__(
-        self, make: Callable[[], Any], strict: bool, minute: bool, reasons: Mapping[str, str]
-    ) -> None:
-        self.make, self.strict, self.minute, self.reasons = make, strict, minute, reasons
-        self.trial: Trial | None = None
-        self.stopped = ""
+    make: Callable[[], Any]
+    strict: bool
+    minute: bool
+    reasons: Mapping[str, str]
+    trial: Trial | None = None
+    stopped: str = ""
 
     def check(self, law: Law) -> None:
         """Try a law: fail where it is broken, skip where it does not apply."""
-        line = self._line(law)
-        line = Report((line,)).accepting(self.reasons).lines[0]
+        line = Report((self._line(law),)).accepting(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
-            pytest.fail(
-                f"{line.says}\nseen     {line.seen}\nusually  {line.means}\nlook     {line.look}",
-                pytrace=False,
-            )
+            pytest.fail(line.told(), pytrace=False)
         if line.verdict == Verdict.NOT_TRIED and line.law in CORE and Report((line,)).unjudged:
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)
         if line.verdict in (Verdict.NOT_TRIED, Verdict.ACCEPTED):
@@ -90,8 +85,6 @@ def cases(
     def test_laws(law: Law) -> None:
         given.check(law)
 
-    # Where it is not given a name, it has one: a bare `attention_laws.cases(make)` is enough.
-    sys._getframe(1).f_globals.setdefault(INJECTED, test_laws)
     return test_laws
 
 
@@ -137,12 +130,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the laws of the factory that is named, where no files are; drop what stands twice."""
-    functions = [each for each in items if isinstance(each, pytest.Function)]
-    named = {(each.parent, each.obj) for each in functions if each.originalname != INJECTED}
-    for item in functions:
-        if item.originalname == INJECTED and (item.parent, item.obj) in named:
-            items.remove(item)
+    """Add the laws of the factory that is named, where no files are."""
     everything = config.args_source != pytest.Config.ArgsSource.ARGS
     if config.getini("attention_laws") and everything:
         try:

@@ -5,7 +5,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+
+from torch import Tensor
 
 from attention_laws.errors import UserError
 
@@ -29,30 +32,19 @@ class Verdict(StrEnum):
 class Finding:
     """What one law's check found."""
 
-    verdict: Verdict  # Kept, broken, warned of, or not tried
-    # what was seen, with its figures; of a broken law the smallest input that shows it; of
-    # one not tried the reason
-    seen: str
+    verdict: Verdict
+    seen: str  # with its figures; of one not tried the reason
 
 
-def kept(seen: str) -> Finding:
-    """The law holds, as far as was looked."""
-    return Finding(Verdict.KEPT, seen)
+def broken(seen: str, **ids: Tensor) -> Finding:
+    """Give the finding that a law does not hold; `ids` are the smallest input that shows it."""
+    shown = ", ".join(f"{name} {each.tolist()}" for name, each in ids.items())
+    return Finding(Verdict.BROKEN, f"{shown}: {seen}" if ids else seen)
 
 
-def broken(seen: str) -> Finding:
-    """The law does not hold; `seen` has the smallest input that shows it."""
-    return Finding(Verdict.BROKEN, seen)
-
-
-def warned(seen: str) -> Finding:
-    """A rule of thumb is not met."""
-    return Finding(Verdict.WARNED, seen)
-
-
-def not_tried(reason: str) -> Finding:
-    """Nothing was looked at, for this reason."""
-    return Finding(Verdict.NOT_TRIED, reason)
+kept = partial(Finding, Verdict.KEPT)
+warned = partial(Finding, Verdict.WARNED)
+not_tried = partial(Finding, Verdict.NOT_TRIED)
 
 
 @dataclass(frozen=True)
@@ -66,6 +58,11 @@ class Line:
     means: str  # what it usually means when it is broken
     look: str  # where to look then
     seconds: float  # what the check took
+
+    def told(self, indent: str = "") -> str:
+        """Write the law, what was seen, what that means, and where to look."""
+        words = {"seen    ": self.seen, "usually ": self.means, "look    ": self.look}
+        return "\n".join([self.says, *(f"{indent}{each} {words[each]}" for each in words)])
 
 
 @dataclass(frozen=True)
@@ -97,10 +94,9 @@ class Report:
     @property
     def unjudged(self) -> list[str]:
         """Names of the core's laws that were not tried, or of all where none was."""
-        untried = [line for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
-        if len(untried) == len(self.lines):
-            return [line.law for line in untried]
-        return [line.law for line in untried if line.law in CORE]
+        untried = [line.law for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
+        nothing = len(untried) == len(self.lines)
+        return [law for law in untried if nothing or law in CORE]
 
     @property
     def exit_status(self) -> int:
@@ -116,18 +112,14 @@ class Report:
 
     def accepting(self, reasons: Mapping[str, str]) -> "Report":
         """Give the report with the laws accepted that a baseline names, for its reasons."""
-        out_of_date = [
-            f"the baseline accepts {line.law}, which is {line.verdict}: take it out"
-            for line in self.lines
-            if line.law in reasons and line.verdict == Verdict.KEPT
-        ]
-        lines = list(self.lines)
+        lines, said = list(self.lines), list(self.assumptions)
         for i, line in enumerate(lines):
             if line.law in reasons and line.verdict in (Verdict.BROKEN, Verdict.WARNED):
                 seen = f"{reasons[line.law]} ({line.seen})"
                 lines[i] = dataclasses.replace(line, verdict=Verdict.ACCEPTED, seen=seen)
-        given = (*self.assumptions, *out_of_date)
-        return dataclasses.replace(self, lines=tuple(lines), assumptions=given)
+            elif line.law in reasons and line.verdict == Verdict.KEPT:
+                said.append(f"the baseline accepts {line.law}, which is kept: take it out")
+        return dataclasses.replace(self, lines=tuple(lines), assumptions=tuple(said))
 
     def __str__(self) -> str:
         """Write it for a reader: what is broken first, what was not tried last."""
@@ -140,30 +132,16 @@ class Report:
             text.append(f"could not be judged: {', '.join(self.unjudged[:4])} not tried, see below")
         text += [f"assumed: {each}" for each in self.assumptions]
         if self.tolerance:
-            text.append(
-                f"logits that differ by more than {self.tolerance:.1g} are called different"
-            )
+            text.append(f"logits more than {self.tolerance:.1g} apart are called different")
         for verdict in filter(self.of, Verdict):
             text += ["", str(verdict).upper()]
-            for line in self.of(verdict):
-                text += _written(line)
+            told = verdict in (Verdict.BROKEN, Verdict.WARNED)
+            text += [f"  {x.law}: {x.told('    ') if told else x.seen}" for x in self.of(verdict)]
         return "\n".join(text)
 
     def to_json(self) -> str:
         """Write it for a program: the fields of `Report` and `Line`."""
         return json.dumps({**asdict(self), "exit_status": self.exit_status}, indent=1)
-
-
-def _written(line: Line) -> list[str]:
-    """Write one law: in a line where all is well, with meaning and place where it is not."""
-    if line.verdict not in (Verdict.BROKEN, Verdict.WARNED):
-        return [f"  {line.law}: {line.seen}"]
-    return [
-        f"  {line.law}: {line.says}",
-        f"    seen     {line.seen}",
-        f"    usually  {line.means}",
-        f"    look     {line.look}",
-    ]
 
 
 def read_baseline(file: Path) -> dict[str, str]:

@@ -1,9 +1,8 @@
 """Try every law on a model, or on what stands around one (not in the paper)."""
 
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import nn
@@ -24,7 +23,6 @@ def diagnose(
     model: Adapter | nn.Module,
     *,
     minute: bool = False,
-    seed: int = 0,
     laws: Iterable[Law] = LAWS,
 ) -> Report:
     """Try the laws that an encoder-decoder must obey, and say what was found of each.
@@ -33,10 +31,8 @@ def diagnose(
     put back. Whatever it raises is told, `SystemExit` too; Ctrl-C alone goes through.
 
     Args:
-        model: An adapter; or a module that gives logits (batch, tgt_len, vocab_size) of
-            (src, tgt_in), of which the rest is found out or assumed, and said.
+        model: An adapter; or a module that gives logits, of which the rest is found out.
         minute: Try the laws that train, too.
-        seed: Of the sentences that it is tried with.
         laws: Which; those of `attention_laws.laws` unless said otherwise.
 
     Returns:
@@ -44,7 +40,7 @@ def diagnose(
     """
     try:
         adapter = model if isinstance(model, Adapter) else from_module(model)
-        trial = Trial(adapter, seed=seed, minute=minute)
+        trial = Trial(adapter, minute=minute)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever somebody's model raises
@@ -67,19 +63,19 @@ class Trial:
 
     stops: tuple[type[BaseException], ...] = (KeyboardInterrupt,)  # what goes through
 
-    def __init__(self, given: Adapter | Pipeline, *, seed: int = 0, minute: bool = False) -> None:
+    def __init__(self, given: Adapter | Pipeline, *, minute: bool = False) -> None:
         self.given, self.minute = given, minute
         self.laws = LAWS if isinstance(given, Adapter) else PIPELINE_LAWS
         self.lines: list[Line] = []
         self.subject: Subject | None = None
         if isinstance(given, Adapter):
             with _as_it_was(given):
-                self.subject = Subject(given, seed)
+                self.subject = Subject(given)
 
     def line(self, law: Law) -> Line:
         """Try a law where nothing is missing, and remember what was found of it."""
         began = time.perf_counter()
-        missing = [name for name in law.needs if _is_missing(getattr(self.given, name))]
+        missing = [name for name in law.needs if getattr(self.given, name) in (None, (), [])]
         if missing:
             kind = type(self.given).__name__.lower()
             finding = not_tried(f"the {kind} has no {' and no '.join(missing)}")
@@ -122,7 +118,7 @@ class Trial:
                     return not_tried(f"outputs that {what} cannot be compared: see `{line.law}`")
         with _as_it_was(self.subject.adapter):
             torch.manual_seed(0)
-            self.subject.generator.manual_seed(self.subject.seed)
+            self.subject.generator.manual_seed(0)
             return law.check(self.subject)
 
 
@@ -133,8 +129,3 @@ def _as_it_was(adapter: Adapter) -> Iterator[None]:
         if adapter.module is not None:
             evaluating(adapter.module)
         yield
-
-
-def _is_missing(given: Any) -> bool:
-    """Tell that nothing was given, or no pairs."""
-    return given is None or (isinstance(given, Sized) and len(given) == 0)

@@ -61,11 +61,8 @@ def made(module_name: str, name: str) -> Any:
         if callable(factory) and not isinstance(factory, nn.Module | Adapter | Pipeline):
             return factory()
     except BaseException as error:  # whatever their code raises
-        raise UserError(
-            f"{target} cannot be had: {told(error)}: give a module "
-            "from the current folder, or its file, code/my_model.py:make, and in it a function "
-            "that runs without arguments"
-        ) from error
+        give = "give a module from here, or my_model.py:make, with a function of no arguments"
+        raise UserError(f"{target} cannot be had: {told(error)}: {give}") from error
     if factory is None:
         names = [each for each in dir(module) if each[0] != "_"]
         near = difflib.get_close_matches(name, names, n=1)
@@ -83,10 +80,8 @@ def subject_of(given: Any, options: dict[str, Any]) -> Adapter | Pipeline:
     if isinstance(given, nn.Module):
         return from_module(given, **options)
     if not isinstance(given, Adapter | Pipeline):
-        raise UserError(
-            f"the factory gives {type(given).__name__}: let it give a torch.nn.Module, an Adapter "
-            f"or a Pipeline (see the README of attention_laws, `Adapter`)"
-        )
+        may = "let it give a torch.nn.Module, an Adapter or a Pipeline"
+        raise UserError(f"the factory gives {type(given).__name__}: {may} (see the README)")
     if options:
         flags = ", ".join(f"--{each.replace('_', '-')}" for each in options)
         raise UserError(f"what the factory gives is no bare module, and {flags} is of one")

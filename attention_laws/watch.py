@@ -1,7 +1,6 @@
 """What any model computes, seen by asking torch itself as it is computed (not in the paper)."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,14 +74,6 @@ def _remember_factor(name: str, args: tuple[Any, ...], out: Tensor) -> None:
 def factor_of(tensor: Tensor) -> float:
     """Give the number that a tensor was multiplied by since it was computed."""
     return float(getattr(tensor, "_laws_factor", 1.0))
-
-
-@contextmanager
-def watching(change: Change | None = None) -> Iterator[list[Called]]:
-    """Give the list of calls, which grows within."""
-    watch = Watch(change)
-    with watch:
-        yield watch.calls
 
 
 @dataclass
@@ -178,10 +169,10 @@ def let_end(subject: Any) -> bool:
     """Let a `Subject`'s fresh model end sentences; tell whether its output layer was found."""
     if subject.adapter.module is None:
         return False
-    with watching() as calls:
-        logits = subject.logits(subject.src(1, 5), subject.tgt_in(1, 4))
-    maps = [each for each in calls if each.name == "linear"]
-    wide = [each for each in maps if each.out.shape[-1] == logits.shape[-1]]
+    ids = subject.src(1, 5), subject.tgt_in(1, 4)
+    width = subject.logits(*ids).shape[-1]
+    maps = [each for each in subject.calls(*ids) if each.name == "linear"]
+    wide = [each for each in maps if each.out.shape[-1] == width]
     given = {each.data_ptr() for each in wide[-1].args[1:] if each is not None} if wide else set()
     weights = [each for each in subject.module.parameters() if each.data_ptr() in given]
     for weight in weights:

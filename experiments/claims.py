@@ -14,15 +14,15 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from lessonkit.analysis.scores import holm
-from lessonkit.records import READINGS, load_result, load_runs, precision, scores
-from transformer.evaluation.compare import (
+from lessonkit.analysis.compare import (
     chance_of,
     difference_interval,
     difference_p,
     margin,
     mean_interval,
 )
+from lessonkit.analysis.scores import holm
+from lessonkit.records import READINGS, load_result, load_runs, precision, scores
 
 LEVEL = 0.05
 # Where every figure has a record or another source; of docs/decisions, those with records.

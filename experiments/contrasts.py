@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from experiments.texts import record_model
 from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.compare import LEVEL, Interval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.parallel import tidy
-from transformer.evaluation.compare import LEVEL, Interval
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 

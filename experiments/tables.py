@@ -6,14 +6,14 @@ Not in the paper. They are made of records and lessons; `python -m experiments t
 import math
 import statistics
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments import lesson_counts
+from lessonkit.analysis.compare import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
-from transformer.evaluation.compare import mean_interval
 from transformer.support.files import read_json, results_folder, write_atomically
 
 FEWEST_SEEDS = 3  # of a mean in one precision
@@ -35,9 +35,9 @@ def put_table(page: Path, mark: str, table: str) -> None:
     write_atomically(page, f"{before}{begun}{table}{ended}{after}".encode())
 
 
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:
-    """Write a table whose first columns, so many, hold words; the others are set to the right."""
-    rule = ["---" if place < words else "---:" for place in range(len(heading))]
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
+    """Write a table some of whose columns, from 0, hold words; the others are set to the right."""
+    rule = ["---" if place in words else "---:" for place in range(len(heading))]
     return _table(heading, rule, *rows)
 
 

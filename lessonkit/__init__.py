@@ -9,6 +9,7 @@ from typing import Any
 
 DOORS = ("charts", "analysis")
 DOOR = {
+    "analysis": ("compare",),
     "charts": ("renderer",),
     "museum": ("SPECIMENS", "sound"),
     "museum.faults": ("FAULTS", "build_with"),

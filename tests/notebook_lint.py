@@ -134,12 +134,8 @@ def short_cells(cells: list[Cell]) -> Iterator[Finding]:
         if not is_setup(cell):
             lengths.append(len(lines))
         kinds = [type(s) for s in ast.parse(source(cell)).body]
-        is_class = kinds.count(ast.ClassDef) == 1 and set(kinds) <= {
-            ast.ClassDef,
-            ast.Import,
-            ast.ImportFrom,
-        }
-        limit = MAX_CLASS_LINES if is_class else MAX_LINES
+        is_class = set(kinds) - {ast.Import, ast.ImportFrom} == {ast.ClassDef}
+        limit = MAX_CLASS_LINES if is_class and kinds.count(ast.ClassDef) == 1 else MAX_LINES
         if len(lines) > limit:
             remedy = "split the cell, or move the code into the package"
             yield index, f"{len(lines)} lines of code, over {limit}", remedy
@@ -157,11 +153,8 @@ def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
         return
     missing = [word for word in HEADER if word.lower() not in source(cells[0]).lower()]
     if missing or not source(cells[0]).startswith("# "):
-        yield (
-            0,
-            f"header without {', '.join(missing) or 'a title'}",
-            "open with a title, Paper sections, modules, tests, minutes on CPU and on GPU",
-        )
+        remedy = "open with a title, Paper sections, modules, tests, minutes on CPU and on GPU"
+        yield 0, f"header without {', '.join(missing) or 'a title'}", remedy
     text = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
     for heading in () if APPENDIX.match(text) else ("Recap", "Exercises"):
         if not re.search(rf"^#+ .*\b{heading}\b", text, re.MULTILINE | re.IGNORECASE):
@@ -236,16 +229,8 @@ def named_things(cells: list[Cell]) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    executed,
-    clean_outputs,
-    anonymous,
-    short_cells,
-    opens_and_closes,
-    explained_pictures,
-    compared,
-    callouts,
-    plain_markdown,
-    named_things,
+    *(executed, clean_outputs, anonymous, short_cells, opens_and_closes),
+    *(explained_pictures, compared, callouts, plain_markdown, named_things),
 )
 
 

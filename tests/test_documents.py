@@ -1,5 +1,6 @@
 """What the documents name is there: files, modules and targets of make."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from stamping import readme
 
 from attention_course.__main__ import make_parser
+from experiments.commands import COMMANDS as MAINTAINERS
 from tests.helpers import ROOT
 from tests.helpers.names import missing
 
@@ -17,6 +19,10 @@ DOCUMENTS = [
     ROOT / "data" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+NAMING = (
+    *("*.md", "Makefile", "docs/**/*.md", "data/**/*.md", "figures/*.md"),
+    *("notebooks/*.ipynb", "transformer/**/*.py", "experiments/**/*.py"),
+)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 
 
@@ -54,6 +60,21 @@ def test_what_is_promised_is_held_by_tests_that_exist() -> None:
                 assert f"def {name}(" in source, f"{file} has no {name}"
 
 
+def test_a_named_command_is_one() -> None:
+    known = {*["corpora", "train", "translate", "evaluate", "export", "diagnose"], *MAINTAINERS}
+    named = 0
+    for pattern in NAMING:
+        for path in {*ROOT.glob(pattern)} - {ROOT / "CHANGELOG.md"}:  # it names what is gone
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".ipynb":  # an output may quote what was typed then
+                text = " ".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+            words = r"python -m (?:transformer|experiments) ([a-z]+)(?![\w.-])"
+            for said in re.findall(words, " ".join(text.split())):
+                assert said in known, f"{path}: {said}"
+                named += 1
+    assert named > 100
+
+
 def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.stamped(page, None).encode()) <= 8_500  # two addresses a lesson come on top
@@ -61,11 +82,10 @@ def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() 
     typed = 0
     for path in DOCUMENTS:
         for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S):
-            for words in re.findall(
-                r"(?:^|\| )python -m transformer (.*?)(?:  #.*)?$", block, re.M
-            ):
+            said = re.findall(r"(?:^|\| )python -m transformer (.*?)(?:  #.*)?$", block, re.M)
+            for words in said:
                 parser.parse_args(shlex.split(words))  # SystemExit where it is not understood
-                typed += 1
+            typed += len(said)
     assert typed > 10
 
 
@@ -75,8 +95,5 @@ def test_windows_is_set_up_as_make_does_it() -> None:
     for line, other in zip(shell.splitlines(), linux.splitlines(), strict=True):
         said = line.replace("py -3.11", "python3").replace("\\", "/").replace('"', "'")
         assert said.replace(".venv/Scripts", ".venv/bin") == other
-    install = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert (
-        "-m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'"
-        in install
-    )
+    install = "-m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]'"
+    assert install in (ROOT / "Makefile").read_text(encoding="utf-8")

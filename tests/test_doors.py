@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import subprocess
 import sys
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 import lessonkit
 import transformer
 from lessonkit import analysis, charts
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 
 def test_every_name_of_the_door_is_in_its_module() -> None:
@@ -30,23 +29,27 @@ def test_every_name_of_the_door_is_in_its_module() -> None:
             door.Transfomer  # noqa: B018
 
 
-def test_a_door_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts\n"
-        "print({'torch', 'numpy', 'matplotlib', 'altair', 'spacy'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+HEAVY = """
+import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts
+from attention_course.__main__ import main
+for command in sys.argv[1:]:
+    try: main([*command.split(), '--help'])
+    except SystemExit: pass
+heavy = {'torch', 'numpy', 'matplotlib', 'altair', 'spacy', 'tokenizers'} & set(sys.modules)
+print(sorted(heavy), file=sys.stderr)
+"""
+
+
+def test_a_door_and_help_load_nothing_heavy() -> None:
+    commands = ["", "corpora", "train", "translate", "evaluate", "export", "diagnose"]
+    assert python("-c", HEAVY, *commands).stderr == "[]\n"
 
 
 def test_lessons_come_in_by_the_door_and_import_no_experiments() -> None:
     for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-        code = "".join(
-            line for c in cells if c["cell_type"] == "code" for line in [*c["source"], "\n"]
-        )
-        assert not re.findall(r"(?:from|import) (?:experiments|lessonkit\.analysis\.)", code), (
-            file.name
-        )
+        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code") + "\n"
+        beside = re.findall(r"(?:from|import) (?:experiments|lessonkit\.analysis\.)", code)
+        assert not beside, file.name
         for names in re.findall(r"from lessonkit\.analysis import \(?([^)]*?)\)?\n(?! )", code):
             assert set(re.findall(r"\w+", names)) <= set(analysis.__all__), file.name

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 from transformer import __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -23,14 +23,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 def pins() -> dict[str, Version]:
     """Name to exact version, as constraints.txt has them."""
-    found = {}
-    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            match = re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line)
-            assert match, f"not an exact version: {line!r}"
-            name = canonicalize_name(match[1])
-            assert name not in found, f"pinned twice: {name}"
-            found[name] = Version(match[2])
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("==") for line in lines if not line.startswith("#")]
+    found = {canonicalize_name(name): Version(version) for name, version in rows}
+    assert len(found) == len(rows), "pinned twice"
     return found
 
 
@@ -82,20 +78,17 @@ def checkout(tmp_path: Path) -> Path:
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    return subprocess.run(
-        command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60
-    )
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.run(command, cwd=checkout, env=environment, timeout=60, **piped)
 
 
 def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:
     old = checkout / "old"  # answers as Python 3.9 does
-    old.write_text(
-        '#!/bin/sh\ncase "$2" in *platform*) echo Python 3.9.2;; *) echo False;; esac\n',
-        encoding="utf-8",
-    )
+    answers = 'case "$2" in *platform*) echo Python 3.9.2;; *) echo False;; esac'
+    old.write_text(f"#!/bin/sh\n{answers}\n", encoding="utf-8")
     old.chmod(0o755)
-    for python, told in ((old, "is Python 3.9.2"), (checkout / "none", "is not found")):
-        result = make(checkout, "lab", f"PYTHON={python}")
+    for command, told in ((old, "is Python 3.9.2"), (checkout / "none", "is not found")):
+        result = make(checkout, "lab", f"PYTHON={command}")
         assert result.returncode == 2
         (line,) = result.stderr.splitlines()
         assert "needs Python 3.11 or later" in line
@@ -106,18 +99,16 @@ def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:
 def test_make_leaves_what_stands_in_the_environments_place(checkout: Path) -> None:
     other, place = checkout / "other", checkout / ".venv"
     other.mkdir()
+    place.symlink_to(other)
     for kind in ("link", "file"):
-        if kind == "file":
-            place.unlink()
-            place.write_text("mine", encoding="utf-8")
-        else:
-            place.symlink_to(other)
         result = make(checkout, "lab", f"PYTHON={sys.executable}")
         assert result.returncode == 2
         (line,) = result.stderr.splitlines()
         assert f".venv is a {kind}, and" in line
-        assert place.is_symlink() == (kind == "link")
-    assert not list(other.iterdir())
+        if kind == "link":
+            assert not list(other.iterdir())
+            place.unlink()
+            place.write_text("mine", encoding="utf-8")
     assert place.read_text(encoding="utf-8") == "mine"
 
 
@@ -164,8 +155,8 @@ def test_quick_is_what_test_does_without_lessons_and_slow_tests(checkout: Path) 
     assert repository["repo"] == "local"
     entries = [hook["entry"] for hook in repository["hooks"]]
     assert entries == quick[: len(entries)]
-    for hook in repository["hooks"]:
-        assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+    kinds = {(hook["language"], hook["pass_filenames"]) for hook in repository["hooks"]}
+    assert kinds == {("system", False)}
 
 
 def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
@@ -203,10 +194,7 @@ runpy.run_path("tests/browser/check_lessons.py", run_name="__main__")
 
 
 def test_without_playwright_one_line_says_how_to_get_it() -> None:
-    command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    (line,) = python("-c", WITHOUT_PLAYWRIGHT, cwd=ROOT, status=1).stderr.splitlines()
     assert line.startswith("The browser check needs Playwright: pip install -e '.[browser]'")
 
 

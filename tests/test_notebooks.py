@@ -4,8 +4,6 @@ import copy
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import nbformat
 import pytest
 
 from lessonkit.charts import renderer
+from tests.helpers import python
 from tests.notebook_lint import lint
 
 DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
@@ -137,15 +136,7 @@ def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
 def nbval_verdicts(folder: Path) -> list[tuple[str, str, str]]:
     """Run nbval on a folder's true.ipynb and false.ipynb: verdict, notebook and cell of each."""
     command = ["-m", "pytest", "--nbval", "--nbval-current-env", "-rA", "--tb=no", "-q"]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    result = subprocess.run(
-        [sys.executable, *command, "-c", os.devnull, "--rootdir", folder, folder],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
-    output = result.stdout + result.stderr
-    found = re.findall(r"^(PASSED|FAILED) .*?(true|false)\.ipynb::Cell (\d+)", output, re.M)
-    assert found, output
-    return found
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    where = ("-c", os.devnull, "--rootdir", folder, folder)
+    said = python(*command, *where, env=env, status=1).stdout
+    return re.findall(r"^(PASSED|FAILED) .*?(true|false)\.ipynb::Cell (\d+)", said, re.M)

@@ -4,19 +4,15 @@ The device is PyTorch's for good, so its tests have a process of their own.
 """
 
 import re
-import subprocess
-import sys
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 
 @pytest.mark.slow
 def test_training_and_search_on_another_device() -> None:
     """By hand: python -m pytest tests/helpers/on_other_device.py."""
     checks = ROOT / "tests" / "helpers" / "on_other_device.py"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", checks, cwd=ROOT)
     assert re.fullmatch(r"5 passed in .*", done.stdout.splitlines()[-1])

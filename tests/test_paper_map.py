@@ -5,9 +5,9 @@ The map is docs/paper_map.md. The list of the paper's parts stands here, indepen
 
 import json
 import re
+from collections import namedtuple
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.notebook_lint import NOTEBOOKS, source
 
@@ -35,13 +35,8 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Row(NamedTuple):
-    """A row of the map."""
-
-    part: str
-    what: str
-    lessons: list[str]  # file names
-    names: list[str]
+Row = namedtuple("Row", "part what lessons names")  # of the map; lessons are file names
+Passage = namedtuple("Passage", "heading text")  # a blockquote that restates a part of the paper
 
 
 def read_map(text: str) -> list[Row]:
@@ -53,13 +48,6 @@ def read_map(text: str) -> list[Row]:
         lessons = re.findall(r"\]\(\.\./notebooks/([^)]+)\)", lesson)
         rows.append(Row(part, what, lessons, re.findall(r"`([^`]+)`", package)))
     return rows
-
-
-class Passage(NamedTuple):
-    """A blockquote of a lesson that restates a part of the paper."""
-
-    heading: str
-    text: str
 
 
 @cache
@@ -97,9 +85,8 @@ def test_lessons_restate_the_parts() -> None:
         for lesson in row.lessons:
             found = passages(NOTEBOOKS / lesson)
             headings = [passage.heading for passage in found]
-            assert any(restates(passage, row.part) for passage in found), (
-                f"{lesson} has no passage on {row.part}, only {headings}"
-            )
+            there = any(restates(passage, row.part) for passage in found)
+            assert there, f"{lesson} has no passage on {row.part}, only {headings}"
 
 
 def test_lessons_name_only_what_the_paper_has() -> None:
@@ -114,11 +101,8 @@ def test_lessons_name_only_what_the_paper_has() -> None:
 def test_headings_are_told_apart_and_an_equation_needs_its_formula() -> None:
     for heading, parts, others in (
         ("Paper §3.2.", ["§3.2"], ["§3.2.1"]),
-        ("Paper §3.2.1.", ["§3.2.1"], ["§3.2", "§2"]),
-        ("Paper §3.2.1, footnote 4.", ["§3.2.1", "Footnote 4"], []),
-        ("Paper §3.5, Table 3 row (E).", ["Table 3"], ["Table 2"]),
-        ("Paper Figure 2.", ["Figure 2"], []),
-        ("Paper appendix, Figure 3.", ["Appendix", "Figure 3"], []),
+        ("Paper §3.2.1, footnote 4.", ["§3.2.1", "Footnote 4"], ["§3.2", "§2"]),
+        ("Paper appendix, Figure 3, Table 3 row (E).", ["Appendix", "Figure 3"], ["Table 2"]),
     ):
         passage = Passage(heading, f"> **{heading}** Text.")
         assert [part for part in [*parts, *others] if restates(passage, part)] == parts

@@ -30,6 +30,17 @@ def test_each_is_found_under_its_name_and_can_be_trained() -> None:
         assert {"train", "validation"} <= set(CORPORA[data.corpus].splits), name
         assert data.max_train_tokens < recipe.training.batch_tokens, name
         assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+        ours = name in OURS.split() and name != "demo-parser"
+        kind = TokenizerKind.BPE if ours else TokenizerKind.WORDS
+        assert name == "demo-parser" or (data.tokenizer, data.joint_vocabulary) == (kind, ours)
+        if ours and data.corpus != "embedded":
+            assert name == f"{data.corpus}-{data.src_lang}-{data.tgt_lang}"
+    for recipe in SYSTEMS:
+        assert recipe.about.startswith("system ")
+        assert recipe.differs.endswith(".")
+        own = recipe.name in ("tatoeba", "multi30k")  # the others' corpus cannot be had
+        assert recipe.data.corpus == ("tatoeba" if recipe.name == "tatoeba" else "multi30k")
+        assert ("IWSLT, which cannot be had" in recipe.differs) != own
     with pytest.raises(UserError, match="'multi30k-de-eng': did you mean 'multi30k-de-en'"):
         find_recipe("multi30k-de-eng")
 
@@ -42,26 +53,6 @@ def test_a_recipe_takes_over_what_it_does_not_say() -> None:
     assert find_recipe("demo-lstm").model == recurrent  # nothing of the Transformer's
     fixed, scheduled = find_recipe("homework-megatron"), find_recipe("homework-soundwave")
     assert (fixed.training.learning_rate, scheduled.training.learning_rate) == (1e-3, None)
-
-
-def test_the_courses_own_share_a_vocabulary_and_say_their_direction() -> None:
-    for name in set(OURS.split()) - {"demo-parser"}:
-        data = find_recipe(name).data
-        assert data.tokenizer is TokenizerKind.BPE
-        assert data.joint_vocabulary
-        if data.corpus != "embedded":
-            assert name == f"{data.corpus}-{data.src_lang}-{data.tgt_lang}"
-
-
-def test_a_system_says_what_differs_and_keeps_its_words() -> None:
-    for recipe in SYSTEMS:
-        assert recipe.about.startswith("system ")
-        assert recipe.differs.endswith(".")
-        assert recipe.data.tokenizer is TokenizerKind.WORDS
-        assert not recipe.data.joint_vocabulary
-        own = recipe.name in ("tatoeba", "multi30k")  # the others' corpus cannot be had
-        assert recipe.data.corpus == ("tatoeba" if recipe.name == "tatoeba" else "multi30k")
-        assert ("IWSLT, which cannot be had" in recipe.differs) != own
 
 
 def test_system_4_has_its_parameters() -> None:

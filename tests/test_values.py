@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer as t
+from lessonkit.analysis import compare
 from lessonkit.analysis.noise import gradient_noise
 from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
@@ -22,7 +23,7 @@ from transformer.data import tokenizers
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import WordTokenizer, split_words
 from transformer.decoding import beam_search, greedy_search
-from transformer.evaluation import compare, scores
+from transformer.evaluation import scores
 from transformer.support.errors import UserError
 
 VOCAB, WIDTH, HEADS = 13, 14, 2
@@ -101,7 +102,7 @@ FOUND: dict[str, tuple[Callable[[], Any], str]] = {
         "weights hold 9: give numbers from 0 to 1",
     ),
     "a verdict on nan": (
-        lambda: t.verdict(compare.Interval(math.nan, 1.0), 0.5),
+        lambda: compare.verdict(compare.Interval(math.nan, 1.0), 0.5),
         "one of interval is nan: give a finite number",
     ),
     "nan degrees": (lambda: compare.student_t(math.nan), "degrees is nan: give a number of 1"),
@@ -131,7 +132,7 @@ def test_translators_doors(shipped: t.Translator) -> None:
 def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> None:
     for degrees in (1e6, 1.1e6, 1e15, 1e40, math.inf):
         assert compare.student_t(degrees) == pytest.approx(1.96, abs=1e-4)
-    assert 0 <= t.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
+    assert 0 <= compare.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
 
 
 # The least whole number that each takes; one less, and the same as a fraction, are refused.
@@ -197,12 +198,12 @@ CALLS: list[Call] = [
     (t.phrases, {"tree": "(S a )S"}),
     (compare.sentence_counts, {"said": SAID, "references": RIGHT}),
     (compare.student_t, {"degrees": 3, "level": 0.9}),
-    (t.verdict, {"interval": compare.Interval(-1.0, 1.0), "worth": 0.5}),
-    (t.mean_interval, {"runs": RUNS["a"]}),
-    (t.chance_of, {"runs": RUNS["a"], "goal": 2.0}),
-    (t.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
-    (t.difference_p, {"base": RUNS["a"], "other": RUNS["b"]}),
-    (t.margin, {"scores": RUNS, "runs": 3}),
+    (compare.verdict, {"interval": compare.Interval(-1.0, 1.0), "worth": 0.5}),
+    (compare.mean_interval, {"runs": RUNS["a"]}),
+    (compare.chance_of, {"runs": RUNS["a"], "goal": 2.0}),
+    (compare.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
+    (compare.difference_p, {"base": RUNS["a"], "other": RUNS["b"]}),
+    (compare.margin, {"scores": RUNS, "runs": 3}),
     (t.collate, {"examples": EXAMPLES}),
     (t.collate_sources, {"sources": [[4], [5, 6]]}),
     (t.cut, {"batch": BATCH, "rank": 0, "size": 1, "most_tokens": 9}),

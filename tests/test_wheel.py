@@ -1,14 +1,12 @@
 """The package works as an installed wheel, away from its checkout, as on Colab."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lessonkit import records as results
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python, wheel
 
 pytestmark = pytest.mark.slow
 
@@ -17,31 +15,15 @@ pytestmark = pytest.mark.slow
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds nothing but the package, installed from its wheel."""
     wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    build = ["wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", wheels, ROOT]
-    subprocess.run([*pip, *build], check=True, timeout=120)
-    (wheel,) = wheels.glob("*.whl")
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--no-index", "--target", site, wheel],
-        check=True,
-        timeout=120,
-    )
+    pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
+    python(*pip, "--no-deps", "--no-index", "--target", site, wheel(ROOT, wheels))
     return site
 
 
 def run(site: Path, cwd: Path, *arguments: str, stdin: str = "") -> str:
     """Run the installed package in a folder of its own; give what it prints."""
-    result = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(site)},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    return python(*arguments, cwd=cwd, env=env, input=stdin).stdout
 
 
 def files(folder: Path) -> set[str]:

@@ -90,8 +90,7 @@ class MultiHeadAttention(nn.Module):
 
     Args:
         d_model: Width of the input and of the output.
-        num_heads: Number of heads, h in the paper.
-        d_k, d_v: Width of a head's queries and keys, and of its values.
+        num_heads, d_k, d_v: h in the paper; width of a head's queries and keys, and of its values.
         dropout: Probability of dropping an attention weight.
         bias: Whether the four projections have biases; the paper's have none.
     """

@@ -42,9 +42,8 @@ class Hypothesis(NamedTuple):
 def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
     """Give what a sum of log probabilities is divided by (§6.1; Wu et al. 2016, Eq. 14).
 
-    Args:
-        length: Target tokens, eos included.
-        alpha: 0 means no penalty, 1 nearly the mean per token; up to `MOST_ALPHA`.
+    The length is in target tokens, eos included. An alpha of 0 means no penalty, of 1 nearly the
+    mean per token.
     """
     check_number("length", length, 1)
     check_number("alpha", alpha, 0, MOST_ALPHA)
@@ -60,10 +59,7 @@ def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
 class Beam:
     """The search for one sentence's translation: its living prefixes, and what it has found.
 
-    Args:
-        size: Prefixes that are followed side by side.
-        limit: Most tokens of a target.
-        alpha: Of the length penalty.
+    It follows `size` prefixes side by side, up to `limit` tokens; `alpha` is the length penalty's.
     """
 
     def __init__(self, size: int, limit: int, alpha: float) -> None:
@@ -75,15 +71,12 @@ class Beam:
         self.done = False
 
     def extend(self, scores: list[float], places: list[int], vocab_size: int) -> list[int]:
-        """Go a token further.
+        """Go a token further; give which prefix each of the new ones continues.
 
         Args:
             scores: Of the best 2 x size continuations, the best first; with a size of 1 it alone.
             places: Where each stands: the prefix that it continues * vocab_size + its token.
             vocab_size: Number of target types.
-
-        Returns:
-            Which prefix each of the new ones continues.
         """
         penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
         if scores[0] == -torch.inf:  # no token can follow

@@ -50,11 +50,8 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """Embed ids (batch, length) that stand at positions start, start + 1, ...
 
-        Gives (batch, length, d_model). `start` is above 0 when decoding with a cache.
-
-        Raises:
-            UserError: the positions go past max_len, or an id is not in the vocabulary (a GPU says
-                that in its own words, and late).
+        Gives (batch, length, d_model). `start` is above 0 when decoding with a cache. A UserError
+        where positions go past max_len, or an id is not in the vocabulary (on a CPU).
         """
         check_ids("ids", ids)
         check_number("start", start, 0, whole=True)

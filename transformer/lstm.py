@@ -61,10 +61,10 @@ class Recurrent(nn.Module):
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read the source, (batch, src_len), padding left out.
+        """Read (batch, src_len) into both directions' hidden states, 0 at padding.
 
-        With attention it gives both directions' hidden states, (batch, src_len, 2 * hidden_size), 0
-        at padding; without it the last hidden and cell state, (batch, 2, hidden_size).
+        They are (batch, src_len, 2 * hidden_size); without attention it gives the last hidden and
+        cell state, (batch, 2, hidden_size).
         """
         embedded = self.dropout(look_up(self.src_embedding, src))
         lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
@@ -116,10 +116,7 @@ class Recurrent(nn.Module):
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight, as `Transformer.attention_maps`: one layer of one head.
-
-        It is `cross`; `encoder` and `decoder` have no layers, nor has `cross` without attention.
-        """
+        """Give every attention weight: `cross`, with attention, has one layer of one head."""
         src_mask = padding_mask(src)
         with evaluating(self):
             memory = self.encode(src, src_mask)

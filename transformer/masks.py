@@ -34,8 +34,5 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
 
 
 def decoder_mask(tgt_in: Tensor) -> Tensor:
-    """Combine both for the decoder's self-attention: no future, no padding (§3.2.3).
-
-    Of target ids (batch, tgt_len) it makes a boolean mask, (batch, 1, tgt_len, tgt_len).
-    """
+    """Combine both, no future and no padding (§3.2.3): (batch, 1, tgt_len, tgt_len)."""
     return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)

@@ -127,10 +127,7 @@ class Transformer(nn.Module):
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read source ids, (batch, src_len), into a memory, (batch, src_len, d_model).
-
-        The mask is that of `padding_mask`, (batch, 1, 1, src_len).
-        """
+        """Read ids (batch, src_len) into a memory (batch, src_len, d_model), by `padding_mask`."""
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
 

@@ -1,6 +1,6 @@
 """The laws, the cheapest first."""
 
-from attention_laws.law import Law
+from attention_laws.law import laws_of
 from attention_laws.laws import (
     batches,
     cache,
@@ -9,11 +9,11 @@ from attention_laws.laws import (
     loss,
     output,
     parameters,
-    positions,
     reach,
     schedule,
     scores,
     search,
+    sixteen_bits,
     start,
     text,
     weights,
@@ -21,9 +21,8 @@ from attention_laws.laws import (
 )
 
 # `schedule` is the first that trains: it counts the steps from the first.
-LAWS: tuple[Law, ...] = (
-    *(*output.LAWS, *batches.LAWS, *loss.LAWS, *future.LAWS, *reach.LAWS, *positions.LAWS),
-    *(*weights.LAWS, *wiring.LAWS, *start.LAWS, *output.NUMBER_LAWS, *schedule.LAWS),
-    *(*parameters.LAWS, *cache.LAWS, *search.LAWS, *learning.LAWS),
+LAWS = laws_of(
+    *(output, batches, loss, future, reach, weights, wiring, start, sixteen_bits),
+    *(schedule, parameters, cache, search, learning),
 )
-PIPELINE_LAWS: tuple[Law, ...] = (*scores.LAWS, *text.LAWS)
+PIPELINE_LAWS = laws_of(scores, text)

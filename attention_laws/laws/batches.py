@@ -21,16 +21,13 @@ class _Made:
         self.rows = list(zip(self.targets, read, said, strict=True))
 
 
-@law(
-    says="What the decoder reads begins with bos; what it is to say ends in eos.",
-    means="a mark is missing: without bos nothing asks for the first word, without eos the "
-    "model never learns to stop",
-    look="at where the marks are added, and at what is cut off with [:-1] and [1:]",
-    needs=("make_batch",),
-    compares=False,
-)
+@law("make_batch", compares=False)
 def targets_are_marked(subject: Subject) -> Finding:
-    """Look at both ends of each target."""
+    """What the decoder reads begins with bos; what it is to say ends in eos.
+
+    Means: without bos nothing asks for the first word, without eos the model never learns to stop
+    Look: at where the marks are added, and at what is cut off with [:-1] and [1:]
+    """
     made = _Made(subject)
     for target, tgt_in, tgt_out in made.rows:
         if tgt_in[:1] != [made.bos_id]:
@@ -42,15 +39,13 @@ def targets_are_marked(subject: Subject) -> Finding:
     return kept("each tgt_in begins with bos, and each tgt_out says eos")
 
 
-@law(
-    says="The target at each position is the token after the one that is read there.",
-    means="the target is not shifted (the model learns to copy its input), or twice",
-    look="at where tgt_in and tgt_out are cut from the target",
-    needs=("make_batch",),
-    compares=False,
-)
+@law("make_batch", compares=False)
 def shifted_by_one(subject: Subject) -> Finding:
-    """Compare what is read and what is to be said, place by place."""
+    """The target at each position is the token after the one that is read there.
+
+    Means: the target is not shifted (the model learns to copy its input), or twice
+    Look: at where tgt_in and tgt_out are cut from the target
+    """
     made = _Made(subject)
     if made.tgt_in.shape != made.tgt_out.shape:
         return broken(f"tgt_in is {tuple(made.tgt_in.shape)}, tgt_out {tuple(made.tgt_out.shape)}")
@@ -63,15 +58,13 @@ def shifted_by_one(subject: Subject) -> Finding:
     return kept("tgt_in is bos and the target, tgt_out the target and eos")
 
 
-@law(
-    says="After a target there is padding and nothing else.",
-    means="padding stands before the target, or rows are filled with another id",
-    look="at pad_sequence and its padding_value",
-    needs=("make_batch",),
-    compares=False,
-)
+@law("make_batch", compares=False)
 def padding_at_the_end(subject: Subject) -> Finding:
-    """Look at what stands after the targets, and after the sources."""
+    """After a target there is padding and nothing else.
+
+    Means: padding stands before the target, or rows are filled with another id
+    Look: at pad_sequence and its padding_value
+    """
     made = _Made(subject)
     for target, tgt_in, tgt_out in made.rows:
         after = tgt_out[len(target) + 1 :]
@@ -83,16 +76,13 @@ def padding_at_the_end(subject: Subject) -> Finding:
     return kept("after each target there is padding alone")
 
 
-@law(
-    says="Each source is in the batch as it is, with an end mark.",
-    means="tokens are cut off or reversed; without an end mark many systems do well, but "
-    "training and translation must agree on it",
-    look="at how sources are put together, in training and in translation",
-    needs=("make_batch",),
-    compares=False,
-)
+@law("make_batch", compares=False)
 def source_is_whole(subject: Subject) -> Finding:
-    """Look for each source in its row, whole, and for eos after it."""
+    """Each source is in the batch as it is, with an end mark.
+
+    Means: tokens are cut off or reversed; on an end mark training and translation must agree
+    Look: at how sources are put together, in training and in translation
+    """
     made = _Made(subject)
     marked = []
     for source, row in zip(made.sources, made.src.tolist(), strict=True):
@@ -108,6 +98,3 @@ def source_is_whole(subject: Subject) -> Finding:
         some = "some sources" if any(marked) else "no source"
         return warned(f"{some} of {len(marked)} ends in eos: {made.src.tolist()}")
     return kept("each source is whole and ends in eos")
-
-
-LAWS = (targets_are_marked, shifted_by_one, padding_at_the_end, source_is_whole)

@@ -18,15 +18,15 @@ MEANS = (
 )
 
 
-@law(
-    says="A later target token changes nothing at an earlier position.",
-    means="the decoder's self-attention has no causal mask, or one that is inverted, shifted "
-    "by a place, or broadcast over the wrong axis; in training alone: dropout before the softmax",
-    look="where the decoder's self-attention gets its mask; does True mean may attend, or hidden?",
-)
+@law()
 @rounding_aside
 def no_future(subject: Subject) -> Finding:
-    """Change each target token in turn, in training mode too; what is before it must not move."""
+    """A later target token changes nothing at an earlier position.
+
+    Means: the decoder's self-attention has no causal mask, or one that is inverted, shifted by
+    a place, or broadcast over the wrong axis; in training alone: dropout before the softmax
+    Look: where the decoder's self-attention gets its mask; is True may attend, or hidden?
+    """
     found = _unmoved_before(subject, LENGTHS)
     if found.verdict == Verdict.KEPT and subject.adapter.module is not None:
         with contextlib.suppress(*CANNOT):
@@ -49,37 +49,34 @@ def _unmoved_before(subject: Subject, lengths: tuple[int, ...]) -> Finding:
         for place in range(1, length):
             other = subject.changed(tgt_in, place)
             moved = (subject.logits(src, other) - logits)[0].abs().amax(dim=-1)
-            seen = [at for at in range(place) if not moved[at] <= subject.tolerance]
-            if seen:
-                return broken(
-                    f"tgt_in {tgt_in[0].tolist()}: with {int(other[0, place])} at position "
-                    f"{place} the logits at {seen} move by up to {float(moved[:place].max()):.2g}"
-                )
+            if seen := [at for at in range(place) if not moved[at] <= subject.tolerance]:
+                by = f"move by up to {float(moved[:place].max()):.2g}"
+                token = int(other[0, place])
+                said = f"with {token} at position {place} the logits at {seen} {by}"
+                return broken(said, tgt_in=tgt_in[0])
     return kept(f"each token of {max(lengths)} changed in turn: no logits before it move")
 
 
-@law(
-    says="Padding after a source changes nothing.",
-    means=MEANS,
-    look="at the masks of the encoder's self-attention and of cross-attention: both need the "
-    "source's",
-    needs=("pad_id",),
-)
+@law("pad_id")
 @rounding_aside
 def source_padding(subject: Subject) -> Finding:
-    """Append padding to a source."""
+    """Padding after a source changes nothing.
+
+    Means: the padding mask is missing, inverted, not passed on to every layer, made from
+    something else than the ids, or broadcast over the wrong axis
+    Look: at the masks of the encoder's self-attention and of cross-attention: both need one
+    """
     return _padded(subject, "src")
 
 
-@law(
-    says="Padding after a target changes nothing before it.",
-    means="the decoder has no causal mask, or something is computed over all positions",
-    look="at the decoder's mask",
-    needs=("pad_id",),
-)
+@law("pad_id")
 @rounding_aside
 def target_padding(subject: Subject) -> Finding:
-    """Append padding to a target; look at the positions before it."""
+    """Padding after a target changes nothing before it.
+
+    Means: the decoder has no causal mask, or something is computed over all positions
+    Look: at the decoder's mask
+    """
     return _padded(subject, "tgt_in")
 
 
@@ -91,25 +88,21 @@ def _padded(subject: Subject, side: str) -> Finding:
             given = {"src": src, "tgt_in": tgt_in}
             given[side] = subject.padded(given[side], number)
             found = subject.logits(given["src"], given["tgt_in"])[:, : tgt_in.shape[1]]
-            moved = subject.differ(found, logits)
-            if moved:
-                return broken(
-                    f"{side} {given[side][0].tolist()}: {number} of padding moves the logits of a "
-                    f"batch of {batch} by {moved:.2g}"
-                )
+            if moved := subject.differ(found, logits):
+                said = f"{number} of padding moves the logits of a batch of {batch} by {moved:.2g}"
+                return broken(said, **{side: given[side][0]})
     return kept(f"up to {max(PADDED)} places of padding move nothing in batches of {BATCHES}")
 
 
-@law(
-    says="A sentence has the same logits alone and in a batch.",
-    means="the padding mask takes one sentence's lengths for all, or an axis of the batch is "
-    "mixed with another: positions over the batch, a view in place of a transpose",
-    look="at each view, reshape and sum over axis 0",
-    needs=("pad_id",),
-)
+@law("pad_id")
 @rounding_aside
 def company(subject: Subject) -> Finding:
-    """Compare each sentence of a padded batch with itself alone."""
+    """A sentence has the same logits alone and in a batch.
+
+    Means: the padding mask takes one sentence's lengths for all, or an axis of the batch is
+    mixed with another: positions over the batch, a view in place of a transpose
+    Look: at each view, reshape and sum over axis 0
+    """
     for batch in BATCHES[1:]:
         sources = [subject.src(1, 3 + i) for i in range(batch)]
         targets = [subject.tgt_in(1, 2 + (5 * i) % 7) for i in range(batch)]
@@ -119,13 +112,7 @@ def company(subject: Subject) -> Finding:
         together = subject.logits(src, tgt_in)
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             alone = subject.logits(source, target)
-            moved = subject.differ(together[row : row + 1, : target.shape[1]], alone)
-            if moved:
-                return broken(
-                    f"src {source[0].tolist()}, tgt_in {target[0].tolist()}: {moved:.2g} apart "
-                    f"alone and as sentence {row + 1} of {batch}"
-                )
+            if moved := subject.differ(together[row : row + 1, : target.shape[1]], alone):
+                said = f"{moved:.2g} apart alone and as sentence {row + 1} of {batch}"
+                return broken(said, src=source[0], tgt_in=target[0])
     return kept(f"sentences of batches of {BATCHES[1:]} have the logits they have alone")
-
-
-LAWS = (no_future, source_padding, target_padding, company)

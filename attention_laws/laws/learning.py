@@ -25,7 +25,7 @@ from attention_laws.untouched import hooked
 
 SECONDS, STEPS = 20.0, 600  # seconds of this thread's computing
 EXAMINE_EVERY = 25
-SENTENCES = 32  # of a batch
+SENTENCES, EXAMINED = 32, 64  # of a batch, and those that the loss is measured on
 PAPERS_WARMUP, WARMUP = 4000, 40  # §5.3 gives the peak of the rate; here it is reached sooner
 MOVED = 0.05  # share of the weights' size below which nothing is said either
 TYPES = 6  # of a toy language
@@ -39,8 +39,7 @@ Pairs = tuple[Rows, Rows]  # sources and targets
 class Task:
     """Something to learn."""
 
-    draw: Callable[[int], Pairs]  # `draw(number)` gives so many sources and targets
-    examined: Pairs  # what the loss is measured on
+    draw: Callable[[int], Pairs]  # gives so many sources and targets
     enough: float  # loss at which it is learned, nats per token
     blind: float  # loss of who does not look where the answer is
     without: str  # what that is
@@ -51,7 +50,8 @@ def learned(subject: Subject, task: Task) -> Finding:
     train_step = needed(subject.adapter.train_step)
     form = output_form(subject)
     before = _flat(subject)
-    losses = [_loss(subject, task, form)]
+    examined = task.draw(EXAMINED)
+    losses = [_loss(subject, examined, form)]
     began, steps = time.thread_time(), 0
     with _at_our_rate(subject) as rate:
         while steps < STEPS and losses[-1] > task.enough:
@@ -61,7 +61,7 @@ def learned(subject: Subject, task: Task) -> Finding:
             train_step(*_batch(subject, task.draw(SENTENCES)))
             steps += 1
             if steps % EXAMINE_EVERY == 0:
-                losses.append(_loss(subject, task, form))
+                losses.append(_loss(subject, examined, form))
     moved = float((_flat(subject) - before).norm() / before.norm())
     at = "at its own rate" if rate is None else f"at a rate of {rate:.2g}"
     seen = f"loss {losses[0]:.2f} before, {losses[-1]:.2f} after {steps} steps {at}"
@@ -77,13 +77,13 @@ def learned(subject: Subject, task: Task) -> Finding:
 
 
 @torch.no_grad()
-def _loss(subject: Subject, task: Task, form: str) -> float:
+def _loss(subject: Subject, examined: Pairs, form: str) -> float:
     """Measure the loss in evaluation, nats per token, whatever the adapter makes of targets."""
     subject.module.eval()
-    adapter, targets = subject.adapter, task.examined[1]
+    adapter, targets = subject.adapter, examined[1]
     tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
     tgt_out = torch.tensor([[*each, adapter.eos_id] for each in targets])
-    logits = subject.logits(_batch(subject, task.examined)[0], tgt_in)
+    logits = subject.logits(_batch(subject, examined)[0], tgt_in)
     scores = logits.log() if form == "probabilities" else logits
     loss = float(F.cross_entropy(scores.flatten(end_dim=1), tgt_out.flatten()))
     return loss if math.isfinite(loss) else math.inf
@@ -141,43 +141,35 @@ class Languages:
 
     def draw(self, number: int, length: int) -> Rows:
         """Draw rows of indices of types, each alike and for itself."""
-        shape = (number, length)
-        return torch.randint(self.number, shape, generator=self.generator).tolist()
+        return torch.randint(self.number, (number, length), generator=self.generator).tolist()
 
     def pairs(self, sources: Rows, targets: Rows) -> Pairs:
         """Write rows of indices in the ids of the two sides."""
-        src, tgt = self.src_types, self.tgt_types
-        return [[src[i] for i in row] for row in sources], [
-            [tgt[i] for i in row] for row in targets
-        ]
+        sides = (self.src_types, sources), (self.tgt_types, targets)
+        src, tgt = ([[types[i] for i in row] for row in rows] for types, rows in sides)
+        return src, tgt
 
 
-@law(
-    says="A few sentences can be learned by heart.",
-    means="the step does not train this model, the loss is about something else, or the "
-    "logits do not see the sentence",
-    look="at what the laws about loss, parameters and reach say",
-    needs=("module", "train_step"),
-    minute=True,
-)
+@law("module", "train_step", minute=True)
 def learns_a_batch(subject: Subject) -> Finding:
-    """Train on the same few sentences again and again."""
+    """A few sentences can be learned by heart.
+
+    Means: the step trains another model, the loss is another, or logits do not see the sentence
+    Look: at what the laws about loss, parameters and reach say
+    """
     languages = Languages(subject)
     pairs = languages.pairs(languages.draw(4, 6), languages.draw(4, 6))
     blind = 6 / 7 * math.log(languages.number)
-    task = Task(lambda _: pairs, pairs, 0.4, blind, "without looking at the sentence")
-    return learned(subject, task)
+    return learned(subject, Task(lambda _: pairs, 0.4, blind, "without looking at the sentence"))
 
 
-@law(
-    says="A translation word by word can be learned.",
-    means="the decoder does not see the source, or not in order; or targets are not shifted",
-    look="at cross-attention, at positions, at the batches",
-    needs=("module", "train_step"),
-    minute=True,
-)
+@law("module", "train_step", minute=True)
 def learns_to_copy(subject: Subject) -> Finding:
-    """Train on random sentences whose translation is word by word."""
+    """A translation word by word can be learned.
+
+    Means: the decoder does not see the source, or not in order; or targets are not shifted
+    Look: at cross-attention, at positions, at the batches
+    """
     languages = Languages(subject)
 
     def draw(number: int) -> Pairs:
@@ -185,21 +177,16 @@ def learns_to_copy(subject: Subject) -> Finding:
         return languages.pairs(rows, rows)
 
     blind = 2 / 3 * math.log(languages.number)
-    task = Task(draw, draw(64), blind / 2, blind, "without the source")
-    return learned(subject, task)
+    return learned(subject, Task(draw, blind / 2, blind, "without the source"))
 
 
-@law(
-    says="A word that follows from the one before the last can be learned.",
-    means="the decoder's self-attention is thrown away, or gives each position its own input",
-    look="at what becomes of the self-attention's result in the decoder",
-    needs=("module", "train_step"),
-    minute=True,
-)
+@law("module", "train_step", minute=True)
 def learns_to_look_back(subject: Subject) -> Finding:
-    """Train on targets in which each word follows from the one before the last.
+    """A word that follows from the one before the last can be learned.
 
-    The source tells nothing, and the last word alone tells nothing either.
+    Means: the decoder's self-attention is thrown away, or gives each position its own input
+    Look: at what becomes of the self-attention's result in the decoder
+    How: The source tells nothing, and the last word alone tells nothing either.
     """
     languages = Languages(subject)
 
@@ -210,8 +197,4 @@ def learns_to_look_back(subject: Subject) -> Finding:
         return languages.pairs(languages.draw(number, 2), rows)
 
     blind = 6 / 7 * math.log(languages.number)
-    task = Task(draw, draw(64), 0.6 * blind, blind, "with the last word alone")
-    return learned(subject, task)
-
-
-LAWS = (learns_a_batch, learns_to_copy, learns_to_look_back)
+    return learned(subject, Task(draw, 0.6 * blind, blind, "with the last word alone"))

@@ -58,28 +58,21 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other), 1e-3)
 
 
-@law(
-    says="The loss takes a softmax of logits, once.",
-    means="the model ends in a softmax and the loss takes another, which flattens every "
-    "gradient; or the loss wants probabilities and is given logits",
-    look="at the model's last line and at the name of the loss: CrossEntropyLoss takes logits, "
-    "NLLLoss and KLDivLoss take log-probabilities",
-    needs=("loss",),
-)
+@law("loss")
 def loss_takes_what_it_is_given(subject: Subject) -> Finding:
-    """Compare what the model gives with what the loss takes."""
+    """The loss takes a softmax of logits, once.
+
+    Means: the model ends in a softmax and the loss takes another, which flattens every
+    gradient; or the loss wants probabilities and is given logits
+    Look: at the model's last line and at the name of the loss: CrossEntropyLoss takes logits,
+    NLLLoss and KLDivLoss take log-probabilities
+    """
     form = output_form(subject)
     softmax_inside = shift_changes_nothing(subject)
     if form == "probabilities" and softmax_inside:
-        return broken(
-            "the model gives probabilities (each place sums to 1), and the loss takes a softmax "
-            "of them again"
-        )
+        return broken("the model gives probabilities, and the loss takes a softmax of them again")
     if form == "logits" and not softmax_inside:
-        return broken(
-            "a constant added to all logits of a place changes the loss, and the model gives "
-            "logits that are not normalised"
-        )
+        return broken("a constant added to all logits of a place changes the loss of such logits")
     scores, true = _Scores(subject), subject.other_id(-1)
     alike = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
     another_is_sure = alike.clone()
@@ -87,40 +80,30 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
     target = torch.tensor([[true]])
     even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
     if even <= 0 or wrong < 4 * even:
-        return broken(
-            f"a token with a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, one of an even "
-            f"distribution {even:.3g}: the softmax is taken twice, or the loss has a ceiling"
-        )
-    inside = "takes a softmax itself" if softmax_inside else "takes none"
-    return kept(f"the model gives {form}, and the loss {inside}")
+        said = f"a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, an even one {even:.3g}"
+        return broken(f"{said}: the softmax is taken twice, or the loss has a ceiling")
+    takes = "a" if softmax_inside else "no"
+    return kept(f"the model gives {form}, and the loss takes {takes} softmax")
 
 
-@law(
-    says="Padding is out of the loss, and out of what it is divided by.",
-    means="ignore_index is missing, or the sum is divided by all places",
-    look="at ignore_index, and at what the sum is divided by",
-    needs=("loss", "pad_id"),
-)
+@law("loss", "pad_id")
 def padding_costs_nothing(subject: Subject) -> Finding:
-    """Change logits at padding, and add padded places."""
+    """Padding is out of the loss, and out of what it is divided by.
+
+    Means: ignore_index is missing, or the sum is divided by all places
+    Look: at ignore_index, and at what the sum is divided by
+    """
     pad_id = needed(subject.adapter.pad_id)
     scores = _Scores(subject)
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     before = float(scores.loss(drawn, targets))
     other = torch.where((targets == pad_id)[..., None], scores.draw(2, max(LENGTHS)), drawn)
-    changed = float(scores.loss(other, targets))
-    if not _near(before, changed):
-        return broken(
-            f"tgt_out {targets[0].tolist()}: other logits at its padding move the loss from "
-            f"{before:.4g} to {changed:.4g}"
-        )
-    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1)
-    added = float(scores.loss(longer, subject.padded(targets, 3)))
-    if not _near(before, added):
-        return broken(
-            f"tgt_out {targets[0].tolist()}: 3 more places of padding move the loss from "
-            f"{before:.4g} to {added:.4g}"
-        )
+    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1), subject.padded(targets, 3)
+    cases = {"other logits at its padding": (other, targets), "3 more places of padding": longer}
+    for what, given in cases.items():
+        if not _near(before, moved := float(scores.loss(*given))):
+            said = f"{what} move the loss from {before:.4g} to {moved:.4g}"
+            return broken(said, tgt_out=targets[0])
     return kept("neither logits at padding nor more padding moves the loss")
 
 
@@ -134,50 +117,39 @@ def _targets(subject: Subject) -> Tensor:
     return targets
 
 
-@law(
-    says="The loss is a sum over tokens, or a mean over tokens.",
-    means="a mean is divided again, or means of sentences or batches are averaged, so that "
-    "tokens of short sentences weigh more",
-    look="at each mean() and each division after the loss",
-    needs=("loss", "pad_id"),
-)
+@law("loss", "pad_id")
 def each_token_counts_once(subject: Subject) -> Finding:
-    """Compare the loss of two sentences together with theirs alone."""
+    """The loss is a sum over tokens, or a mean over tokens.
+
+    Means: a mean is divided again, or means are averaged: tokens of short sentences weigh more
+    Look: at each mean() and each division after the loss
+    """
     scores = _Scores(subject)
     drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
     both = float(scores.loss(drawn, targets))
-    one, other = (
-        float(scores.loss(drawn[i : i + 1, :n], targets[i : i + 1, :n]))
-        for i, n in enumerate(LENGTHS)
-    )
+    rows = [(drawn[i : i + 1, :n], targets[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
+    one, other = (float(scores.loss(*row)) for row in rows)
     # One sentence said twice over: a sum doubles, a mean does not.
     twice = float(scores.loss(drawn[1:].repeat(1, 2, 1), targets[1:].repeat(1, 2)))
-    tokens = sum(LENGTHS)
-    seen = f"sentences of {LENGTHS[0]} and {LENGTHS[1]} tokens cost {one:.4g} and {other:.4g} alone"
+    few, many = LENGTHS
+    seen = f"sentences of {few} and {many} tokens cost {one:.4g} and {other:.4g} alone"
     seen += f", together {both:.4g}"
-    if _near(twice, 2 * other):
-        if _near(both, one + other):
-            return kept(f"a sum over tokens: {seen}")
-        if _near(both, (one + other) / 2):
-            return kept(f"a sum over tokens for each sentence: {seen}")
-    elif _near(twice, other):
-        if _near(both, (LENGTHS[0] * one + LENGTHS[1] * other) / tokens):
-            return kept(f"a mean over tokens: {seen}")
-        if _near(both, (one + other) / 2):
-            return broken(f"a mean of sentence means, not of tokens: {seen}")
-    return broken(
-        f"neither a sum nor a mean over tokens: {seen}; one of them twice over costs {twice:.4g}"
-    )
+    if _near(twice, 2 * other) and (_near(both, one + other) or _near(both, (one + other) / 2)):
+        return kept(f"a sum over tokens, or over those of a sentence: {seen}")
+    if _near(twice, other) and _near(both, (few * one + many * other) / (few + many)):
+        return kept(f"a mean over tokens: {seen}")
+    if _near(twice, other) and _near(both, (one + other) / 2):
+        return broken(f"a mean of sentence means, not of tokens: {seen}")
+    return broken(f"neither a sum nor a mean over tokens: {seen}; one twice over {twice:.4g}")
 
 
-@law(
-    says="At every real token the loss is lowered most by the true token's logit.",
-    means="targets are shifted against the logits, once too often, or eos is left out",
-    look="at what is shifted where: by the batch, by the model or by the loss, but once",
-    needs=("loss",),
-)
+@law("loss")
 def wants_the_true_token(subject: Subject) -> Finding:
-    """Look at each place for the token whose logit the loss would raise."""
+    """At every real token the loss is lowered most by the true token's logit.
+
+    Means: targets are shifted against the logits, once too often, or eos is left out
+    Look: at what is shifted where: by the batch, by the model or by the loss, but once
+    """
     scores = _Scores(subject)
     targets = _targets(subject)
     slopes = _slopes(scores, torch.zeros_like(scores.draw(2, max(LENGTHS))), targets)
@@ -200,16 +172,13 @@ def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
     return found
 
 
-@law(
-    says="The smoothed target is a distribution: it sums to one.",
-    means="what the true token gives up is shared among more tokens, or fewer, than are there",
-    look="at what the smoothing is divided by, and whether the true token and padding get a share",
-    needs=("loss",),
-)
+@law("loss")
 def smoothing_sums_to_one(subject: Subject) -> Finding:
-    """Recover from gradients what distribution the loss trains towards.
+    """The smoothed target is a distribution: it sums to one.
 
-    With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
+    Means: what the true token gives up is shared among more tokens, or fewer, than are there
+    Look: at what the smoothing is divided by, and whether the true token and padding share it
+    How: With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
     m p - q. Between two sets of logits q falls out, and m is left; then q.
     """
     scores = _Scores(subject)
@@ -231,16 +200,8 @@ def smoothing_sums_to_one(subject: Subject) -> Finding:
     if abs(mass - 1) > 1e-5 and plain and (whole or mass > 1):
         return warned(f"one token costs {mass:.4g} times its nats: no sum or mean over tokens")
     if abs(mass - 1) > 1e-5 or least < -1e-5:
-        return broken(
-            f"the target is {true:.4g} on the true token and {least:.4g} to {most:.4g} on the "
-            f"others, {mass:.6g} in all"
-        )
+        shares = f"{true:.4g} on the true token and {least:.4g} to {most:.4g} on the others"
+        return broken(f"the target is {shares}, {mass:.6g} in all")
     if plain:
         return kept("no smoothing: the target is 1 on the true token")
     return kept(f"{true:.4g} on the true token and up to {most:.2g} on others, {mass:.5g} in all")
-
-
-LAWS = (
-    *(loss_takes_what_it_is_given, padding_costs_nothing, each_token_counts_once),
-    *(wants_the_true_token, smoothing_sums_to_one),
-)

@@ -11,18 +11,13 @@ from attention_laws.untouched import hooked
 NAMED = 4  # parameters that a finding names
 
 
-@law(
-    says="The loss has a gradient at every parameter.",
-    means="a layer is made and never used, its result is thrown away, or it is cut off by "
-    "detach, no_grad, argmax or a new tensor",
-    look="in forward, at the layer that is named",
-    needs=("module",),
-    compares=False,
-)
+@law("module", compares=False)
 def gradients_reach(subject: Subject) -> Finding:
-    """Ask a loss over a batch for gradients at all parameters.
+    """The loss has a gradient at every parameter.
 
-    Some right models begin with matrices of zeros, behind which nothing has a gradient. So all
+    Means: a layer is never used, or cut off by detach, no_grad, argmax or a new tensor
+    Look: in forward, at the layer that is named
+    How: Some right models begin with matrices of zeros, behind which nothing has a gradient: all
     are shaken a little before one is called cut off.
     """
     names = trainable(subject)
@@ -32,21 +27,17 @@ def gradients_reach(subject: Subject) -> Finding:
     if not loss.requires_grad:
         return broken("logits have no gradient at all: forward runs under no_grad, or detaches")
     found = _gradients(loss, names)
-    odd = [name for name, grad in found.items() if grad is not None and not grad.isfinite().all()]
-    if odd:
+    if odd := [n for n, g in found.items() if g is not None and not g.isfinite().all()]:
         return broken(f"the gradient of the loss is no number at {listed(odd)}")
-    silent = _silent(subject, found)
-    if silent:
+    if silent := _silent(subject, found):
         with torch.no_grad():
             for weight in names.values():
                 size = float(weight.abs().mean()) or 0.01
-                weight.add_(
-                    torch.randn(weight.shape, generator=subject.generator).to(weight) * size / 5
-                )
+                noise = torch.randn(weight.shape, generator=subject.generator)
+                weight.add_(noise.to(weight) * size / 5)
         found = _gradients(_loss(subject), {name: names[name] for name in silent})
-        silent = _silent(subject, found)
-    if silent:
-        return broken(f"no gradient of the loss reaches {listed(silent)}")
+        if silent := _silent(subject, found):
+            return broken(f"no gradient of the loss reaches {listed(silent)}")
     return kept(f"the loss of a batch has a gradient at each of {len(names)} parameters")
 
 
@@ -105,173 +96,14 @@ def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]
     return src, tgt_in, torch.cat((tgt_in[:, 1:], eos), dim=1)
 
 
-@law(
-    says="The optimizer holds every parameter of this model.",
-    means="it was made for another model, before a layer was added or replaced, or the layers "
-    "stand in a plain list that parameters() does not see",
-    look="at where the optimizer is made, and of what",
-    needs=("module", "optimizer"),
-    compares=False,
-)
-def optimizer_holds(subject: Subject) -> Finding:
-    """Compare what the optimizer holds with what the model has."""
-    names = trainable(subject)
-    held = [p for group in needed(subject.adapter.optimizer).param_groups for p in group["params"]]
-    ids = {id(each) for each in held}
-    missing = [name for name, weight in names.items() if id(weight) not in ids]
-    own = {id(each) for each in subject.module.parameters()}
-    foreign = sum(id(each) not in own for each in held)
-    beside = f"; {foreign} of its {len(held)} are no parameters of this model" if foreign else ""
-    if missing:
-        return broken(f"the optimizer does not hold {listed(missing)}{beside}")
-    if foreign:
-        return warned(f"the optimizer holds {foreign} parameters that are not this model's")
-    return kept(f"the optimizer holds all {len(names)} parameters and no others")
-
-
-@law(
-    says="A few steps move every matrix.",
-    means="the step is another optimizer's, the rate is 0, or a matrix gets no gradient",
-    look="at which optimizer is stepped, and at its rate",
-    needs=("module", "train_step"),
-    compares=False,
-)
-def all_move(subject: Subject) -> Finding:
-    """Do a few steps, and look which parameters are what they were."""
-    names = trainable(subject)
-    before = {name: weight.detach().clone() for name, weight in names.items()}
-    for _ in range(3):
-        needed(subject.adapter.train_step)(*batch(subject))
-    moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in names.items()}
-    largest = max(moves.values(), default=0.0)
-    if largest == 0:
-        return broken(f"no parameter of {len(names)} moved in 3 steps")
-    # A vector of zero gradient may be right; a move below the last digit of a large weight is lost.
-    still = [
-        name
-        for name, move in moves.items()
-        if move == 0
-        and (weight := before[name]).dim() > 1
-        and largest > 4 * float(weight.abs().max()) * torch.finfo(weight.dtype).eps
-    ]
-    if still:
-        return broken(f"3 steps do not move {listed(still)}; others by up to {largest:.2g}")
-    return kept(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
-
-
-@law(
-    says="A step's gradient comes from its own batch alone.",
-    means="gradients are not cleared between steps, and add up",
-    look="for zero_grad() before backward(), of the optimizer or of the model",
-    needs=("module", "train_step"),
-)
-def gradient_cleared(subject: Subject) -> Finding:
-    """Do a step alone, and again after one on another batch, from the same weights."""
-    names = trainable(subject)
-    weights = {name: weight.detach().clone() for name, weight in names.items()}
-    other, own = batch(subject), batch(subject)
-
-    def again() -> dict[str, Tensor]:
-        with torch.no_grad():
-            for name, weight in names.items():
-                weight.copy_(weights[name])
-        return _gradients_of_step(subject, names, own)
-
-    _forget(names)
-    alone = again()
-    if not alone:
-        return not_tried("after a step no parameter has a gradient, and no optimizer is known")
-    _forget(names)
-    repeated = again()
-    if _apart(alone, repeated) > 1e-3:
-        return not_tried("the same step twice has other gradients: it draws of its own")
-    _forget(names)
-    _gradients_of_step(subject, names, other)
-    apart = _apart(alone, again())
-    if apart > 1e-2:
-        return broken(
-            f"a step's gradient differs by {apart:.0%} when another batch was trained before it, "
-            "from the same weights"
-        )
-    return kept("a step has the same gradient alone and after one on another batch")
-
-
-def _forget(names: dict[str, Tensor]) -> None:
-    for weight in names.values():
-        weight.grad = None
-
-
-def _gradients_of_step(
-    subject: Subject, names: dict[str, Tensor], given: tuple[Tensor, Tensor, Tensor]
-) -> dict[str, Tensor]:
-    """Do one step; give the gradients that the optimizer found, or those that are left."""
-    found: dict[str, Tensor] = {}
-
-    def note(*_: object) -> None:
-        found.update({n: w.grad.clone() for n, w in names.items() if w.grad is not None})
-
-    optimizer = subject.adapter.optimizer
-    torch.manual_seed(0)
-    with hooked([] if optimizer is None else [optimizer.register_step_pre_hook(note)]):
-        needed(subject.adapter.train_step)(*given)
-    if not found:
-        note()
-    return found
-
-
-def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
-    """Give how far gradients are apart, as a share of their size."""
-    size = sum(float(each.float().square().sum()) for each in one.values())
-    gaps = [(one[n] - other[n] if n in other else one[n]).float().square().sum() for n in one]
-    return float(sum(map(float, gaps)) / max(size, 1e-30)) ** 0.5
-
-
-@law(
-    says="Dropout is on in every step of training.",
-    means="eval() was called to translate or to validate, and train() was not called again",
-    look="at what is called before each epoch and after each validation",
-    needs=("module", "train_step"),
-    compares=False,
-)
-def trains_in_training_mode(subject: Subject) -> Finding:
-    """Note the mode of each nn.Dropout as it is called in steps that follow each other."""
-    module, step = subject.module, needed(subject.adapter.train_step)
-    layers = [each for each in module.modules() if isinstance(each, nn.Dropout) and each.p > 0]
-    if not layers:
-        return not_tried("it has no nn.Dropout with a probability above 0")
-    calls: list[bool] = []
-
-    def note(layer: nn.Module, _: object) -> None:
-        if torch.is_grad_enabled():
-            calls.append(layer.training)
-
-    def share(start_training: bool) -> float:
-        calls.clear()
-        module.train(start_training)
-        for _ in range(2):
-            step(*batch(subject))
-        return sum(calls) / max(len(calls), 1)
-
-    with hooked(each.register_forward_pre_hook(note) for each in layers):
-        training, evaluating = share(True), share(False)
-    if not calls:
-        return not_tried("no nn.Dropout is called in a step")
-    if training < 1:
-        return broken(f"of an update's calls of dropout {1 - training:.0%} are in evaluation mode")
-    if evaluating < 1:
-        return warned("a step after eval() has no dropout: who calls train_step must call train()")
-    return kept("dropout is on in every step, after eval() too")
-
-
-@law(
-    says="The gradient is the loss's slope: a step along a line changes the loss by as much.",
-    means="one of several ways to a parameter is cut off, by detach, .data, no_grad or item, so "
-    "that it is trained by a part of its effect",
-    look="in forward, at each detach() and no_grad()",
-    needs=("module",),
-)
+@law("module")
 def gradient_is_the_slope(subject: Subject) -> Finding:
-    """Compare slopes along random lines, measured in 64 bits by two lengths of step."""
+    """The gradient is the loss's slope: a step along a line changes the loss by as much.
+
+    Means: one of several ways to a parameter is cut off, by detach, .data, no_grad or item, so
+    that it is trained by a part of its effect
+    Look: in forward, at each detach() and no_grad()
+    """
     names = trainable(subject)
     tables = [each for each in subject.module.modules() if isinstance(each, nn.Embedding)]
     given, gaps = batch(subject), []
@@ -306,5 +138,139 @@ def gradient_is_the_slope(subject: Subject) -> Finding:
     return broken(f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient")
 
 
-GRADIENTS = (gradients_reach, gradient_is_the_slope, optimizer_holds)
-LAWS = (*GRADIENTS, all_move, gradient_cleared, trains_in_training_mode)
+@law("module", "optimizer", compares=False)
+def optimizer_holds(subject: Subject) -> Finding:
+    """The optimizer holds every parameter of this model.
+
+    Means: it was made for another model, before a layer was added or replaced, or the layers
+    stand in a plain list that parameters() does not see
+    Look: at where the optimizer is made, and of what
+    """
+    names = trainable(subject)
+    held = [p for group in needed(subject.adapter.optimizer).param_groups for p in group["params"]]
+    ids = {id(each) for each in held}
+    missing = [name for name, weight in names.items() if id(weight) not in ids]
+    own = {id(each) for each in subject.module.parameters()}
+    foreign = sum(id(each) not in own for each in held)
+    beside = f"; {foreign} of its {len(held)} are no parameters of this model" if foreign else ""
+    if missing:
+        return broken(f"the optimizer does not hold {listed(missing)}{beside}")
+    if foreign:
+        return warned(f"the optimizer holds {foreign} parameters that are not this model's")
+    return kept(f"the optimizer holds all {len(names)} parameters and no others")
+
+
+@law("module", "train_step", compares=False)
+def all_move(subject: Subject) -> Finding:
+    """A few steps move every matrix.
+
+    Means: the step is another optimizer's, the rate is 0, or a matrix gets no gradient
+    Look: at which optimizer is stepped, and at its rate
+    """
+    names = trainable(subject)
+    before = {name: weight.detach().clone() for name, weight in names.items()}
+    for _ in range(3):
+        needed(subject.adapter.train_step)(*batch(subject))
+    moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in names.items()}
+    largest = max(moves.values(), default=0.0)
+    if largest == 0:
+        return broken(f"no parameter of {len(names)} moved in 3 steps")
+    # A vector of zero gradient may be right; a move below the last digit of a large weight is lost.
+    digits = {n: 4 * float(w.abs().max()) * torch.finfo(w.dtype).eps for n, w in before.items()}
+    still = [n for n, w in before.items() if w.dim() > 1 and not moves[n] and largest > digits[n]]
+    if still:
+        return broken(f"3 steps do not move {listed(still)}; others by up to {largest:.2g}")
+    return kept(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
+
+
+@law("module", "train_step")
+def gradient_cleared(subject: Subject) -> Finding:
+    """A step's gradient comes from its own batch alone.
+
+    Means: gradients are not cleared between steps, and add up
+    Look: for zero_grad() before backward(), of the optimizer or of the model
+    """
+    names = trainable(subject)
+    weights = {name: weight.detach().clone() for name, weight in names.items()}
+    other, own = batch(subject), batch(subject)
+
+    def after(*batches: tuple[Tensor, Tensor, Tensor]) -> dict[str, Tensor]:
+        found = {}
+        for weight in names.values():
+            weight.grad = None
+        for given in batches:
+            with torch.no_grad():
+                for name, weight in names.items():
+                    weight.copy_(weights[name])
+            found = _gradients_of_step(subject, names, given)
+        return found
+
+    alone = after(own)
+    if not alone:
+        return not_tried("after a step no parameter has a gradient, and no optimizer is known")
+    if _apart(alone, after(own)) > 1e-3:
+        return not_tried("the same step twice has other gradients: it draws of its own")
+    if (apart := _apart(alone, after(other, own))) > 1e-2:
+        said = f"a step's gradient differs by {apart:.0%} when another batch was trained before it"
+        return broken(f"{said}, from the same weights")
+    return kept("a step has the same gradient alone and after one on another batch")
+
+
+def _gradients_of_step(
+    subject: Subject, names: dict[str, Tensor], given: tuple[Tensor, Tensor, Tensor]
+) -> dict[str, Tensor]:
+    """Do one step; give the gradients that the optimizer found, or those that are left."""
+    found: dict[str, Tensor] = {}
+
+    def note(*_: object) -> None:
+        found.update({n: w.grad.clone() for n, w in names.items() if w.grad is not None})
+
+    optimizer = subject.adapter.optimizer
+    torch.manual_seed(0)
+    with hooked([] if optimizer is None else [optimizer.register_step_pre_hook(note)]):
+        needed(subject.adapter.train_step)(*given)
+    if not found:
+        note()
+    return found
+
+
+def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
+    """Give how far gradients are apart, as a share of their size."""
+    size = sum(float(each.float().square().sum()) for each in one.values())
+    gaps = [(one[n] - other[n] if n in other else one[n]).float().square().sum() for n in one]
+    return float(sum(map(float, gaps)) / max(size, 1e-30)) ** 0.5
+
+
+@law("module", "train_step", compares=False)
+def trains_in_training_mode(subject: Subject) -> Finding:
+    """Dropout is on in every step of training.
+
+    Means: eval() was called to translate or to validate, and train() was not called again
+    Look: at what is called before each epoch and after each validation
+    """
+    module, step = subject.module, needed(subject.adapter.train_step)
+    layers = [each for each in module.modules() if isinstance(each, nn.Dropout) and each.p > 0]
+    if not layers:
+        return not_tried("it has no nn.Dropout with a probability above 0")
+    calls: list[bool] = []
+
+    def note(layer: nn.Module, _: object) -> None:
+        if torch.is_grad_enabled():
+            calls.append(layer.training)
+
+    def share(start_training: bool) -> float:
+        calls.clear()
+        module.train(start_training)
+        for _ in range(2):
+            step(*batch(subject))
+        return sum(calls) / max(len(calls), 1)
+
+    with hooked(each.register_forward_pre_hook(note) for each in layers):
+        training, evaluating = share(True), share(False)
+    if not calls:
+        return not_tried("no nn.Dropout is called in a step")
+    if training < 1:
+        return broken(f"of an update's calls of dropout {1 - training:.0%} are in evaluation mode")
+    if evaluating < 1:
+        return warned("a step after eval() has no dropout: who calls train_step must call train()")
+    return kept("dropout is on in every step, after eval() too")

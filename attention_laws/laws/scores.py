@@ -36,60 +36,49 @@ def _score(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float
     return float(needed(pipeline.score)(list(hypotheses), list(texts)))
 
 
-@law(
-    says="References score 100 against themselves.",
-    means="each word of a reference is passed as if it were a whole reference, a list of "
-    "references has one level too few, or both sides are tokenised differently",
-    look="at the nesting of the references: one list for each rank, or for each sentence?",
-    needs=("score",),
-)
+@law("score")
 @_with_references
 def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
-    """Score references as if they were translations."""
+    """References score 100 against themselves.
+
+    Means: each word of a reference is passed as if it were a whole reference, a list of
+    references has one level too few, or both sides are tokenised differently
+    Look: at the nesting of the references: one list for each rank, or for each sentence?
+    """
     found = _score(pipeline, texts, texts)
     if abs(found - 100) <= 0.01:
         return kept(f"{len(texts)} references score {found:.2f} against themselves")
     hint = ": a share, not in percent?" if abs(found - 1) <= 1e-4 else ""
-    alone = _score(pipeline, texts[:1], texts[:1])
-    return broken(
-        f"{len(texts)} references score {found:.4g} against themselves{hint}; {texts[0]!r} alone "
-        f"scores {alone:.4g}"
-    )
+    seen = f"{len(texts)} references score {found:.4g} against themselves{hint}"
+    return broken(f"{seen}; {texts[0]!r} alone {_score(pipeline, texts[:1], texts[:1]):.4g}")
 
 
-@law(
-    says="Translations and references are not exchanged.",
-    means="the function of the library takes references first (NLTK), or hypotheses first "
-    "(sacreBLEU), and is called the other way",
-    look="at the order of the score's arguments",
-    needs=("score",),
-)
+@law("score")
 @_with_references
 def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
-    """Compare translations that are far too long with references that are."""
+    """Translations and references are not exchanged.
+
+    Means: the library takes references first (NLTK) or last (sacreBLEU), and is called otherwise
+    Look: at the order of the score's arguments
+    """
     longer = [" ".join((texts * 2)[place : place + 4]) for place in range(len(texts))]
     right, exchanged = _score(pipeline, longer, texts), _score(pipeline, texts, longer)
     if right == exchanged:
         return not_tried(f"it scores {right:.1f} either way: an exchange would change nothing")
-    shown = (
-        f"translations four times too long score {right:.1f}, of a quarter of the length "
-        f"{exchanged:.1f}"
-    )
+    shown = f"translations four times too long score {right:.1f}, too short {exchanged:.1f}"
     if right < exchanged:
         return broken(f"{shown}: BLEU punishes what is short, by e^-3 here, so it is the reverse")
     return kept(shown)
 
 
-@law(
-    says="A corpus's score is not the mean of its sentences' scores.",
-    means="BLEU was taken sentence by sentence and averaged; published figures count over "
-    "the corpus",
-    look="at the loop around the score: it should stand after it, not in it",
-    needs=("score",),
-)
+@law("score")
 @_with_references
 def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
-    """Score a long right translation and a short wrong one, together and by themselves."""
+    """A corpus's score is not the mean of its sentences' scores.
+
+    Means: BLEU was averaged over sentences; published figures count over the corpus
+    Look: at the loop around the score: it should stand after it, not in it
+    """
     by_length = sorted(texts, key=lambda text: len(text.split()))
     for place in (0, 1):
         short, long = by_length[place], " ".join([by_length[-1 - place]] * 2)
@@ -101,26 +90,21 @@ def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
         if abs(alone[0] - alone[1]) < 1:
             return not_tried(f"{hypothesis!r} for {short!r} costs it less than a point")
         if abs(together - mean) > 0.01:
-            return kept(
-                f"sentences that score {alone[0]:.1f} and {alone[1]:.1f} score {together:.1f} "
-                f"together, their mean is {mean:.1f}"
-            )
-    return broken(
-        f"{hypothesis!r} for {short!r} scores {alone[1]:.2f}, a right translation of "
-        f"{len(long.split())} words {alone[0]:.2f}, both {together:.2f}: the mean"
-    )
+            both = f"sentences that score {alone[0]:.1f} and {alone[1]:.1f} score {together:.1f}"
+            return kept(f"{both} together, their mean is {mean:.1f}")
+    seen = f"{hypothesis!r} for {short!r} scores {alone[1]:.2f}, a right translation of "
+    seen += f"{len(long.split())} words {alone[0]:.2f}, both {together:.2f}: the mean"
+    return broken(seen)
 
 
-@law(
-    says="What is scored is text: a translation of which every token is right scores 100.",
-    means="decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not "
-    "l'homme to it",
-    look="at decode: does it undo all that encode did?",
-    needs=("score", "encode_tgt", "decode"),
-)
+@law("score", "encode_tgt", "decode")
 @_with_references
 def tokenised_once(pipeline: Pipeline, texts: list[str]) -> Finding:
-    """Score what a model gives back that says every token right."""
+    """What is scored is text: a translation of which every token is right scores 100.
+
+    Means: decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not l'homme
+    Look: at decode: does it undo all that encode did?
+    """
     encode, decode = needed(pipeline.encode_tgt), needed(pipeline.decode)
     tokens, wanted = [], []
     for text in texts:
@@ -150,6 +134,3 @@ def folded(text: str) -> str:
 def squeezed(text: str) -> str:
     """Write without case, accents and blanks."""
     return folded(text).replace(" ", "")
-
-
-LAWS = (references_score_100, in_their_places, corpus_not_mean, tokenised_once)

@@ -1,7 +1,8 @@
 """A search finds what the model says (§6.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,11 +21,12 @@ def _sources(subject: Subject) -> list[Tensor]:
     return [subject.src(1, LENGTH + grows * (3 * row % 5)) for row in range(SENTENCES)]
 
 
-def _batch(subject: Subject, sources: list[Tensor]) -> Tensor:
+def _found(subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]) -> list[Any]:
+    """Search a batch of sources; give each, (1, src_len), and what each search finds for it."""
+    sources = _sources(subject)
     longest = max(each.shape[1] for each in sources)
-    if all(each.shape[1] == longest for each in sources):
-        return torch.cat(sources)
-    return torch.cat([subject.padded(each, longest - each.shape[1]) for each in sources])
+    batch = torch.cat([subject.padded(each, longest - each.shape[1]) for each in sources])
+    return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
 def _next(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
@@ -68,29 +70,25 @@ def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding
 
 def _ended(subject: Subject) -> bool:
     """Tell whether eos ends a translation of greedy search, or a candidate."""
-    adapter, src = subject.adapter, _batch(subject, _sources(subject))
-    if adapter.greedy is not None:
-        return any(len(ids) < LENGTH for ids in adapter.greedy(src, LENGTH))
-    beams = adapter.beam(src, BEAM_SIZE, LENGTH) if adapter.beam is not None else []
-    return any(each.finished for row in beams for each in row)
+    greedy, beam = subject.adapter.greedy, subject.adapter.beam
+    if greedy is not None:
+        return any(len(ids) < LENGTH for _, ids in _found(subject, lambda src: greedy(src, LENGTH)))
+    beams = [] if beam is None else _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
+    return any(each.finished for _, row in beams for each in row)
 
 
-@law(
-    says="Greedy search says what forward scores highest after each of its prefixes.",
-    means="translation takes another road than training: a mask or positions differ, the "
-    "model is in training mode, bos is another id, or the argmax is taken at the wrong "
-    "position",
-    look="at the first token that differs: what did the model read at that step?",
-    needs=("greedy",),
-)
+@law("greedy")
 @some_end
 @torch.no_grad()
 def greedy_is_forward(subject: Subject) -> Finding:
-    """Read each translation with forward: every token must be the best after those before it."""
-    adapter, sources = subject.adapter, _sources(subject)
-    ended = 0
-    found = needed(adapter.greedy)(_batch(subject, sources), LENGTH)
-    for src, given in zip(sources, found, strict=True):
+    """Greedy search says what forward scores highest after each of its prefixes.
+
+    Means: translation takes another road than training: a mask or positions differ, the model
+    is in training mode, bos is another id, or the argmax is taken at the wrong position
+    Look: at the first token that differs: what did the model read at that step?
+    """
+    adapter, greedy, ended = subject.adapter, needed(subject.adapter.greedy), 0
+    for src, given in _found(subject, lambda src: greedy(src, LENGTH)):
         marks = [i for i, each in enumerate(given) if each in (adapter.eos_id, adapter.pad_id)]
         ids = given[: min(marks, default=len(given))]  # after a mark it may say what it likes
         ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
@@ -98,53 +96,46 @@ def greedy_is_forward(subject: Subject) -> Finding:
         ended += len(said) > len(ids)
         logits = _next(subject, src, ids)
         for place, token in enumerate(said):
-            short = _short_of_best(subject, logits[place], token)
-            if short:
+            if short := _short_of_best(subject, logits[place], token):
                 what = "it ends" if place == len(ids) else f"it says {token}"
-                return broken(
-                    f"src {src[0].tolist()}: after {ids[:place]} {what}, and forward scores "
-                    f"{int(logits[place].argmax())} by {short:.2g} more"
-                )
+                more = f"{int(logits[place].argmax())} by {short:.2g} more"
+                return broken(f"after {ids[:place]} {what}, and forward scores {more}", src=src[0])
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
 
 
-@law(
-    says="A translation holds no bos and no padding, and nothing after eos.",
-    means="the search does not look for eos, or looks for another id; padding or bos that "
-    "nothing bars is said by a model that has not learned yet, seldom by one that has",
-    look="at the condition that ends a sentence, in a batch above all",
-)
+@law()
 @some_end
 @torch.no_grad()
 def search_ends(subject: Subject) -> Finding:
-    """Look for special ids in what the searches give."""
-    adapter = subject.adapter
-    sources = _sources(subject)
-    src = _batch(subject, sources)
-    searched: list[tuple[int, list[int]]] = []
-    if adapter.greedy is not None:
-        searched += enumerate(adapter.greedy(src, LENGTH))
-    if adapter.beam is not None:
-        for row, candidates in enumerate(adapter.beam(src, BEAM_SIZE, LENGTH)):
-            searched += [(row, each.ids) for each in candidates]
-    if not searched:
+    """A translation holds no bos and no padding, and nothing after eos.
+
+    Means: the search does not look for eos, or looks for another id; padding or bos that
+    nothing bars is said by a model that has not learned yet, seldom by one that has
+    Look: at the condition that ends a sentence, in a batch above all
+    """
+    adapter, searches = subject.adapter, []
+    greedy, beam = adapter.greedy, adapter.beam
+    if greedy is not None:
+        searches.append(lambda src: ([ids] for ids in greedy(src, LENGTH)))
+    if beam is not None:
+        searches.append(lambda src: ([x.ids for x in row] for row in beam(src, BEAM_SIZE, LENGTH)))
+    if not searches:
         return not_tried("the adapter has no greedy and no beam")
-    for row, ids in searched:
-        shown = f"src {sources[row][0].tolist()} gives {ids}"
+    found = [(src, ids) for src, *rows in _found(subject, *searches) for row in rows for ids in row]
+    given = [(ids, f"src {src[0].tolist()} gives {ids}") for src, ids in found]
+    for ids, shown in given:
         if len(ids) > LENGTH:
             return broken(f"{shown}: {len(ids)} tokens where {LENGTH} were allowed")
         if adapter.eos_id in ids[:-1]:
             return broken(f"{shown}: it goes on after eos, {adapter.eos_id}")
-    for row, ids in searched:
+    for ids, shown in given:
         if adapter.eos_id in ids:
-            shown = f"src {sources[row][0].tolist()} gives {ids}"
             return not_tried(f"{shown}: the adapter is to leave eos, {adapter.eos_id}, out")
-    for row, ids in searched:
-        marks = [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]
-        if marks:
-            seen = f"src {sources[row][0].tolist()} gives {ids}: nothing bars {marks[0]}, no word"
+    for ids, shown in given:
+        if marks := [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]:
+            seen = f"{shown}: nothing bars {marks[0]}, no word"
             return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
-    return kept(f"{len(searched)} translations hold no bos, no padding, and nothing after eos")
+    return kept(f"{len(found)} translations hold no bos, no padding, and nothing after eos")
 
 
 def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) -> list[float]:
@@ -158,95 +149,81 @@ def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) ->
     return sums
 
 
-@law(
-    says="Each candidate's log probability is what forward gives for its ids.",
-    means="the cache is not reordered with the beams, sentences of a batch are mixed, logits "
-    "are added in place of log probabilities, or scores are gathered by the wrong index",
-    look="where prefixes are reordered: is everything else that has a row reordered too?",
-    needs=("beam",),
-)
+@law("beam")
 @some_end
 @torch.no_grad()
 def beam_is_forward(subject: Subject) -> Finding:
-    """Add up what forward says of each candidate, in a batch of sentences."""
-    sources, number = _sources(subject), 0
-    for size in (1, BEAM_SIZE):
-        found = needed(subject.adapter.beam)(_batch(subject, sources), size, LENGTH)
-        for row, (src, candidates) in enumerate(zip(sources, found, strict=True)):
+    """Each candidate's log probability is what forward gives for its ids.
+
+    Means: the cache is not reordered with the beams, sentences of a batch are mixed, logits are
+    added in place of log probabilities, or scores are gathered by the wrong index
+    Look: where prefixes are reordered: is everything else that has a row reordered too?
+    """
+    beam, sizes, number = needed(subject.adapter.beam), (1, BEAM_SIZE), 0
+    searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
+    for src, *found in _found(subject, *searches):
+        for size, candidates in zip(sizes, found, strict=True):
             for ids, log_prob, finished in candidates:
                 number += 1
                 sums = _log_probs(subject, src, ids, finished)
                 allowed = (len(ids) + 1) * (2 * subject.tolerance + 1e-5)
                 apart = min(abs(each - log_prob) for each in sums)
                 if not apart <= allowed:
-                    return broken(
-                        f"src {src[0].tolist()}, sentence {row + 1} of {SENTENCES}, beam {size}: "
-                        f"{ids}{' and eos' if finished else ''} is said to have {log_prob:.4f} "
-                        f"nats, and has {sums[0]:.4f} by forward"
-                    )
+                    what = f"beam {size}: {ids}{' and eos' if finished else ''}"
+                    wrong = f"is said to have {log_prob:.4f} nats, and has {sums[0]:.4f} by forward"
+                    return broken(f"{what} {wrong}", src=src[0])
     return kept(f"{number} candidates of {SENTENCES} sentences have the sums that forward gives")
 
 
-@law(
-    says="No candidate stands twice, and of equally long ones the more probable comes first.",
-    means="all beams begin with the same prefix and a score of 0, or the order is ascending",
-    look="at the first step's scores: all but one must be minus infinity",
-    needs=("beam",),
-)
+@law("beam")
 @torch.no_grad()
 def candidates_in_order(subject: Subject) -> Finding:
-    """Compare candidates of one length, which any length penalty orders alike."""
-    sources = _sources(subject)
-    found = needed(subject.adapter.beam)(_batch(subject, sources), BEAM_SIZE, LENGTH)
-    for src, candidates in zip(sources, found, strict=True):
-        shown = f"src {src[0].tolist()}, beam {BEAM_SIZE}"
+    """No candidate stands twice, and of equally long ones the more probable comes first.
+
+    Means: all beams begin with the same prefix and a score of 0, or the order is ascending
+    Look: at the first step's scores: all but one must be minus infinity
+    """
+    beam = needed(subject.adapter.beam)
+    for src, candidates in _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
         for place, one in enumerate(candidates):
             for other in candidates[place + 1 :]:
                 if one.ids == other.ids and one.finished == other.finished:
-                    return broken(f"{shown}: {one.ids} stands there twice")
+                    return broken(f"{one.ids} stands there twice", src=src[0])
                 alike = len(one.ids) == len(other.ids) and one.finished == other.finished
                 if alike and other.log_prob > one.log_prob + 1e-5:
-                    return broken(
-                        f"{shown}: {one.ids} with {one.log_prob:.4f} nats stands before "
-                        f"{other.ids} with {other.log_prob:.4f}"
-                    )
-    counts = sorted({len(each) for each in found})
-    return kept(f"{counts} candidates a sentence, none twice, the best of a length first")
+                    first, second = (f"{x.ids} with {x.log_prob:.4f} nats" for x in (one, other))
+                    return broken(f"{first} stands before {second}", src=src[0])
+    return kept("no candidate stands twice, and of equally long ones the best is first")
 
 
-@law(
-    says="A beam of one is greedy search, and knows where it ended.",
-    means="what ends with eos is dropped, or is not marked as finished",
-    look="at what becomes of a candidate that ends",
-    needs=("beam", "greedy"),
-)
+@law("beam", "greedy")
 @some_end
 @torch.no_grad()
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
-    """Compare the ends; a sound beam may go on after eos, and then find another translation."""
-    sources = _sources(subject)
-    src = _batch(subject, sources)
-    greedy = needed(subject.adapter.greedy)(src, LENGTH)
-    beams = needed(subject.adapter.beam)(src, 1, LENGTH)
+    """A beam of one is greedy search, and knows where it ended.
+
+    Means: what ends with eos is dropped, or is not marked as finished
+    Look: at what becomes of a candidate that ends
+    How: A sound beam may go on after eos, and then find another translation.
+    """
+    greedy, beam = needed(subject.adapter.greedy), needed(subject.adapter.beam)
+    both = _found(subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH))
     alike = 0
-    for each, ids, candidates in zip(sources, greedy, beams, strict=True):
+    for src, ids, candidates in both:
         if any(one.ids == ids and not one.finished for one in candidates) and len(ids) < LENGTH:
-            return broken(
-                f"src {each[0].tolist()}: {ids} ends greedy search, and is not finished in a beam"
-            )
+            return broken(f"{ids} ends greedy search, and is not finished in a beam", src=src[0])
         alike += bool(candidates) and candidates[0].ids == ids
     return kept(f"{alike} of {SENTENCES} translations are greedy search's, ends included")
 
 
-@law(
-    says="A beam as wide as the vocabulary finds the most probable of all pairs of words.",
-    means="fewer prefixes go on than the beam is wide, or what ends takes the place of others",
-    look="at how many continuations are taken, and from what",
-    needs=("beam",),
-)
+@law("beam")
 @torch.no_grad()
 def wide_beam_finds_the_best(subject: Subject) -> Finding:
-    """Score every pair of words with forward; as many as are found must be the best of them."""
+    """A beam as wide as the vocabulary finds the most probable of all pairs of words.
+
+    Means: fewer prefixes go on than the beam is wide, or what ends takes the place of others
+    Look: at how many continuations are taken, and from what
+    """
     types = subject.adapter.tgt_vocab_size
     if types > WIDEST:
         return not_tried(f"a beam of {types} is too wide to try: {WIDEST} at most")
@@ -266,14 +243,6 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
             apart = best - sums[has].sort(descending=True).values
             short.append(max(apart.tolist(), default=0.0))
         if min(short) > 4 * subject.tolerance + 1e-5:
-            return broken(
-                f"src {src[0].tolist()}: {len(best)} pairs that a beam of {types} finds are not "
-                f"the most probable, by up to {min(short):.2g} nats"
-            )
+            what = f"{len(best)} pairs that a beam of {types} finds are not the most probable"
+            return broken(f"{what}, by up to {min(short):.2g} nats", src=src[0])
     return kept(f"a beam of {types} finds the most probable of {len(pairs)} pairs of words")
-
-
-LAWS = (
-    *(greedy_is_forward, search_ends, beam_is_forward, candidates_in_order),
-    *(beam_of_one_is_greedy, wide_beam_finds_the_best),
-)

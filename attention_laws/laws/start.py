@@ -27,7 +27,7 @@ def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
     @wraps(check)
     def tried(subject: Subject) -> Finding:
         module, fresh = subject.adapter.module, subject.adapter.fresh
-        parts = [] if module is None else list(module.modules())
+        parts = [] if module is None else module.modules()
         norms = [each for each in parts if "norm" in type(each).__name__.lower()]
         own = [p for each in norms for p in each.parameters(recurse=False)]
         scales = [each for each in own if each.dim() == 1 and len(each) > 1]
@@ -42,17 +42,15 @@ def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
     return tried
 
 
-@law(
-    says="A fresh model's loss is near ln V: it prefers no token.",
-    means="logits are too large at the start: embeddings that serve as output weights too and "
-    "are drawn too large, a final norm that is missing, or a softmax taken twice",
-    look="at how the embeddings and the output layer are drawn",
-)
+@law()
 @of_a_beginning
 def starts_unsure(subject: Subject) -> Finding:
-    """Compare the loss of a token drawn evenly with that of an even distribution.
+    """A fresh model's loss is near ln V: it prefers no token.
 
-    The sentence's own tokens are left out of it: a model whose output weights are its
+    Means: logits are too large at the start: embeddings that serve as output weights too and
+    are drawn too large, a final norm that is missing, or a softmax taken twice
+    Look: at how the embeddings and the output layer are drawn
+    How: The sentence's own tokens are left out, since a model whose output weights are its
     embeddings begins by repeating what it reads.
     """
     src, tgt_in = subject.src(8, 3), subject.tgt_in(8, 3)
@@ -70,36 +68,31 @@ def starts_unsure(subject: Subject) -> Finding:
     return warned(seen) if loss > target + SURE else kept(seen)
 
 
-@law(
-    says="A fresh model's attention scores spread by about 1.",
-    means="scores are not divided by the square root of d_k, or what attention reads is too "
-    "large: the softmax begins saturated, and passes little gradient",
-    look="at the line that divides the scores, and at how embeddings are drawn and scaled",
-)
+@law()
 @of_a_beginning
 def scores_near_one(subject: Subject) -> Finding:
-    """Recover how far scores spread: logs of weights differ as their scores do."""
+    """A fresh model's attention scores spread by about 1.
+
+    Means: scores are not divided by the square root of d_k, or what attention reads is too
+    large: the softmax begins saturated, and passes little gradient
+    Look: at the line that divides the scores, and at how embeddings are drawn and scaled
+    """
     src, tgt_in = subject.src(4, SRC_LEN), subject.tgt_in(4, TGT_LEN)
     with torch.no_grad():
         if subject.adapter.attention is not None:
             maps = dict(subject.adapter.attention(src, tgt_in))
         else:
-            maps = {
-                f"attention {i + 1}": each.weights
-                for i, each in enumerate(seen(subject, src, tgt_in))
-            }
+            found = seen(subject, src, tgt_in)
+            maps = {f"attention {i + 1}": each.weights for i, each in enumerate(found)}
     if not maps:
         return not_tried("the adapter has no attention, and no softmax over keys was seen")
     spreads = {name: _spread(weights) for name, weights in maps.items()}
     name = max(spreads, key=spreads.__getitem__)
     if spreads[name] > LARGE_SCORES:
-        return warned(
-            f"{name}: scores of one query have a standard deviation of {spreads[name]:.1f}"
-        )
-    return kept(
-        f"scores of one query have a standard deviation of {min(spreads.values()):.2f} to "
-        f"{spreads[name]:.2f}"
-    )
+        how = f"scores of one query have a standard deviation of {spreads[name]:.1f}"
+        return warned(f"{name}: {how}")
+    least, most = min(spreads.values()), spreads[name]
+    return kept(f"scores of one query have a standard deviation of {least:.2f} to {most:.2f}")
 
 
 def _spread(weights: Tensor) -> float:
@@ -111,37 +104,33 @@ def _spread(weights: Tensor) -> float:
     return float(torch.stack(rows).median())
 
 
-@law(
-    says="At the start words and positions are of like size.",
-    means="embeddings are not multiplied by the square root of d_model, or drawn so small "
-    "that the positions drown them; or so large that they drown the positions",
-    look="at how embeddings are drawn, and at what is added to them",
-    needs=("module",),
-)
+@law("module")
 @of_a_beginning
 def words_and_positions(subject: Subject) -> Finding:
-    """See how far another word moves what the first layer reads, and how far another place."""
+    """At the start words and positions are of like size.
+
+    Means: embeddings are not multiplied by the square root of d_model, or drawn so small that
+    the positions drown them; or so large that they drown the positions
+    Look: at how embeddings are drawn, and at what is added to them
+    """
     src = subject.src(1, 5)[0, :4, None].expand(4, SRC_LEN)  # four words, each again and again
     words, positions = _spreads(subject, src, subject.tgt_in(len(src), TGT_LEN), src)
     if positions == 0 or words == 0:
         return not_tried("the first layer reads words alone: no positions are added to them")
-    seen = (
-        f"what the first layer reads moves by {math.sqrt(words):.2g} a component with another "
-        f"word, by {math.sqrt(positions):.2g} in another position"
-    )
+    said = f"what the first layer reads moves by {math.sqrt(words):.2g} a component with another "
+    said += f"word, by {math.sqrt(positions):.2g} in another position"
     few, many = WORDS_TO_POSITIONS
-    return kept(seen) if few <= words / positions <= many else warned(seen)
+    return kept(said) if few <= words / positions <= many else warned(said)
 
 
-@law(
-    says="Both sides' words are told their places, or neither's (§3.5).",
-    means="positions are added on one side alone; a causal mask tells a decoder of order, faintly, "
-    "so that it learns all the same, and worse",
-    look="where positions are added to the embeddings, on both sides",
-    needs=("module",),
-)
+@law("module")
 def places_on_both_sides(subject: Subject) -> Finding:
-    """See whether what each side's first layer reads of a word depends on its place."""
+    """Both sides' words are told their places, or neither's (§3.5).
+
+    Means: positions are added on one side alone; a causal mask tells a decoder of order,
+    faintly, so that it learns all the same, and worse
+    Look: where positions are added to the embeddings, on both sides
+    """
     words = subject.ids(min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size), 1, 4)
     src, tgt_in = (words[0, :, None].expand(4, each) for each in (SRC_LEN, TGT_LEN))
     moves = [_spreads(subject, src, tgt_in, each) for each in (src, tgt_in)]
@@ -154,51 +143,40 @@ def places_on_both_sides(subject: Subject) -> Finding:
 
 
 def _spreads(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> tuple[float, float]:
-    """Give how far another word, and another place, move what a side's first layer reads, squared.
-
-    Raises:
-        NothingSeenError: no layer is seen that reads it.
-    """
+    """Give how far another word, and another place, move what a first layer reads, squared."""
     hidden = _first_read(subject, src, tgt_in, ids)
-    if hidden is None:
-        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
     return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
 
 
-def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor | None:
+def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor:
     """Give what the first layer after the embeddings of `ids` is given, (batch, length, width)."""
     seen: list[Tensor] = []
 
     def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        hidden = inputs[0] if inputs else None
-        if not seen and hidden is not None and hidden.dim() == 3 and hidden.is_floating_point():
-            if hidden.shape[:2] == ids.shape:
-                seen.append(hidden.detach())
-            elif hidden.shape[:2] == ids.T.shape:
-                seen.append(hidden.detach().transpose(0, 1))
+        hidden = inputs[0].detach() if inputs else ids
+        if hidden.dim() == 3 and hidden.is_floating_point():
+            for each in (hidden, hidden.transpose(0, 1)):
+                seen.extend([each] if each.shape[:2] == ids.shape else [])
 
-    layers = [
-        each
-        for each in subject.module.modules()
-        if isinstance(each, nn.Linear | nn.MultiheadAttention)
-        or "norm" in type(each).__name__.lower()
-    ]
+    kinds = (nn.Linear, nn.MultiheadAttention)
+    parts = subject.module.modules()
+    layers = [x for x in parts if isinstance(x, kinds) or "norm" in type(x).__name__.lower()]
     with hooked(each.register_forward_pre_hook(note) for each in layers):
         # With gradients, since torch's own layers else run without calling their parts.
         subject.adapter.forward(src, tgt_in)
-    return seen[0] if seen else None
+    if not seen:
+        raise NothingSeenError("no nn.Linear, norm or attention of torch reads the words")
+    return seen[0]
 
 
-@law(
-    says="Layers of one kind begin with weights of their own.",
-    means="a layer was copied after its weights were drawn, and they were not drawn again",
-    look="at copy.deepcopy, and at what initialises the whole model",
-    needs=("module",),
-    compares=False,
-)
+@law("module", compares=False)
 @of_a_beginning
 def layers_start_apart(subject: Subject) -> Finding:
-    """Compare the matrices of layers of one kind, number for number."""
+    """Layers of one kind begin with weights of their own.
+
+    Means: a layer was copied after its weights were drawn, and they were not drawn again
+    Look: at copy.deepcopy, and at what initialises the whole model
+    """
     stacks = 0
     for prefix, stack in subject.module.named_modules():
         if not isinstance(stack, nn.ModuleList | nn.Sequential):
@@ -217,9 +195,3 @@ def layers_start_apart(subject: Subject) -> Finding:
     if not stacks:
         return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
     return kept(f"in {stacks} stacks no two layers begin with the same matrix")
-
-
-LAWS = (
-    *(starts_unsure, scores_near_one, words_and_positions),
-    *(places_on_both_sides, layers_start_apart),
-)

@@ -25,14 +25,13 @@ def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
     return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
 
 
-@law(
-    says="Text comes back from its ids, but for blanks, case, accents and punctuation.",
-    means="decode has another vocabulary than encode, or most words are unknown",
-    look="at which tokenizer was saved, and which is loaded",
-    needs=("train", "encode_tgt", "decode"),
-)
+@law("train", "encode_tgt", "decode")
 def round_trip(pipeline: Pipeline) -> Finding:
-    """Encode training targets and decode them; sources too, where their ids are the same."""
+    """Text comes back from its ids, but for blanks, case, accents and punctuation.
+
+    Means: decode has another vocabulary than encode, or most words are unknown
+    Look: at which tokenizer was saved, and which is loaded
+    """
     found = [_come_back(pipeline, "target")]
     if pipeline.joint_vocabulary and pipeline.encode_src is not None:
         found.append(_come_back(pipeline, "source"))
@@ -42,29 +41,25 @@ def round_trip(pipeline: Pipeline) -> Finding:
 
 def _come_back(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
-    decode = needed(pipeline.decode)
-    came = total = 0
-    worst, worst_share = "", 1.0
+    came, total, worst = 0, 0, (1.0, "")
     for text, ids in _encoded(pipeline, side):
         try:
-            given = decode(ids)
+            given = needed(pipeline.decode)(ids)
         except (LookupError, ValueError) as error:  # an id that decode does not have
             return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
         words, back = _words(text), _words(given)
         shared = (words & back).total()
         came, total = came + shared, total + words.total()
         share = shared / max(words.total(), 1)
-        if share < worst_share:
-            worst, worst_share = f"{text!r} comes back as {given!r}", share
+        worst = min(worst, (share, f"{text!r} comes back as {given!r}"))
     if not total:
         return not_tried(f"no training {side} is without an unknown word")
     share = came / total
     of = f"of the words of training {side}s come back"
-    if share < SOME:
-        return broken(f"{100 * share:.0f}% {of}: {worst}")
+    seen = f"{100 * share:.1f}% {of}"
     if share < NEARLY_ALL:
-        return warned(f"{100 * share:.1f}% {of}: {worst}")
-    return kept(f"{100 * share:.1f}% {of}")
+        return (broken if share < SOME else warned)(f"{seen}: {worst[1]}")
+    return kept(seen)
 
 
 def _words(text: str) -> Counter[str]:
@@ -72,15 +67,13 @@ def _words(text: str) -> Counter[str]:
     return Counter("".join(c if c.isalnum() else " " for c in folded(text)).split())
 
 
-@law(
-    says="No bos, eos or padding is in the text that is scored.",
-    means="ids are turned into words with the special ones among them: one right token more "
-    "in each sentence",
-    look="at decode, before the tokens are joined",
-    needs=("train", "encode_tgt", "decode"),
-)
+@law("train", "encode_tgt", "decode")
 def no_marks_scored(pipeline: Pipeline) -> Finding:
-    """Put the special ids around a target's, as a search may."""
+    """No bos, eos or padding is in the text that is scored.
+
+    Means: ids are turned into words with the special ones: one right token more in each sentence
+    Look: at decode, before the tokens are joined
+    """
     decode = needed(pipeline.decode)
     targets = _encoded(pipeline, "target")
     if not targets:
@@ -98,15 +91,13 @@ def no_marks_scored(pipeline: Pipeline) -> Finding:
     return kept(f"{', '.join(marks)} around a sentence leave no trace in its text")
 
 
-@law(
-    says="A text has the same ids in training and in translation.",
-    means="lower-casing, normalising or cleaning happens while the corpus is read, and not "
-    "where a user's sentence is",
-    look="at what is done to a text before encode: put it into encode",
-    needs=("test", "encode_src", "encode_to_translate"),
-)
+@law("test", "encode_src", "encode_to_translate")
 def treated_alike(pipeline: Pipeline) -> Finding:
-    """Encode test sources, and odd ways to write them, as training and as translation do."""
+    """A text has the same ids in training and in translation.
+
+    Means: the corpus is lower-cased, normalised or cleaned as it is read, what users type is not
+    Look: at what is done to a text before encode: put it into encode
+    """
     encoders = needed(pipeline.encode_src), needed(pipeline.encode_to_translate)
     number = 0
     for source, _ in [*pipeline.test[:SENTENCES], *pipeline.train[:20]]:
@@ -114,22 +105,15 @@ def treated_alike(pipeline: Pipeline) -> Finding:
             number += 1
             ids = [pipeline.without_marks(encode(text)) for encode in encoders]
             if ids[0] != ids[1]:
-                return broken(
-                    f"{text!r} has the ids {ids[0][:12]} in training and {ids[1][:12]} in "
-                    "translation"
-                )
+                first, second = (each[:12] for each in ids)
+                return broken(f"{text!r} has the ids {first} in training, {second} in translation")
     return kept(f"{number} texts have the same ids in training and in translation")
 
 
 def _written(text: str) -> list[str]:
     """Give a text as the corpus has it, and as people type it."""
-    return [
-        text,
-        unicodedata.normalize("NFD", text),
-        text.replace("'", "\u2019"),
-        text.upper(),
-        f" {text}".replace(" ", "  "),
-    ]
+    wide, curled = f" {text}".replace(" ", "  "), text.replace("'", "\u2019")
+    return [text, unicodedata.normalize("NFD", text), curled, text.upper(), wide]
 
 
 def key(sentence: str) -> str:
@@ -160,22 +144,16 @@ def measure_leak(train: Sequence[Pair], test: Sequence[Pair]) -> Leak:
     return Leak(*(sum(seen) / len(test) for seen in (first, second, either)))
 
 
-@law(
-    says="No source of a test pair is learned from, nor its target.",
-    means="a corpus with several translations of a sentence was split at random",
-    look="at the split: pairs that share a side belong on the same side of it",
-    needs=("train", "test"),
-)
+@law("train", "test")
 def nothing_shared(pipeline: Pipeline) -> Finding:
-    """Look for test sentences among the training sentences."""
+    """No source of a test pair is learned from, nor its target.
+
+    Means: a corpus with several translations of a sentence was split at random
+    Look: at the split: pairs that share a side belong on the same side of it
+    """
     leak = measure_leak(pipeline.train, pipeline.test)
-    shown = (
-        f"of {len(pipeline.test)} test pairs {100 * leak.first:.1f}% have a source, "
-        f"{100 * leak.second:.1f}% a target that is learned from"
-    )
+    shown = f"of {len(pipeline.test)} test pairs {100 * leak.first:.1f}% have a source, "
+    shown += f"{100 * leak.second:.1f}% a target that is learned from"
     if leak.first > LEAK:
         return broken(shown)
     return warned(shown) if leak.either else kept(shown)  # trees and labels are shared by right
-
-
-LAWS = (round_trip, no_marks_scored, treated_alike, nothing_shared)

@@ -8,21 +8,16 @@ from torch import Tensor
 from attention_laws.errors import NothingSeenError
 from attention_laws.law import Subject, law
 from attention_laws.report import Finding, broken, kept, not_tried, warned
-from attention_laws.watch import Attention, attentions, watching
+from attention_laws.watch import Attention, attentions
 
 ROUNDING = 1e-3  # half precision included
 SRC_LEN, TGT_LEN = 7, 5
+KINDS = {SRC_LEN: "encoder", TGT_LEN: "decoder"}
 
 
 def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Give the weights of two sentences, the second padded, one after the other.
-
-    Raises:
-        NothingSeenError: the adapter has no `attention`, and no softmax over keys was seen.
-    """
-    src, tgt_in = subject.src(2, SRC_LEN), subject.tgt_in(2, TGT_LEN)
-    if subject.adapter.pad_id is not None:
-        src[1, 5:] = subject.adapter.pad_id
+    """Give the weights of two sentences, the second padded, one after the other."""
+    src, tgt_in = subject.sources(2, SRC_LEN), subject.tgt_in(2, TGT_LEN)
     with torch.no_grad():
         if subject.adapter.attention is not None:
             return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
@@ -32,10 +27,9 @@ def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     names: Counter[str] = Counter()
     maps = {}
     for one, other in zip(*rows, strict=True):
-        kind = {(SRC_LEN, SRC_LEN): "encoder", (TGT_LEN, TGT_LEN): "decoder"}.get(
-            tuple(one.weights.shape[-2:]), "cross"
-        )
-        both = [each.weights.reshape(1, -1, *each.weights.shape[-2:]) for each in (one, other)]
+        shape = one.weights.shape[-2:]
+        kind = "cross" if shape[0] != shape[1] else KINDS[shape[0]]
+        both = [each.weights.reshape(1, -1, *shape) for each in (one, other)]
         maps[f"{kind} {names[kind]}"] = torch.cat(both)
         names[kind] += 1
     return src, tgt_in, maps
@@ -43,85 +37,16 @@ def _maps(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
 
 def seen(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Attention]:
     """Give the attentions of a batch, as the model computes them."""
-    with watching() as calls:
-        subject.logits(src, tgt_in)
-    return attentions(calls, {src.shape[1], tgt_in.shape[1]})
+    return attentions(subject.calls(src, tgt_in), {src.shape[1], tgt_in.shape[1]})
 
 
-@law(
-    says="The weights of each query sum to one over the keys.",
-    means="the softmax is over the wrong axis, or the mask is applied after it",
-    look="at the softmax's dim, and at what follows it",
-)
-def rows_sum_to_one(subject: Subject) -> Finding:
-    """Add up each row over the keys."""
-    _, _, maps = _maps(subject)
-    for name, weights in maps.items():
-        sums = weights.float().sum(dim=-1)
-        if bool((sums - 1).abs().max() > ROUNDING) or bool((weights < 0).any()):
-            columns = weights[0].float().sum(dim=-2)  # of the sentence without padding
-            over_queries = bool((columns - 1).abs().max() <= ROUNDING)
-            hint = "; its columns do: the softmax is over the queries" if over_queries else ""
-            return broken(
-                f"{name}: rows sum to {float(sums.min()):.3g} to {float(sums.max()):.3g}{hint}"
-            )
-    return kept(f"every row of {len(maps)} maps sums to 1, and no weight is below 0")
-
-
-@law(
-    says="No weight is on padding or on the future.",
-    means="a mask is missing, inverted, or added where it should be filled in",
-    look="at the scores just before the softmax",
-)
-def nothing_on_what_is_hidden(subject: Subject) -> Finding:
-    """Look for weight on padding, and on the future."""
-    src, tgt_in, maps = _maps(subject)
-    for name, weights in maps.items():
-        queries, keys = weights.shape[-2:]
-        if keys == src.shape[1] and subject.adapter.pad_id is not None:
-            on_padding = float(weights[1, :, :, src[1] == subject.adapter.pad_id].max())
-            if on_padding > 1e-6:
-                return broken(f"{name}: a weight of {on_padding:.2g} on padding")
-        if queries == keys == tgt_in.shape[1]:
-            ahead = float(torch.triu(weights.float(), diagonal=1).max())
-            if ahead > 1e-6:
-                return broken(f"{name}: a weight of {ahead:.2g} on a later position")
-    return kept(f"no weight of {len(maps)} maps is on padding or on a later position")
-
-
-@law(
-    says="Every place that may be seen has some weight.",
-    means="a mask hides too much: a causal mask on the encoder or on cross-attention, or a "
-    "diagonal that is a place off; or attention is local on purpose",
-    look="at which mask goes to which attention",
-)
-def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
-    """Look for places that may be seen and have no weight at all."""
-    src, tgt_in, maps = _maps(subject)
-    for name, weights in maps.items():
-        queries, keys = weights.shape[-2:]
-        if keys not in (src.shape[1], tgt_in.shape[1]):
-            continue
-        may = torch.ones(queries, keys, dtype=torch.bool)
-        if queries == keys == tgt_in.shape[1]:
-            may = may.tril()
-        dark = (may & (weights[0] == 0)).nonzero().tolist()  # of the sentence without padding
-        if dark:
-            head, query, key = dark[0]
-            return warned(f"{name}, head {head}: position {query} has no weight on {key}")
-    return kept(f"each position of {len(maps)} maps has some weight on all that it may see")
-
-
-@law(
-    says="Scores are queries times keys, divided by the square root of d_k (Eq. 1).",
-    means="the root is of another width, or missing, or taken twice",
-    look="at the line that divides the scores, and at what the width is there",
-)
+@law()
 def scores_divided_by_root(subject: Subject) -> Finding:
-    """See by what the product of queries and keys was divided before the softmax.
+    """Scores are queries times keys, divided by the square root of d_k (Eq. 1).
 
-    Between two sentences of equal length, what is added to scores, such as masks and biases of
-    positions, falls out.
+    Means: the root is of another width, or missing, or taken twice
+    Look: at the line that divides the scores, and at what the width is there
+    How: Between two sentences of equal length what is added to scores, as masks are, falls out.
     """
     with torch.no_grad():
         found = seen(subject, subject.src(2, SRC_LEN), subject.tgt_in(2, TGT_LEN))
@@ -158,12 +83,8 @@ def _factor(product: Tensor, scores: Tensor) -> float | None:
 def _wrongly_divided(name: str, factor: float, d_k: int) -> Finding:
     said = f"{name}: scores are {factor:.4g} times queries and keys of width {d_k}"
     wanted = f"where Eq. 1 has {d_k**-0.5:.4g}"
-    known = {
-        "nothing divides them": 1.0,
-        "it is divided twice": 1 / d_k,
-        "the root multiplies": d_k**0.5,
-    }
-    for how, each in known.items():
+    known = {1.0: "nothing divides them", 1 / d_k: "it is divided twice", d_k**0.5: "it multiplies"}
+    for each, how in known.items():
         if abs(factor / each - 1) < 0.01:
             return broken(f"{said}, {wanted}: {how}")
     width = 1 / factor**2
@@ -172,7 +93,64 @@ def _wrongly_divided(name: str, factor: float, d_k: int) -> Finding:
     return warned(f"{said}, {wanted}")
 
 
-LAWS = (
-    *(scores_divided_by_root, rows_sum_to_one, nothing_on_what_is_hidden),
-    weight_on_all_that_may_be_seen,
-)
+@law()
+def rows_sum_to_one(subject: Subject) -> Finding:
+    """The weights of each query sum to one over the keys.
+
+    Means: the softmax is over the wrong axis, or the mask is applied after it
+    Look: at the softmax's dim, and at what follows it
+    """
+    _, _, maps = _maps(subject)
+    for name, weights in maps.items():
+        sums = weights.float().sum(dim=-1)
+        if bool((sums - 1).abs().max() > ROUNDING) or bool((weights < 0).any()):
+            columns = weights[0].float().sum(dim=-2)  # of the sentence without padding
+            over_queries = bool((columns - 1).abs().max() <= ROUNDING)
+            hint = "; its columns do: the softmax is over the queries" if over_queries else ""
+            least, most = float(sums.min()), float(sums.max())
+            return broken(f"{name}: rows sum to {least:.3g} to {most:.3g}{hint}")
+    return kept(f"every row of {len(maps)} maps sums to 1, and no weight is below 0")
+
+
+@law()
+def nothing_on_what_is_hidden(subject: Subject) -> Finding:
+    """No weight is on padding or on the future.
+
+    Means: a mask is missing, inverted, or added where it should be filled in
+    Look: at the scores just before the softmax
+    """
+    src, tgt_in, maps = _maps(subject)
+    for name, weights in maps.items():
+        queries, keys = weights.shape[-2:]
+        if keys == src.shape[1] and subject.adapter.pad_id is not None:
+            on_padding = float(weights[1, :, :, src[1] == subject.adapter.pad_id].max())
+            if on_padding > 1e-6:
+                return broken(f"{name}: a weight of {on_padding:.2g} on padding")
+        if queries == keys == tgt_in.shape[1]:
+            ahead = float(torch.triu(weights.float(), diagonal=1).max())
+            if ahead > 1e-6:
+                return broken(f"{name}: a weight of {ahead:.2g} on a later position")
+    return kept(f"no weight of {len(maps)} maps is on padding or on a later position")
+
+
+@law()
+def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
+    """Every place that may be seen has some weight.
+
+    Means: a mask hides too much: a causal mask on the encoder or on cross-attention, or a
+    diagonal that is a place off; or attention is local on purpose
+    Look: at which mask goes to which attention
+    """
+    src, tgt_in, maps = _maps(subject)
+    for name, weights in maps.items():
+        queries, keys = weights.shape[-2:]
+        if keys not in (src.shape[1], tgt_in.shape[1]):
+            continue
+        may = torch.ones(queries, keys, dtype=torch.bool)
+        if queries == keys == tgt_in.shape[1]:
+            may = may.tril()
+        dark = (may & (weights[0] == 0)).nonzero().tolist()  # of the sentence without padding
+        if dark:
+            head, query, key = dark[0]
+            return warned(f"{name}, head {head}: position {query} has no weight on {key}")
+    return kept(f"each position of {len(maps)} maps has some weight on all that it may see")

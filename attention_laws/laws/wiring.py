@@ -11,7 +11,7 @@ from attention_laws.law import Subject, law
 from attention_laws.laws.parameters import listed
 from attention_laws.report import Finding, broken, kept, not_tried, warned
 from attention_laws.untouched import hooked
-from attention_laws.watch import FUSED, WHOLE, Called, watching
+from attention_laws.watch import FUSED, WHOLE, Called, Watch
 
 SRC_LEN, TGT_LEN = 7, 5
 HALF = 0.5  # of dropout
@@ -21,16 +21,14 @@ def _pair(subject: Subject) -> tuple[Tensor, Tensor]:
     return subject.src(1, SRC_LEN), subject.tgt_in(1, TGT_LEN)
 
 
-@law(
-    says="Between the two maps of a feed-forward network there is something that bends.",
-    means="the activation was left out, or its result is not used: two linear maps are one",
-    look="at what stands between the two nn.Linear of the feed-forward network",
-)
+@law()
 def maps_are_bent_between(subject: Subject) -> Finding:
-    """Look for a map that reads, alone, what another gave, and undoes its width."""
-    with watching() as calls:
-        subject.logits(*_pair(subject))
-    maps = [call for call in calls if call.name == "linear"]
+    """Between the two maps of a feed-forward network there is something that bends.
+
+    Means: the activation was left out, or its result is not used: two linear maps are one
+    Look: at what stands between the two nn.Linear of the feed-forward network
+    """
+    maps = [call for call in subject.calls(*_pair(subject)) if call.name == "linear"]
     if not maps:
         return not_tried("no nn.Linear and no F.linear was called")
     readers = Counter(call.args[0].data_ptr() for call in maps)
@@ -41,24 +39,21 @@ def maps_are_bent_between(subject: Subject) -> Finding:
             continue
         widths = first.args[0].shape[-1], first.out.shape[-1], call.out.shape[-1]
         if widths[0] <= widths[1] >= widths[2]:
-            return broken(
-                f"a linear map {widths[0]} -> {widths[1]} is followed by one to {widths[2]}, with "
-                "nothing between"
-            )
+            maps_of = f"a linear map {widths[0]} -> {widths[1]} is followed by one to {widths[2]}"
+            return broken(f"{maps_of}, with nothing between")
     return kept(f"of {len(maps)} maps none undoes the width of the one just before it")
 
 
-@law(
-    says="With the inner maps of all layers zero, each place keeps what it read: its skip path.",
-    means="a residual connection is missing, or adds something else than the layer's input",
-    look="at each layer's `x + sublayer(x)`",
-)
+@law()
 def skip_paths_lead_through(subject: Subject) -> Finding:
-    """Zero what layers compute on one side; another token there must still change the logits."""
+    """With the inner maps of all layers zero, each place keeps what it read: its skip path.
+
+    Means: a residual connection is missing, or adds something else than the layer's input
+    Look: at each layer's `x + sublayer(x)`
+    How: Zero what layers compute on one side; another token there must still change the logits.
+    """
     src, tgt_in = _pair(subject)
-    with watching() as calls:
-        subject.logits(src, tgt_in)
-    seen = []
+    calls, seen = subject.calls(src, tgt_in), []
     for side, ids, place in (("encoder", src, 2), ("decoder", tgt_in, TGT_LEN - 1)):
         zeroed = _inner(calls, side, subject.adapter.tgt_vocab_size)
         if not zeroed:
@@ -67,10 +62,8 @@ def skip_paths_lead_through(subject: Subject) -> Finding:
         changed = (other, tgt_in) if ids is src else (src, other)
         moved = (_zeroed(subject, zeroed, src, tgt_in) - _zeroed(subject, zeroed, *changed)).abs()
         if not float(moved[:, -1].max()) > 1e-6 * subject.scale:
-            return broken(
-                f"with {len(zeroed)} inner maps of the {side} zero, another token at position "
-                f"{place} of {ids[0].tolist()} changes nothing"
-            )
+            said = f"with {len(zeroed)} inner maps zero another token at position {place}"
+            return broken(f"{said} changes nothing", **{side: ids[0]})
         seen.append(f"{len(zeroed)} of the {side}")
     if not seen:
         return not_tried("no attention and no linear maps after it were seen")
@@ -79,7 +72,7 @@ def skip_paths_lead_through(subject: Subject) -> Finding:
 
 def _zeroed(subject: Subject, numbers: set[int], src: Tensor, tgt_in: Tensor) -> Tensor:
     """Give the logits where calls of these numbers give zeros."""
-    with watching(lambda number, out: out * 0 if number in numbers else out):
+    with Watch(lambda number, out: out * 0 if number in numbers else out):
         return subject.logits(src, tgt_in)
 
 
@@ -88,22 +81,20 @@ def _inner(calls: list[Called], side: str, vocab_size: int) -> set[int]:
 
     After its last attention these are the output map and the two of the feed-forward network.
     """
-    length, last = (SRC_LEN, "") if side == "encoder" else (TGT_LEN, "")
+    length = SRC_LEN if side == "encoder" else TGT_LEN
     starts = [i for i, call in enumerate(calls) if _reads(call, TGT_LEN)]
-    within = range(starts[0]) if side == "encoder" and starts else range(len(calls))
+    number = starts[0] if side == "encoder" and starts else len(calls)
     found: list[int] = []
-    since = 0
-    for i in within:
-        call = calls[i]
+    since = None  # how many there were at the last attention
+    for i, call in enumerate(calls[:number]):
         widest = call.name == "linear" and call.out.shape[-1] == vocab_size
         if widest or not _reads(call, length):
             continue
         if call.name in ("softmax", FUSED, WHOLE):
-            last, since = call.name, len(found)
-            found += [i] if call.name == WHOLE else []
-        elif call.name == "linear" and last:
+            since = len(found)
+        if call.name == WHOLE or (call.name == "linear" and since is not None):
             found.append(i)
-    return set(found[: since + 3])
+    return set(found[: (since or 0) + 3])
 
 
 def _reads(call: Called, length: int) -> bool:
@@ -117,54 +108,48 @@ def _reads(call: Called, length: int) -> bool:
     return call.name == WHOLE and length in call.args[0].shape[:2]
 
 
-@law(
-    says="Each layer has weights of its own: no module is used in two places.",
-    means="one object stands in several places (`[layer] * n`, one norm for all), where copies "
-    "were meant; or it is so on purpose, as in ALBERT: then accept it",
-    look="at where the module that is named is made, and how often",
-    needs=("module",),
-)
+@law("module")
 def each_layer_once(subject: Subject) -> Finding:
-    """Count how often each module with parameters of its own reads a whole sentence."""
-    read: dict[str, list[Tensor]] = defaultdict(list)
+    """Each layer has weights of its own: no module is used in two places.
 
-    def counter(name: str):  # type: ignore[no-untyped-def]
-        def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            first = inputs[0] if inputs else None
-            if isinstance(first, Tensor) and first.is_floating_point() and first.dim() > 2:
-                whole = {SRC_LEN, TGT_LEN} & set(first.shape[:-1])
-                if whole and not any(torch.equal(first, each) for each in read[name]):
-                    read[name].append(first.clone())
+    Means: one object stands in several places (`[layer] * n`, one norm for all), where copies
+    were meant; or it is so on purpose, as in ALBERT: then accept it
+    Look: at where the module that is named is made, and how often
+    """
+    read: dict[nn.Module, list[Tensor]] = defaultdict(list)
 
-        return note
+    def note(part: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        first = inputs[0] if inputs else None
+        if isinstance(first, Tensor) and first.is_floating_point() and first.dim() > 2:
+            whole = {SRC_LEN, TGT_LEN} & set(first.shape[:-1])
+            if whole and not any(torch.equal(first, each) for each in read[part]):
+                read[part].append(first.clone())
 
-    named = [
-        (name, each)
+    parts = {
+        each: name
         for name, each in subject.module.named_modules()
-        if any(True for _ in each.parameters(recurse=False)) and not isinstance(each, nn.Embedding)
-    ]
-    with hooked(each.register_forward_pre_hook(counter(name)) for name, each in named):
+        if list(each.parameters(recurse=False)) and not isinstance(each, nn.Embedding)
+    }
+    with hooked(each.register_forward_pre_hook(note) for each in parts):
         subject.logits(*_pair(subject))
     places: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, each in _parts(subject.module):
-        if any(each is own for _, own in named):  # under two names of one parent: [layer] * n
+        if each in parts:  # under two names of one parent: [layer] * n
             places[id(each), name.rpartition(".")[0]].append(name)
     twice = [" = ".join(names[:3]) for names in places.values() if len(names) > 1]
-    twice += [f"{name} ({len(each)} times)" for name, each in read.items() if len(each) > 1]
+    twice += [f"{parts[part]} ({len(each)} times)" for part, each in read.items() if len(each) > 1]
     if twice:
         return broken(f"in one pass {len(twice)} modules are used in several places: {twice[0]}")
     return kept(f"each of {len(read)} modules with parameters is used once in a pass")
 
 
-@law(
-    says="Dropout leaves more than half (§5.4: it drops 0.1).",
-    means="the share to keep was given where the share to drop is asked for",
-    look="at each nn.Dropout(p): p is what is dropped",
-    needs=("module",),
-    compares=False,
-)
+@law("module", compares=False)
 def dropout_is_small(subject: Subject) -> Finding:
-    """Read the rates of all nn.Dropout."""
+    """Dropout leaves more than half (§5.4: it drops 0.1).
+
+    Means: the share to keep was given where the share to drop is asked for
+    Look: at each nn.Dropout(p): p is what is dropped
+    """
     kinds = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.MultiheadAttention)
     rates = {
         name or "it": float(getattr(each, "p", getattr(each, "dropout", 0.0)))
@@ -174,23 +159,18 @@ def dropout_is_small(subject: Subject) -> Finding:
     if not rates:
         return not_tried("it has no nn.Dropout")
     name = max(rates, key=rates.__getitem__)
-    if rates[name] > HALF:
-        return broken(f"{name} drops {rates[name]:.0%}")
-    if rates[name] == HALF:
-        return warned(f"{name} drops half of what it reads")
+    if rates[name] >= HALF:
+        return (broken if rates[name] > HALF else warned)(f"{name} drops {rates[name]:.0%}")
     return kept(f"{len(rates)} modules drop up to {rates[name]:.0%}")
 
 
-@law(
-    says="Matrices that are said to be one are one.",
-    means="one was copied to the other, or tied before it was made anew: they part as soon as "
-    "they are trained",
-    look="at where they are tied, and at what is assigned to them afterwards",
-    needs=("module",),
-    compares=False,
-)
+@law("module", compares=False)
 def tied_as_declared(subject: Subject) -> Finding:
-    """Look whether the names of each group lead to one tensor."""
+    """Matrices that are said to be one are one.
+
+    Means: one was copied, or tied before it was made anew: they part as soon as they are trained
+    Look: at where they are tied, and at what is assigned to them afterwards
+    """
     module = subject.module
     if not subject.adapter.declared_tied:
         shared = ["=".join(names) for names in shared_names(module)]
@@ -220,7 +200,3 @@ def _parts(module: nn.Module, name: str = "", above: tuple[int, ...] = ()) -> It
     for child, each in module._modules.items():
         if each is not None and id(each) not in (*above, id(module)):
             yield from _parts(each, f"{name}.{child}".strip("."), (*above, id(module)))
-
-
-PATHS = (maps_are_bent_between, skip_paths_lead_through, each_layer_once)
-LAWS = (*PATHS, dropout_is_small, tied_as_declared)

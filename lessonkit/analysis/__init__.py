@@ -10,6 +10,15 @@ DOOR = {
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
     "articles": ("article_cases", "carried_articles", "first_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
+    "compare": (
+        "chance_of",
+        "difference_interval",
+        "difference_p",
+        "margin",
+        "mean_interval",
+        "paired_bootstrap",
+        "verdict",
+    ),
     "costs": (
         "convolutions_needed",
         "counted",

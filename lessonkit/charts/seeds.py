@@ -10,15 +10,15 @@ from statistics import NormalDist, mean
 
 import altair as alt
 
+from lessonkit.analysis.compare import difference_interval, verdict
 from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
 from lessonkit.charts.style import INK, OURS, PAPER, SOURCE, TARGET
-from transformer.evaluation.compare import difference_interval, verdict
 from transformer.support.errors import UserError
 
 WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
 ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
 # Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
-# Of a few runs it is not, and `transformer.evaluation.compare.margin` goes further.
+# Of a few runs it is not, and `lessonkit.analysis.compare.margin` goes further.
 SHOWN = (
     f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
     f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"

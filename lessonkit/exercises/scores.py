@@ -15,11 +15,11 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
+from lessonkit.analysis.compare import student_t
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
 from lessonkit.exercises.toys import chance_of
-from transformer.evaluation.compare import student_t
 
 Words = list[str]
 Score = Callable[[Tensor], float]

@@ -27,45 +27,31 @@ def around(act):
             return super().forward(src, tgt_in)
     return Acts
 
-def endless():
-    while True:
-        pass
+def raises(error):
+    raise error
 
 class Evil(BaseException):
     def __str__(self):
         raise self
 
-def evil():
-    raise Evil
-
-def interrupt():
-    raise KeyboardInterrupt
-
-def shout():
-    print("shout " * 4000)
-
-def hoard():
-    torch.zeros(2**40)
-
-def later(act, calls=40):
+def later(act):
     count = iter(range(10**9))
-    return lambda: act() if next(count) >= calls else None
+    return lambda: act() if next(count) >= 40 else None
 
 exits = around(lambda: sys.exit(0))
 quits = around(lambda: os._exit(0))
 crashes = around(lambda: ctypes.string_at(0))
-loops = around(endless)
+loops = around(lambda: time.sleep(1e6))
 quits_later = around(later(lambda: os._exit(0)))
-loops_later = around(later(endless))
-raises_evil = around(evil)
-interrupts_later = around(later(interrupt))
-shouts = around(shout)
-hoards = around(hoard)
+loops_later = around(later(lambda: time.sleep(1e6)))
+raises_evil = around(lambda: raises(Evil()))
+interrupts_later = around(later(lambda: raises(KeyboardInterrupt())))
+shouts = around(lambda: print("shout " * 4000))
+hoards = around(lambda: torch.zeros(2**40))
 
 def adapter_that_raises():
-    def forward(src, tgt_in):
-        raise RuntimeError("never")
-    return Adapter(forward=forward, src_vocab_size=9, tgt_vocab_size=9, module=Model())
+    never = lambda src, tgt_in: raises(RuntimeError("never"))
+    return Adapter(forward=never, src_vocab_size=9, tgt_vocab_size=9, module=Model())
 
 class OwnTrain(Model):
     def train(self):
@@ -82,11 +68,8 @@ def forge():
 
 forges = around(forge)
 
-def exits_at_once():
-    sys.exit(0)
-
-def asks():
-    input()
+exits_at_once = lambda: sys.exit(0)
+asks = lambda: input()
 
 def slow_train_step():
     from sound import whole
@@ -143,11 +126,10 @@ def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: b
     """With a file and with a package of each name, a sound model and one that is not."""
     text = (folder / "sound.py").read_text(encoding="utf-8")
     assert text.count(".tril(start)") == 1
-    for name in ("config", "model", "train", "utils", "report", "law"):
+    names = ("config", "model", "train", "utils", "report", "law", "data")
+    for name in names:
         (folder / f"{name}.py").write_text(f"NAME = {name!r}\n", encoding="utf-8")
-    (folder / "data").mkdir()
-    (folder / "data" / "__init__.py").write_text("NAME = 'data'\n", encoding="utf-8")
-    uses = "import config, model, train, utils, report, law, data\nassert data.NAME == 'data'\n"
+    uses = f"import {', '.join(names)}\nassert data.NAME == 'data'\n"
     for code, status in ((text, 0), (text.replace(".tril(start)", ".tril(start + 1)"), 1)):
         code = code.replace('"""\n', f'"""\n{uses}', 1)
         (folder / "transformer.py").write_text(code, encoding="utf-8")

@@ -92,37 +92,6 @@ class AsTorch(Masked):
         return self.run(src, tgt, may, mine, cross).transpose(0, 1)
 
 
-class Tuple(Model):
-    def forward(self, src: Tensor, tgt: Tensor) -> Any:
-        return super().forward(src, tgt), [torch.zeros(2, 4, 5, 5)]
-
-
-class Named(Model):
-    def forward(self, input_ids: Tensor, mask: Any = None, decoder_ids: Any = None) -> Any:
-        return {"memory": self.encode(input_ids), "logits": super().forward(input_ids, decoder_ids)}
-
-
-class Flat(Model):
-    def forward(self, src_seq: Tensor, trg_seq: Tensor) -> Tensor:
-        return super().forward(src_seq, trg_seq).view(-1, 29)
-
-
-class Classes(Model):
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        return super().forward(src, tgt).transpose(1, 2)
-
-
-class Shifts(Model):
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        return super().forward(src, tgt[:, :-1])
-
-
-class ShiftsItself(Model):
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        bos = torch.full((len(tgt), 1), 2)
-        return super().forward(src, torch.cat((bos, tgt[:, :-1]), dim=1))
-
-
 class Loss(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -152,32 +121,6 @@ class WithoutForward(nn.Module):
         return hidden
 
 
-class Fairseq(Model):
-    def forward(self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor) -> Any:
-        assert src_lengths.tolist() == (src_tokens != 0).sum(dim=1).tolist()
-        return super().forward(src_tokens, prev_output_tokens), None
-
-
-class Pair(Model):
-    def forward(self, both: Any) -> Tensor:
-        return super().forward(*both)
-
-
-class Letters(Masked):
-    def forward(self, x: Tensor, y: Tensor, e_mask: Tensor, d_mask: Tensor) -> Tensor:
-        return self.run(x, y, three(e_mask), three(d_mask))
-
-
-class LooksAhead(Masked):
-    def forward(self, inp: Any, tar: Any, enc_padding_mask: Any, look_ahead_mask: Any) -> Tensor:
-        return self.run(inp, tar, four(enc_padding_mask), four(look_ahead_mask))
-
-
-class Anything(Masked):
-    def forward(self, *given: Tensor) -> Tensor:
-        return self.run(*given)
-
-
 class Annotated(Masked):
     def __init__(self) -> None:
         super().__init__()
@@ -201,28 +144,66 @@ class OtherPadding(Model):
         return super().forward(src, tgt)
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (AsTorch, "ids are length first"),
-        (Tuple, "logits are 0 of what it gives"),
-        (Named, "logits are logits of what it gives"),
-        (Flat, "logits lie as (batch * tgt_len, vocab)"),
-        (Classes, "logits lie as (batch, vocab, tgt_len)"),
-        (Shifts, "cuts the target's last token off itself"),
-        (ShiftsItself, "it shifts the target itself, and is given one token more"),
-        (Loss, "it gives a loss, and logits are what its net gives"),
-        (WithoutForward, "logits are its module.head of what it gives"),
-        (Fairseq, "logits are 0 of"),
-        (Pair, "ids are batch first"),
-        (Annotated, "logits are its generator of what it gives"),
-        (Letters, "masks (e_mask, d_mask) are bool, 1 = may attend, (batch, 1 or"),
-        (LooksAhead, "masks (enc_padding_mask, look_ahead_mask) are bool, 1 = may"),
-        (Anything, "masks (by position) are bool, 1 = may attend"),
-        (lambda: OtherPadding(False), "pad is 1, which alone changes nothing"),
-        (lambda: OtherPadding(True), "pad is 1, of targets 2, as its src_pad_idx and its trg_pad"),
-    ],
+def behind(forward: Callable[..., Any], kind: type[Model] = Model) -> Callable[[], Model]:
+    """The sound model behind a forward of somebody's."""
+    return type("Theirs", (kind,), {"forward": forward})
+
+
+def given_lengths(self: Model, src_tokens: Any, src_lengths: Any, prev_output_tokens: Any) -> Any:
+    assert src_lengths.tolist() == (src_tokens != 0).sum(dim=1).tolist()
+    return Model.forward(self, src_tokens, prev_output_tokens), None
+
+
+def shifts_itself(self: Model, src: Tensor, tgt: Tensor) -> Tensor:
+    bos = torch.full((len(tgt), 1), 2)
+    return Model.forward(self, src, torch.cat((bos, tgt[:, :-1]), dim=1))
+
+
+of, run = Model.forward, Masked.run
+FORMS = (
+    (AsTorch, "ids are length first"),
+    (behind(lambda self, src, tgt: (of(self, src, tgt), [torch.zeros(2, 4, 5, 5)])), "are 0 of"),
+    (
+        behind(
+            lambda self, input_ids, mask=None, decoder_ids=None: {
+                "memory": self.encode(input_ids),
+                "logits": of(self, input_ids, decoder_ids),
+            }
+        ),
+        "logits are logits of what it gives",
+    ),
+    (
+        behind(lambda self, src_seq, trg_seq: of(self, src_seq, trg_seq).view(-1, 29)),
+        "logits lie as (batch * tgt_len, vocab)",
+    ),
+    (behind(lambda self, x, tgt: of(self, x, tgt).transpose(1, 2)), "as (batch, vocab, tgt_len)"),
+    (behind(lambda self, src, tgt: of(self, src, tgt[:, :-1])), "cuts the target's last token off"),
+    (behind(shifts_itself), "it shifts the target itself, and is given one token more"),
+    (Loss, "it gives a loss, and logits are what its net gives"),
+    (WithoutForward, "logits are its module.head of what it gives"),
+    (behind(given_lengths), "logits are 0 of"),
+    (behind(lambda self, both: of(self, *both)), "ids are batch first"),
+    (Annotated, "logits are its generator of what it gives"),
+    (
+        behind(lambda m, x, y, e_mask, d_mask: run(m, x, y, three(e_mask), three(d_mask)), Masked),
+        "masks (e_mask, d_mask) are bool, 1 = may attend, (batch, 1 or",
+    ),
+    (
+        behind(
+            lambda self, inp, tar, enc_padding_mask, look_ahead_mask: run(
+                self, inp, tar, four(enc_padding_mask), four(look_ahead_mask)
+            ),
+            Masked,
+        ),
+        "masks (enc_padding_mask, look_ahead_mask) are bool, 1 = may",
+    ),
+    (behind(lambda self, *given: run(self, *given), Masked), "masks (by position) are bool, 1"),
+    (lambda: OtherPadding(False), "pad is 1, which alone changes nothing"),
+    (lambda: OtherPadding(True), "pad is 1, of targets 2, as its src_pad_idx and its trg_pad"),
 )
+
+
+@pytest.mark.parametrize(("make", "said"), FORMS, ids=[said for _, said in FORMS])
 def test_a_module_is_taken_as_it_is(make: Callable[[], nn.Module], said: str) -> None:
     torch.manual_seed(0)
     adapter = from_module(make())
@@ -237,19 +218,12 @@ def test_a_fault_stays_one_however_it_is_called() -> None:
             four(src_mask)
             return self.run(src, tgt, src_mask, tgt_mask.transpose(-1, -2) & True)
 
-    class Blind(Flat):
-        def forward(self, src_seq: Tensor, trg_seq: Tensor) -> Tensor:
-            return super().forward(torch.full_like(src_seq, 5), trg_seq)
-
     assert "no_future" in diagnose(Leaks()).broken
-    assert "source_reaches" in diagnose(Blind()).broken
+    blind = behind(lambda self, src, tgt: of(self, torch.full_like(src, 5), tgt))
+    assert "source_reaches" in diagnose(blind()).broken
 
 
 def test_what_cannot_be_called_says_what_was_tried() -> None:
-    class Mean(Model):
-        def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-            return super().forward(src, tgt).mean(dim=0)
-
-    report = diagnose(Mean())
+    report = diagnose(behind(lambda self, src, tgt: of(self, src, tgt).mean(dim=0))())
     assert report.exit_status == 2
     assert "Tried: batch first: it gives tensors of the shapes [(4, 29)]" in report.stopped

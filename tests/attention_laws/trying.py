@@ -1,9 +1,6 @@
 """One law tried on one model, and small models whose loss and step a test may change."""
 
-from collections.abc import Sequence
 from typing import Any
-
-import torch
 
 from attention_laws import Adapter, Line, diagnose
 from attention_laws.laws import LAWS
@@ -30,15 +27,3 @@ def small(seed: int = 0, **changes: Any) -> Adapter:
 def setup(seed: int = 0, **changes: Any) -> Setup:
     """The same before it is an adapter."""
     return Setup(sound_model(seed, **{"d_model": 16, "num_layers": 1} | changes))
-
-
-def state(adapter: Adapter) -> list[torch.Tensor]:
-    """Copies of weights and gradients, for a comparison."""
-    weights = [each.detach().clone() for each in adapter.module.parameters()]
-    grads = [each.grad for each in adapter.module.parameters()]
-    return weights + [torch.zeros(()) if each is None else each.clone() for each in grads]
-
-
-def same(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
-    """Whether all are equal, number for number."""
-    return all(torch.equal(*pair) for pair in zip(one, other, strict=True))

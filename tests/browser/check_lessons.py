@@ -123,15 +123,10 @@ def main() -> int:
     for path in notebooks:
         if not path.is_file():
             parser.error(f"there is no {path}")
-    problems: list[str] = []
-    with (
-        sync_playwright() as playwright,
-        launch(playwright) as browser,
-        lab(notebooks, given.dark) as address,
-    ):
-        for path in notebooks:
-            problems += check(browser, address, path.name)
-    return 1 if problems else 0
+    lessons = lab(notebooks, given.dark)
+    with sync_playwright() as playwright, launch(playwright) as browser, lessons as address:
+        found = [check(browser, address, path.name) for path in notebooks]
+    return 1 if any(found) else 0
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: ZeroDivisionError: for the test; this is a mistake of the course")
+    assert all(words in err for words in ("saved before is kept", "report it", "--traceback"))
     assert err.count("\n") == 1
     assert main(["--traceback", "corpora", "fetch", "multi30k"]) == 70
     assert "in fault\n" in capsys.readouterr().err

@@ -2,15 +2,13 @@
 
 import itertools
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from stamping import address, readme
 from stamping.links import relinked
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 
 PYPROJECT = '[project]\nname = "a"\n\n[project.optional-dependencies]\nb = []\n'
 
@@ -67,16 +65,10 @@ def test_it_stamps_and_a_malformed_address_is_one_line_and_changes_nothing(tmp_p
         shutil.copy(ROOT / name, tmp_path / name)
     script = shutil.copytree(ROOT / "docs" / "colab", tmp_path / "docs" / "colab") / "stamp.py"
 
-    def stamp(repo: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, script, f"--repo={repo}"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
-    assert stamp("me/it").stdout == "me/it: 3 files changed\n"
+    assert python(script, "--repo=me/it").stdout == "me/it: 3 files changed\n"
     stamped = [(tmp_path / name).read_text(encoding="utf-8") for name in names]
     assert all("me/it" in text for text in stamped)
-    refused = stamp("name")
-    assert refused.returncode == 2
-    (line,) = refused.stderr.splitlines()
+    (line,) = python(script, "--repo=name", status=2).stderr.splitlines()
     assert line.startswith("error: REPO='name' is not owner/name")
     assert [(tmp_path / name).read_text(encoding="utf-8") for name in names] == stamped
 

@@ -9,11 +9,11 @@ from lessonkit.analysis.alignment import (
     strongest_links,
     word_attention,
 )
+from lessonkit.analysis.compare import paired_bootstrap
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.compare import paired_bootstrap
 from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

@@ -31,13 +31,13 @@ from experiments.tables import (
     systems_table,
 )
 from lessonkit import records as results
+from lessonkit.analysis.compare import chance_of
 from lessonkit.museum import SPECIMENS
 from lessonkit.museum.specimen import RECORD
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.evaluation.compare import chance_of
 from transformer.recipes import SYSTEMS
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, results_folder

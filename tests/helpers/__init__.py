@@ -1,6 +1,9 @@
 """What several tests share."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,3 +19,19 @@ TINY = {
     "report_every": "1",
     "validate_every": "2",
 }
+
+
+def python(*arguments: Any, status: int = 0, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, which must end with this status."""
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def wheel(source: Path, out: Path) -> Path:
+    """Build a wheel without a network."""
+    pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "wheel")
+    python(*pip, "--no-deps", "--no-index", "--no-build-isolation", "-w", out, source)
+    (file,) = out.glob("*.whl")
+    return file

@@ -15,24 +15,12 @@ MAX_TURNS = 2_000  # of a loop: more than any reference needs, and soon over
 GUARD = "turn_of_a_loop"
 
 OPERATORS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
-    ast.Add: (ast.Sub,),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.Add),
-    ast.Div: (ast.Mult, ast.FloorDiv),
-    ast.FloorDiv: (ast.Div, ast.Mult),
-    ast.Pow: (ast.Mult,),
-    ast.MatMult: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-    ast.Lt: (ast.LtE, ast.Gt),
-    ast.LtE: (ast.Lt, ast.GtE),
-    ast.Gt: (ast.GtE, ast.Lt),
-    ast.GtE: (ast.Gt, ast.LtE),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.In: (ast.NotIn,),
-    ast.And: (ast.Or,),
-    ast.Or: (ast.And,),
+    **{ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add)},
+    **{ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Div, ast.Mult)},
+    **{ast.Pow: (ast.Mult,), ast.MatMult: (ast.Mult,), ast.In: (ast.NotIn,)},
+    **{ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,), ast.And: (ast.Or,), ast.Or: (ast.And,)},
+    **{ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Eq: (ast.NotEq,)},
+    **{ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE), ast.NotEq: (ast.Eq,)},
 }
 TURNED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult)  # where the order counts
 NEIGHBOURS = {"sin": "cos", "any": "all", "floor": "ceil", "sigmoid": "tanh", "sum": "max"}
@@ -110,7 +98,9 @@ def _names(tree: ast.FunctionDef) -> list[set[str]]:
     One set's names never stand for the other's: PyTorch falls over a list that holds itself.
     """
     nodes = list(ast.walk(tree))
-    bound = {node.id for node in nodes if isinstance(node, ast.Name) and _is_stored(node)}
+    bound = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     bound |= {argument.arg for argument in tree.args.args}
     growing = {
         ast.unparse(node.value)
@@ -118,10 +108,6 @@ def _names(tree: ast.FunctionDef) -> list[set[str]]:
         if isinstance(node, ast.Attribute) and node.attr == "append"
     }
     return [bound & growing, bound - growing]
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
@@ -149,56 +135,62 @@ def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
     return fresh
 
 
-def _changes(node: ast.AST, names: list[set[str]]) -> Iterator[ast.AST]:
+def _changes(node: Any, names: list[set[str]]) -> Iterator[ast.AST]:
     """Give what may stand in a node's place."""
-    if isinstance(node, ast.stmt):
-        yield from _statement_changes(node)
-    elif isinstance(node, ast.Constant):
-        yield from map(ast.Constant, _other_constants(node.value))
-    elif isinstance(node, ast.BinOp):
-        yield from _with_other_operators(node, "op")
-        yield from (node.left, node.right)
-        if isinstance(node.op, TURNED):
-            yield ast.BinOp(node.right, node.op, node.left)
-    elif isinstance(node, ast.BoolOp):
-        yield from _with_other_operators(node, "op")
-        yield from node.values
-    elif isinstance(node, ast.Compare):
-        yield from (ast.Compare(node.left, [op()], node.comparators) for op in _swaps(node.ops[0]))
-    elif isinstance(node, ast.UnaryOp):
-        yield node.operand
-    elif isinstance(node, ast.IfExp):
-        yield from (node.body, node.orelse)
-    elif isinstance(node, ast.comprehension) and node.ifs:
-        yield ast.comprehension(node.target, node.iter, [], 0)
-    elif isinstance(node, ast.Call):
-        yield from _call_changes(node)
-    elif isinstance(node, ast.Slice):
-        yield from _without_each(node, ("lower", "upper", "step"))
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        yield node.value
-    elif isinstance(node, ast.Attribute):
-        yield from _other_attributes(node)
-    elif isinstance(node, ast.Tuple | ast.List) and len(node.elts) > 1:
-        first, second, *rest = node.elts
-        yield type(node)([second, first, *rest], node.ctx)
-        if isinstance(node, ast.List):
-            yield from (type(node)([second, *rest], node.ctx), type(node)(node.elts[:-1], node.ctx))
-    elif isinstance(node, ast.Name) and not _is_stored(node):
-        near = [name for alike in names if node.id in alike for name in sorted(alike)]
-        yield from (ast.Name(name, ast.Load()) for name in near)
+    match node:
+        case ast.stmt():
+            yield from _statement_changes(node)
+        case ast.Constant(value):
+            yield from map(ast.Constant, _other_constants(value))
+        case ast.BinOp(left, op, right):
+            yield from (ast.BinOp(left, other(), right) for other in _swaps(op))
+            yield from (left, right)
+            if isinstance(op, TURNED):
+                yield ast.BinOp(right, op, left)
+        case ast.BoolOp(op, values):
+            yield from (ast.BoolOp(other(), values) for other in _swaps(op))
+            yield from values
+        case ast.Compare(left, ops, others):
+            yield from (ast.Compare(left, [other()], others) for other in _swaps(ops[0]))
+        case ast.UnaryOp(_, value) | ast.Subscript(value, _, ast.Load()):
+            yield value
+        case ast.IfExp(_, body, orelse):
+            yield from (body, orelse)
+        case ast.comprehension(target, iterated, [_, *_]):
+            yield ast.comprehension(target, iterated, [], 0)
+        case ast.Call():
+            yield from _call_changes(node)
+        case ast.Slice():
+            for field in ("lower", "upper", "step"):
+                if getattr(node, field) is not None:
+                    yield ast.Slice(**{**dict(ast.iter_fields(node)), field: None})
+        case ast.Attribute(value, attr, ctx):
+            if attr in NEIGHBOURS:
+                yield ast.Attribute(value, NEIGHBOURS[attr], ctx)
+            if attr in {"T", "mT"}:
+                yield value
+        case ast.Tuple([first, second, *rest], ctx) | ast.List([first, second, *rest], ctx):
+            yield type(node)([second, first, *rest], ctx)
+            if isinstance(node, ast.List):
+                yield from (ast.List([second, *rest], ctx), ast.List(node.elts[:-1], ctx))
+        case ast.Name(name, ast.Load() | ast.Del()):
+            near = [other for alike in names if name in alike for other in sorted(alike)]
+            yield from (ast.Name(other, ast.Load()) for other in near)
 
 
-def _statement_changes(node: ast.stmt) -> Iterator[ast.AST]:
+def _statement_changes(node: Any) -> Iterator[ast.AST]:
     if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Break | ast.Continue | ast.For):
         yield ast.Pass()
-    if isinstance(node, ast.Break | ast.Continue):
-        yield ast.Continue() if isinstance(node, ast.Break) else ast.Break()
-    if isinstance(node, ast.AugAssign):
-        yield from _with_other_operators(node, "op")
-        yield ast.copy_location(ast.Assign([node.target], node.value), node)
-    if isinstance(node, ast.If):
-        yield from (ast.If(ast.Constant(x), node.body, node.orelse) for x in (True, False))
+    match node:
+        case ast.Break():
+            yield ast.Continue()
+        case ast.Continue():
+            yield ast.Break()
+        case ast.AugAssign(target, op, value):
+            yield from (ast.AugAssign(target, other(), value) for other in _swaps(op))
+            yield ast.copy_location(ast.Assign([target], value), node)
+        case ast.If(_, body, orelse):
+            yield from (ast.If(ast.Constant(always), body, orelse) for always in (True, False))
 
 
 def _call_changes(node: ast.Call) -> Iterator[ast.AST]:
@@ -217,13 +209,6 @@ def _call_changes(node: ast.Call) -> Iterator[ast.AST]:
         yield ast.Call(ast.Name(NEIGHBOURS[node.func.id], ast.Load()), args, keywords)
 
 
-def _other_attributes(node: ast.Attribute) -> Iterator[ast.AST]:
-    if node.attr in NEIGHBOURS:
-        yield ast.Attribute(node.value, NEIGHBOURS[node.attr], node.ctx)
-    if node.attr in {"T", "mT"}:
-        yield node.value
-
-
 def _other_constants(value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
@@ -235,20 +220,5 @@ def _other_constants(value: Any) -> Iterator[Any]:
         yield value + "_"
 
 
-def _with_other_operators(node: Any, field: str) -> Iterator[ast.AST]:
-    for operator in _swaps(getattr(node, field)):
-        changed = copy.copy(node)
-        setattr(changed, field, operator())
-        yield changed
-
-
 def _swaps(operator: ast.AST) -> tuple[type[Any], ...]:
     return OPERATORS.get(type(operator), ())
-
-
-def _without_each(node: Any, fields: tuple[str, ...]) -> Iterator[ast.AST]:
-    for field in fields:
-        if getattr(node, field) is not None:
-            changed = copy.copy(node)
-            setattr(changed, field, None)
-            yield changed

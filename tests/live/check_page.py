@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -89,6 +90,26 @@ class Visit:
         """Give the words of an element."""
         return self.page.inner_text(selector).strip()
 
+    def says(self, selector: str, what: str, wanted: str) -> None:
+        """Expect an element's words to be these, or to hold them where "..." stands before."""
+        found = self.text(selector)
+        held = wanted.startswith("...") and wanted[3:] in found
+        self.expect(what, found, found if held else wanted)
+
+    def shows(self, selector: str, what: str, wanted: object) -> None:
+        """Expect that many elements, or, of True and False, whether one can be seen."""
+        visible = isinstance(wanted, bool)
+        found = self.page.is_visible(selector) if visible else self.page.locator(selector).count()
+        self.expect(what, found, wanted)
+
+    def choose(self, model: str) -> None:
+        """Choose a model, and wait for its translation."""
+        self.settle(lambda: self.page.select_option("#model", model))
+
+    def click(self, selector: str) -> None:
+        """Click, and wait for what that brings."""
+        self.settle(lambda: self.page.click(selector))
+
     def settle(self, act: Callable[[], object], opens: bool = False) -> None:
         """Do something, or open a page, and wait until the page has drawn what it brings."""
         drawn = "document.body.dataset.done ?? '0'"
@@ -117,28 +138,20 @@ def translates(visit: Visit, address: str) -> None:
     """Type, and read; by Enter no line is broken into the sentence's tokens."""
     page = visit.page
     visit.settle(lambda: page.goto(address))
-    visit.expect(
-        "it translates as it opens",
-        visit.text("#translation"),
-        "Le petit chat dort dans le jardin.",
-    )
+    visit.says("#translation", "it translates as it opens", "Le petit chat dort dans le jardin.")
     page.fill("#sentence", "")
     page.type("#sentence", "The black cat is not sleeping in the garden.")
     visit.settle(lambda: page.press("#sentence", "Enter"))
-    visit.expect(
-        "what is typed is translated",
-        visit.text("#translation"),
-        "Le chat noir ne dort pas dans le jardin.",
-    )
+    visit.says("#translation", "as typed", "Le chat noir ne dort pas dans le jardin.")
     print(f"       {visit.text('#status')}")
     visit.type("   ")
-    visit.expect("nothing typed", visit.text("#status"), "Type a sentence.")
-    visit.expect("nothing to show then", page.is_visible("#architecture"), False)
+    visit.says("#status", "nothing typed", "Type a sentence.")
+    visit.shows("#architecture", "nothing to show then", False)
     visit.type("cat " * 300)
     line = '..." has 300 tokens, and this model takes 255: split the sentence'
-    visit.expect("too long: one line says so", visit.text("#error").endswith(line), True)
+    visit.says("#error", "too long: one line says so", line)
     visit.type("The clever saleswoman is reading an interesting novel.")
-    visit.expect("and the line goes away", page.is_visible("#error"), False)
+    visit.shows("#error", "and the line goes away", False)
 
 
 def unseen(visit: Visit) -> None:
@@ -146,8 +159,8 @@ def unseen(visit: Visit) -> None:
     page = visit.page
     visit.type("Wolfgang is reading a novel.")
     page.wait_for_selector("#unseen:not([hidden])")
-    visit.expect("an unseen word is marked", page.inner_text("#unseen mark"), "Wolfgang")
-    visit.settle(lambda: page.click("#unseen button"))
+    visit.says("#unseen mark", "an unseen word is marked", "Wolfgang")
+    visit.click("#unseen button")
     page.wait_for_selector("#unseen", state="hidden")
 
 
@@ -161,39 +174,28 @@ def explores(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     visit.expect("the arrow keys choose a head", page.input_value("#head-picker :checked"), "1.3")
     page.focus("#map td[tabindex='0']")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    told = visit.text("#readout")
-    visit.expect("and a square", told, "vendeuse attends to saleswoman: 1.00")
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    visit.says("#readout", "and a square", "vendeuse attends to saleswoman: 1.00")
     page.hover("#src-tokens [data-at='2']")
-    lit = page.locator(".lit").count()
-    visit.expect("a token lights up in tokens, map, scores and cuts", lit, 4)
+    visit.shows(".lit", "a token lights up in tokens, map, scores and cuts", 4)
     page.click("[data-box=decoder]")
-    first = page.inner_text("#map thead th:nth-child(2)")
-    visit.expect("the decoder's map begins with bos", first, "<bos>")
+    visit.says("#map thead th:nth-child(2)", "the decoder's map begins with bos", "<bos>")
     page.click("#tgt-tokens [data-at='1']")
     masked = page.locator("#numbers td", has_text="masked").count()
     tokens = page.locator("#tgt-tokens button").count()
     visit.expect("and what is to come is masked", masked, tokens - 2)
     page.check("#mode-picker input[value='before']", force=True)
-    visit.settle(lambda: page.click("#places button:nth-child(3)"))
-    visit.expect(
-        "a hidden noun loses its gender",
-        visit.text("#cut"),
-        "Le roman intelligent lit un roman intéressant.",
-    )
-    visit.expect(
-        "with the changed words marked",
-        page.locator("#cut mark").all_inner_texts(),
-        ["Le", "roman", "intelligent"],
-    )
-    chance = page.inner_text("#chances tbody tr:first-child td:last-child").strip()
-    visit.expect("as lesson 00 has it", chance, "0.15")
-    visit.settle(lambda: page.click("#remove-head"))
-    visit.expect("a head removed", visit.text("#removed"), "decoder 1.3 ×")
-    visit.settle(lambda: page.click("#put-back"))
-    visit.expect("all put back", visit.text("#cut"), "Nothing is taken away yet.")
+    visit.click("#places button:nth-child(3)")
+    cut = "Le roman intelligent lit un roman intéressant."
+    visit.says("#cut", "a hidden noun loses its gender", cut)
+    marked = page.locator("#cut mark").all_inner_texts()
+    visit.expect("with the changed words marked", marked, ["Le", "roman", "intelligent"])
+    visit.says("#chances tbody tr:first-child td:last-child", "as lesson 00 has it", "0.15")
+    visit.click("#remove-head")
+    visit.says("#removed", "a head removed", "decoder 1.3 ×")
+    visit.click("#put-back")
+    visit.says("#cut", "all put back", "Nothing is taken away yet.")
 
 
 def searches(visit: Visit) -> None:
@@ -204,19 +206,19 @@ def searches(visit: Visit) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     visit.expect("the search steps on", visit.text("#step-said").split(" ")[0], "2")
-    visit.expect("8 candidates a step", page.locator("#candidates tbody tr").count(), 8)
+    visit.shows("#candidates tbody tr", "8 candidates a step", 8)
     page.click("#play")
     page.wait_for_function("document.querySelector('#step-said').textContent.startsWith('3 ')")
     page.click("#play")
     page.click("#options summary")
     visit.settle(lambda: page.fill("#beam_size", "1"))
-    visit.expect("2 for greedy search", page.locator("#candidates tbody tr").count(), 2)
+    visit.shows("#candidates tbody tr", "2 for greedy search", 2)
     visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
     visit.settle(lambda: page.fill("#temperature", "3"))
     visit.settle(lambda: page.fill("#top_p", "1"))
     drawn = {visit.text("#translation")}
     for _ in range(3):
-        visit.settle(lambda: page.click("#draw-again"))
+        visit.click("#draw-again")
         drawn.add(visit.text("#translation"))
     visit.expect("hot draws differ", len(drawn) > 1, True)
 
@@ -233,29 +235,28 @@ def boxes_and_tour(visit: Visit) -> None:
     for number in range(1, 9):
         title = visit.text("#stop-title")
         visit.expect(title, title.startswith(f"{number} of 8."), True)
-        visit.expect("  no error", page.is_visible("#error"), False)
+        visit.shows("#error", "  no error", False)
         if number < 8:
-            visit.settle(lambda: page.click("#stop-on"))
+            visit.click("#stop-on")
 
 
 def links(visit: Visit, address: str) -> None:
     """What the address says is shown again, and a page within a page has no furniture."""
     page = visit.page
     visit.settle(lambda: page.locator("#stops button").nth(4).click())
-    said = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
-    copied = page.url
-    page.goto("about:blank")
-    visit.settle(lambda: page.goto(copied), opens=True)
-    again = [visit.text(place) for place in ("#stop-title", "#translation", "#box-title", "#cut")]
-    visit.expect("a link restores the stop", again, said)
-    page.goto("about:blank")
-    visit.settle(lambda: page.goto(f"{address}?embed#s=The+cat.&box=output"), opens=True)
-    visit.expect("embedded, without its head", page.is_visible("h1"), False)
-    visit.expect(
-        "and with the box that was asked for", visit.text("#box-title"), "Linear & softmax"
-    )
-    page.goto("about:blank")
-    visit.settle(lambda: page.goto(address), opens=True)
+    places = ("#stop-title", "#translation", "#box-title", "#cut")
+    said, copied = [visit.text(place) for place in places], page.url
+
+    def opened(address: str) -> None:
+        page.goto("about:blank")
+        visit.settle(lambda: page.goto(address), opens=True)
+
+    opened(copied)
+    visit.expect("a link restores the stop", [visit.text(place) for place in places], said)
+    opened(f"{address}?embed#s=The+cat.&box=output")
+    visit.shows("h1", "embedded, without its head", False)
+    visit.says("#box-title", "and with the box that was asked for", "Linear & softmax")
+    opened(address)
 
 
 def obeys_its_own_policy(browser: Browser, address: str) -> list[str]:
@@ -280,52 +281,42 @@ def damages(visit: Visit) -> None:
         route = f"**/demo-fr-en/{file}"
         page.route(route, partial(Route.fulfill, body=bytes(flipped)))
         visit.settle(page.reload, opens=True)
-        visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
-        told = visit.text("#error").startswith(f"models/demo-fr-en/{file} is damaged: copy")
-        visit.expect(f"a damaged {file} is told", told, True)
+        visit.choose("demo-fr-en")
+        told = f"...models/demo-fr-en/{file} is damaged: copy"
+        visit.says("#error", f"a damaged {file} is told", told)
         page.unroute(route)
-    other = MODELS / "demo-en-fr"
-    page.route(
-        "**/demo-fr-en/*",
-        lambda request: request.fulfill(path=other / request.request.url.rpartition("/")[2]),
-    )
+    other, route = MODELS / "demo-en-fr", "**/demo-fr-en/*"
+    page.route(route, lambda asked: asked.fulfill(path=other / asked.request.url.split("/")[-1]))
     visit.settle(page.reload, opens=True)
-    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
-    told = visit.text("#error").startswith("models/demo-fr-en holds a model from en to fr: copy")
-    visit.expect("and another direction's model", told, True)
-    page.unroute("**/demo-fr-en/*")
+    visit.choose("demo-fr-en")
+    told = "...models/demo-fr-en holds a model from en to fr: copy"
+    visit.says("#error", "and another direction's model", told)
+    page.unroute(route)
     visit.settle(page.reload, opens=True)
-    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))  # whole again, and kept
+    visit.choose("demo-fr-en")  # whole again, and kept
 
 
 def without_models(visit: Visit, address: str) -> None:
     """A missing model, a network that goes away, and a page opened from a file."""
     page = visit.page
     visit.missed_on_purpose = True
-    visit.settle(lambda: page.select_option("#model", "en-fr"))
-    line = " is missing (404): copy the folder data/models/en-fr there, or choose another model"
-    visit.expect("a missing model is told in a line", visit.text("#error").endswith(line), True)
+    visit.choose("en-fr")
+    line = "... is missing (404): copy the folder data/models/en-fr there, or choose another model"
+    visit.says("#error", "a missing model is told in a line", line)
     damages(visit)
     page.context.set_offline(True)
-    visit.settle(lambda: page.select_option("#model", "demo-en-fr"))
-    visit.expect(
-        "offline the models that it has go on",
-        visit.text("#translation"),
-        "Le petit chat dort dans le jardin.",
-    )
-    visit.settle(lambda: page.select_option("#model", "demo-fr-en"))
-    visit.expect(
-        "and so does its other direction",
-        visit.text("#translation"),
-        "The black cat is not sleeping in the garden.",
-    )
-    visit.settle(lambda: page.select_option("#model", "fr-en"))
-    visit.expect("others cannot be fetched", "cannot be fetched" in visit.text("#error"), True)
+    visit.choose("demo-en-fr")
+    said = "Le petit chat dort dans le jardin."
+    visit.says("#translation", "offline the models that it has go on", said)
+    visit.choose("demo-fr-en")
+    said = "The black cat is not sleeping in the garden."
+    visit.says("#translation", "and so does its other direction", said)
+    visit.choose("fr-en")
+    visit.says("#error", "others cannot be fetched", "...cannot be fetched")
     page.context.set_offline(False)
     page.route("**/worker.js", lambda route: route.fulfill(body="this is no program"))
     visit.settle(page.reload)
-    told = visit.text("#error")
-    visit.expect("a worker that does not start is told", "did not start" in told, True)
+    visit.says("#error", "a worker that does not start is told", "...did not start")
     from_file = page.context.browser.new_page()  # type: ignore[union-attr]
     from_file.goto(LIVE.joinpath("index.html").as_uri())
     told = from_file.inner_text("#error")
@@ -336,12 +327,8 @@ def without_models(visit: Visit, address: str) -> None:
 def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
     """Look at the page in light, in dark and on a phone."""
     problems: list[str] = []
-    for name, scheme, width in (
-        ("light", "light", 1366),
-        ("dark", "dark", 1366),
-        ("phone", "light", 360),
-        ("phone-dark", "dark", 360),
-    ):
+    for scheme, (device, width) in product(("light", "dark"), (("desk", 1366), ("phone", 360))):
+        name = f"{device}-{scheme}"
         visit = Visit(browser, shots)
         visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         visit.page.set_viewport_size({"width": width, "height": 800})

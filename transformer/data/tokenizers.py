@@ -64,12 +64,8 @@ class BPETokenizer(_Shared):
     Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
     that a word has the same pieces at the start as inside, and `decode` takes one blank away. The
     ids of Hugging Face's library, which does the work, start at 0 and are moved up by four, so
-    that no text can make it emit a special one.
-
-    Args:
-        merges: The learned pairs, in order, in GPT-2's letters of bytes ("Ġ" is the blank).
-        lowercase: Lower-case the text once it is treated.
-        treatment: How text is written first: a name in `TREATMENTS`.
+    that no text can make it emit a special one. `merges` are the learned pairs, in order, in
+    GPT-2's letters of bytes ("Ġ" is the blank); `treatment` is a name in `TREATMENTS`.
     """
 
     def __init__(

@@ -184,7 +184,7 @@ def check_floats(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = Non
 
 
 def check_hidden(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
-    """Refuse what is no float tensor of the layer's width; said quickly, for each step asks it."""
+    """Refuse what is no float tensor of the layer's width; quickly, for each step asks it."""
     try:
         usual = hidden.is_floating_point() and hidden.element_size() < 8
         if usual and hidden.shape[-1] == layer.d_model and axes in (None, hidden.dim()):

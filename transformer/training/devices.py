@@ -3,7 +3,6 @@
 Not in the paper, which trained in 32 bits on eight GPUs (§5.2).
 """
 
-import ctypes
 import datetime
 import os
 import platform
@@ -138,18 +137,6 @@ def check_memory(model: nn.Module, device: torch.device) -> None:
         f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
         f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size",
     )
-
-
-def keep_freed_memory() -> None:
-    """Ask the C library, if it is glibc, to keep what is freed, for the rest of this process.
-
-    Given back to the system, the pages of each step's tensors are filled with zeros each time: 5
-    to 10% of a step of the demo.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(-4, 0)  # M_MMAP_MAX
-        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
 def provenance(device: torch.device) -> dict[str, Any]:

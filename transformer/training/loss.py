@@ -31,14 +31,9 @@ def label_smoothing_loss(
     A token costs the cross-entropy to a target of 1 - e on the true type plus e / V on each of the
     V types, as with `torch.nn.CrossEntropyLoss(label_smoothing=e)`.
 
-    Args:
-        logits: Scores before the softmax `(batch, tgt_len, vocab_size)`, any float type; computed
-            in float32 at least.
-        targets: True ids `(batch, tgt_len)`.
-        smoothing: e, the probability spread over all types, from 0 up to, not including, 1.
-        pad_id: Id of padding.
-
-    The gradient can be asked for once: the backward pass overwrites what it was made from.
+    Logits are `(batch, tgt_len, vocab_size)` of any float type, computed in float32 at least;
+    targets are true ids `(batch, tgt_len)`; e is `smoothing`, from 0 up to, not including, 1. The
+    gradient can be asked for once: the backward pass overwrites what it was made from.
     """
     check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
     check_ids("targets", targets)

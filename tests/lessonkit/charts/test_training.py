@@ -8,6 +8,7 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
+from lessonkit.analysis.compare import difference_interval, margin, verdict
 from lessonkit.charts import (
     chance_explorer,
     draw_loss,
@@ -17,7 +18,6 @@ from lessonkit.charts import (
 )
 from lessonkit.charts.training import SYSTEMS
 from tests.helpers.vega import points, title, values, with_controls
-from transformer.evaluation.compare import difference_interval, margin, verdict
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
 

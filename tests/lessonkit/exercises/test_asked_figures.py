@@ -3,9 +3,9 @@
 from statistics import mean
 from typing import Any
 
+from lessonkit.analysis.compare import margin
 from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
-from transformer.evaluation.compare import margin
 from transformer.support.files import read_json, results_folder
 
 

@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from transformer.evaluation.compare import (
+from lessonkit.analysis.compare import (
     Interval,
     difference_interval,
     difference_p,
