@@ -18,6 +18,7 @@ from attention_course.commands import TRAIN_OPTIONS, AddOption, add_beam, add_mo
 from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_file, require_checkout
 
+SECTIONS = ("training", "export", "gpu")  # of the bench
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
@@ -42,14 +43,11 @@ class Command(NamedTuple):
     example: str = ""  # what may be typed after the name
     options: Sequence[str] = ()  # of `OPTIONS`
     file: str = ""  # in the checkout, with options' names to be filled in
-    anywhere: bool = False  # an installed package can do it as well
     goes_on: bool = False  # whether the same command goes on after Ctrl-C
 
     def run(self, options: argparse.Namespace) -> int:
         """Run it; a UserError where its file cannot be written, before any work."""
-        given = {"options": options, **vars(options)}
-        if not self.anywhere:
-            given["root"] = require_checkout()
+        given = {"options": options, **vars(options), "root": require_checkout()}
         if self.file and not given.get("file"):
             given["file"] = given["root"] / self.file.format_map(given)
         if "file" in given:
@@ -80,7 +78,7 @@ OPTIONS: Mapping[str, AddOption] = {
     "seeds": option("--seeds", "N", "of the runs (1)", default=[1], **MANY),
     "three-seeds": option("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
     "only": option("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
-    "sections": option("sections", "SECTION", "training, export (both), gpu", nargs="*"),
+    "section": option("section", "SECTION", "training, export or gpu", choices=SECTIONS),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
     "at": option("--at", "COMMIT", "before (HEAD)", default="HEAD"),

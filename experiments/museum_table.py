@@ -104,7 +104,7 @@ def _group(group: str, seen: Mapping[str, Any]) -> str:
         for each in SPECIMENS
         if each.group == group and each.name in seen
     ]
-    return markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=4)
+    return markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=range(4))
 
 
 def _linked(source: str) -> str:
@@ -140,4 +140,4 @@ def _by_law(record: Mapping[str, Any]) -> str:
         warned = sum(law in each["warned"] for each in record["specimens"].values())
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
-    return markdown(["law", "specimens", "alone"], rows, words=3)
+    return markdown(["law", "specimens", "alone"], rows, words=range(3))

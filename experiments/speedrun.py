@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from attention_course.commands import parse_settings
+from experiments.tables import markdown
 from experiments.training_parts import FAST, changed, find
 from lessonkit.analysis.compare import chance_of
 from lessonkit.records import precision
@@ -122,17 +123,15 @@ def record_runs(
 
 def records_table(records: Sequence[dict[str, Any]]) -> str:
     """Give the table of docs/records.md: a row for each record, the first first."""
-    rule = "| ---: | --- | --- | ---: | --- | ---: | ---: | ---: | --- |"
-    lines = [f"| {' | '.join(HEADINGS)} |", rule]
+    rows = []
     for number, record in enumerate(records, start=1):
         seconds, score, chance, reached = standing(record)
         row = [str(number), record["date"], record["change"]]
         row += [f"{seconds:.1f}" if reached else f"({seconds:.1f})"]
         row += [", ".join(f"{run['seconds']:.0f}" for run in record["runs"]), f"{score:.2f}"]
         higher = chance_of([run["bleu"] for run in record["runs"]], HIGHER)
-        row += [f"{chance:.3f}", f"{higher:.3f}", machine_of(record)]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
+        rows.append([*row, f"{chance:.3f}", f"{higher:.3f}", machine_of(record)])
+    return markdown(HEADINGS, rows, words=(1, 2, 4, 8))
 
 
 def load_speed_runs() -> list[dict[str, Any]]:

@@ -4,66 +4,34 @@ Not in the paper.
 """
 
 import statistics
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, read_json, results_folder, write_json
+from transformer.support.files import write_json
 from transformer.training.devices import pick_device, provenance
 
-SECTIONS = ("training", "export", "gpu")  # each leaves data/results/bench/NAME.json
 
-
-def record_sections(sections: Sequence[str]) -> None:
-    """Measure these sections; without a name, the CPU's.
+def record(section: str, file: Path) -> None:
+    """Measure one section, "training", "export" or "gpu", and write its record.
 
     Decoding's table stands on its page by hand: it has the records of two machines.
     """
-    if unknown := set(sections) - set(SECTIONS):
-        raise unknown_name("section", min(unknown), SECTIONS)
-    for name in sections or SECTIONS[:2]:
-        file = results_folder() / "bench" / f"{name}.json"
-        check_file(file)
-        if name == "export":
-            record_export(file)
-        elif name == "gpu":
-            write_json(file, provenance(pick_device()) | gpu.measure())
-        else:
-            record_training(file)
-
-
-def record_training(file: Path) -> None:
-    """Measure training steps, and write and print the figures."""
-    keep_freed_memory()  # as `train` does; the peer has it too
-    with one_thread(), tqdm(desc="training") as bar:
-        figures = training.measure(partial(_advance, bar))
-    write_json(file, provenance(torch.device("cpu")) | figures)
-    print(training_table(read_json(file)))
-
-
-def _advance(bar: Any, what: str) -> None:
-    bar.set_postfix_str(what, refresh=False)
-    bar.update()
-
-
-def record_export(file: Path) -> None:
-    """Measure decoding beside other engines; say so where they, or its test set, are not here."""
-    try:
+    if section == "export":
         export.record_speed("de-en", file)
-    except UserError as error:
-        print(f"decoding is not measured: {error}")
+    elif section == "gpu":
+        write_json(file, provenance(pick_device()) | gpu.measure())
     else:
-        print(f"decoding: {file}")
+        keep_freed_memory()  # as `train` does; the peer has it too
+        with one_thread():
+            figures = training.measure()
+        write_json(file, provenance(torch.device("cpu")) | figures)
 
 
 def gpu_table(figures: dict[str, Any]) -> str:
@@ -78,7 +46,7 @@ def gpu_table(figures: dict[str, Any]) -> str:
     head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
     head += [f"loss, step {figures['steps']}", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
-    return f"{about}\n\n{markdown(head, rows, words=2)}"
+    return f"{about}\n\n{markdown(head, rows, words=range(2))}"
 
 
 def training_table(figures: dict[str, Any]) -> str:
@@ -99,6 +67,6 @@ def training_table(figures: dict[str, Any]) -> str:
     rows.append(["making the batch, beside the step", *besides])
     heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
     heading += ["of the largest product's rate"]
-    profiles = markdown(["a step's time", *columns], rows, words=1)
+    profiles = markdown(["a step's time", *columns], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
-    return f"{origin}\n\n{markdown(heading, speeds, words=3)}\n\n{profiles}"
+    return f"{origin}\n\n{markdown(heading, speeds, words=range(3))}\n\n{profiles}"

@@ -4,7 +4,6 @@ Not in the paper. And where the time of a step of ours goes, by kind of work.
 """
 
 import statistics
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,12 +24,12 @@ PRECISIONS = {
 LARGEST = 2048  # side of the largest product
 
 
-def measure(advance: Callable[[str], object]) -> dict[str, Any]:
-    """Measure every recipe in every precision; say what was just done."""
+def measure() -> dict[str, Any]:
+    """Measure every recipe in every precision, and say what was just done."""
     ceiling = {}
     for name, (_, dtype) in PRECISIONS.items():
         ceiling[name] = largest_rate(dtype)
-        advance(f"{name}: the largest product")
+        print(f"{name}: the largest product")
     figures: dict[str, Any] = {"rounds": ROUNDS, "ceiling": ceiling, "recipes": {}}
     for recipe in RECIPES:
         workload = load(recipe, ROUNDS + 1)
@@ -38,7 +37,7 @@ def measure(advance: Callable[[str], object]) -> dict[str, Any]:
         measured = {}
         for name, (precision, _) in PRECISIONS.items():
             measured[name] = compare(workload, precision, ceiling[name])
-            advance(f"{recipe}, {name}")
+            print(f"{recipe}, {name}")
         figures["recipes"][recipe] = {
             "batches": workload.about(),
             "pipeline_seconds_a_batch": round(making / len(workload.pipeline.plan(1)), 6),

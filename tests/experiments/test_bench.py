@@ -154,17 +154,13 @@ def test_the_table_by_hand() -> None:
     assert whole.splitlines()[-3:] == [f"| {share} |" for share in shares]
 
 
-def test_a_section_is_recorded_and_shown(
-    tmp_path: Path, capsys: Capture, monkeypatch: Patch
-) -> None:
+def test_a_section_is_recorded_in_its_place(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
-    monkeypatch.setattr(training, "measure", lambda _: {"recipes": TRAINING["recipes"]})
+    monkeypatch.setattr(training, "measure", lambda: {"recipes": TRAINING["recipes"]})
     assert main(["bench", "training"]) == 0
-    file = tmp_path / "data/results/bench/training.json"
-    assert sections.training_table(read_json(file)) in capsys.readouterr().out
-    assert main(["bench", "trainign"]) == 2
-    assert "unknown section 'trainign': did you mean 'training'?" in capsys.readouterr().err
+    made = read_json(tmp_path / "data/results/bench/training.json")
+    assert {"command", "commit", "hardware", "date", "recipes"} < set(made)
 
 
 CLOCK = [0.0]

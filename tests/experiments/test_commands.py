@@ -12,8 +12,8 @@ import torch
 from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
+from experiments.pages import page_tables
 from experiments.plans import Experiment
-from experiments.tables import page_tables
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
@@ -27,6 +27,7 @@ ARGUMENTS = {
     "heads": ["de-en", "de-en"],
     "attributions": ["demo-en-fr", "demo-en-fr"],
     "experiment": ["captions"],
+    "bench": ["training"],
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
 }
@@ -59,16 +60,6 @@ def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     return tmp_path / "data" / "results"
 
 
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """The package as pip leaves it: apart from its checkout, with its data inside."""
-    package = tmp_path / "site" / "transformer"
-    for name in ("corpus", "models", "results"):
-        (package / "_data" / name).mkdir(parents=True)
-    monkeypatch.setattr("transformer.support.files.PACKAGE", package)
-    return package
-
-
 def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys: Capture) -> None:
     before = stored()
     assert ends("--help") == 0
@@ -85,14 +76,6 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
     assert ends("head") == 2
     assert "'heads'" in capsys.readouterr().err
     assert stored() == before
-
-
-def test_an_installed_package_keeps_no_records(installed: Path, capsys: Capture) -> None:
-    for name, command in COMMANDS.items():
-        if not command.anywhere and name != "check":  # which its parser would refuse first
-            assert main([name, *ARGUMENTS.get(name, [])]) == 2
-            assert capsys.readouterr().err.count("clone the repository") == 1
-    assert not [path for path in installed.rglob("*") if path.is_file()]
 
 
 def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatch: Patch) -> None:
@@ -188,7 +171,7 @@ def test_the_tables_are_put_where_they_stand(
     for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr("experiments.tables.page_tables", lambda root: pages)
+    monkeypatch.setattr("experiments.pages.page_tables", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]
