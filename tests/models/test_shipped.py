@@ -12,13 +12,7 @@ import torch
 from experiments import ship
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.models.folder import (
-    SUMMED,
-    WEIGHTS,
-    load_tensors,
-    read_description,
-    read_recipe,
-)
+from transformer.models.folder import SUMMED, WEIGHTS, load_tensors, read_description, read_recipe
 from transformer.models.translator import Translator
 from transformer.support import files
 from transformer.support.errors import UserError

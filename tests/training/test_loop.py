@@ -32,12 +32,7 @@ from transformer.training.schedule import learning_rate
 
 VOCAB, D_MODEL = 23, 16
 CONFIG = TrainingConfig(
-    steps=12,
-    batch_tokens=60,
-    warmup_steps=5,
-    report_every=2,
-    validate_every=3,
-    average_last=2,
+    steps=12, batch_tokens=60, warmup_steps=5, report_every=2, validate_every=3, average_last=2
 )
 CHANCE = random.Random(7)
 SOURCES = [[CHANCE.randrange(4, VOCAB) for _ in range(CHANCE.randrange(2, 9))] for _ in range(70)]
@@ -314,24 +309,17 @@ def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
 
 
 def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-
-    def takes(seconds: float) -> Any:
-        def pass_time(*_: object) -> None:
-            nonlocal now
-            now += seconds
-
-        return pass_time
+    taken: list[float] = []
 
     def slow_save(*arguments: Any, **options: Any) -> None:
-        takes(1000.0)()
+        taken.append(1000.0)
         save_state(*arguments, **options)
 
     save_state = State.save
     monkeypatch.setattr(State, "save", slow_save)
-    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(perf_counter=lambda: sum(taken)))
     model = Tiny()
-    model.register_forward_hook(lambda module, *_: takes(1.0 if module.training else 100.0)())
+    model.register_forward_hook(lambda *_: taken.append(1.0 if model.training else 100.0))
     speeds: dict[int, float | None] = {}
     config = replace(CONFIG, steps=6, report_every=1)
     go(tmp_path, model, config, on_report=lambda r: speeds.setdefault(r.step, r.tokens_per_second))

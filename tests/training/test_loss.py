@@ -42,19 +42,6 @@ def test_equals_torch_in_value_and_gradient(smoothing: float, pad_id: int) -> No
     assert not sums.nll.requires_grad
 
 
-def test_only_real_tokens_count() -> None:
-    logits, targets = example()
-    changed = torch.where((targets == PAD_ID).unsqueeze(-1), 100 * torch.ones(VOCAB), logits)
-    changed[..., 2][targets == PAD_ID] = -100
-    before, after = (
-        label_smoothing_loss(scores, targets, smoothing=0.1, pad_id=PAD_ID)
-        for scores in (logits, changed)
-    )
-    assert torch.equal(before.loss, after.loss)
-    assert torch.equal(before.nll, after.nll)
-    assert int(before.tokens) == 5 + 4 + 2
-
-
 def test_what_cannot_be_smoothed() -> None:
     logits, targets = example()
     for smoothing in (-0.1, 1.0):
@@ -117,15 +104,6 @@ def test_validation_loss_weighs_tokens_not_batches() -> None:
     assert model.training
     assert validation_loss(model.eval(), batches) == pytest.approx(by_hand, 1e-6)
     assert not model.training
-
-
-def test_batch_loss_follows_the_configuration() -> None:
-    model, data = Bigram().eval(), batch([5, 7, EOS_ID], [6, EOS_ID])
-    config, logits = TrainingConfig(label_smoothing=0.2), model(data.src, data.tgt_in)
-    wanted = label_smoothing_loss(logits, data.tgt_out, smoothing=0.2, pad_id=PAD_ID)
-    given = batch_loss(model, data, config)
-    torch.testing.assert_close(given, wanted)
-    assert int(given.tokens) == 5
 
 
 def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:
