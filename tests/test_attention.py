@@ -10,10 +10,11 @@ from torch import Tensor
 from transformer.attention import KeyValueCache, MultiHeadAttention, scaled_dot_product_attention
 
 BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 11, 13, 17
+Parts = tuple[Tensor, Tensor, Tensor]
 
 
 @pytest.fixture
-def parts() -> tuple[Tensor, Tensor, Tensor]:
+def parts() -> Parts:
     torch.manual_seed(3)
     query = torch.randn(BATCH, HEADS, Q_LEN, D_K)
     return query, torch.randn(BATCH, HEADS, K_LEN, D_K), torch.randn(BATCH, HEADS, K_LEN, D_V)
@@ -43,7 +44,7 @@ def test_equation_1_by_hand() -> None:
 
 
 def test_both_paths_agree_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
-    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
+    parts: Parts, mask: Tensor
 ) -> None:
     for allowed in (None, mask):
         output, weights = scaled_dot_product_attention(*parts, allowed)
@@ -54,9 +55,7 @@ def test_both_paths_agree_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
     assert (weights.masked_select(mask) > 0).all()
 
 
-def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
-    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
-) -> None:
+def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(parts: Parts, mask: Tensor) -> None:
     mask[1, 0, 2] = False
     output, weights = scaled_dot_product_attention(*parts, mask)
     assert (weights[1, :, 2] == 0).all()
@@ -68,7 +67,7 @@ def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
 
 
 def test_dropout_acts_on_what_is_summed_and_not_on_what_is_shown(
-    parts: tuple[Tensor, Tensor, Tensor],
+    parts: Parts,
 ) -> None:
     output, weights = scaled_dot_product_attention(*parts, dropout=lambda w: 2 * w)
     plain, same = scaled_dot_product_attention(*parts)

@@ -37,10 +37,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
         ({"positions": "learn"}, "unknown positions 'learn': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
-        (
-            {"positions": "concatenated", "position_dim": 512},
-            "position_dim 512 leaves no room for the word in d_model 512: give 1 to 511",
-        ),
+        ({"positions": "concatenated", "position_dim": 512}, "position_dim 512 leaves no room for"),
     ],
     RecurrentConfig: [
         ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
@@ -50,10 +47,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"vocab_size": 259}, "vocab_size 259 is too small: bpe needs at least 260"),
         ({"vocab_size": 4, "tokenizer": "words"}, "vocab_size 4 is too small: words needs at"),
         ({"src_vocab_size": 300}, "src_vocab_size has no effect on one vocabulary: set joint_"),
-        (
-            {"src_vocab_size": 259, "joint_vocabulary": False},
-            "vocab_size 259 is too small: bpe needs at least 260",
-        ),
+        ({"src_vocab_size": 259, "joint_vocabulary": False}, "vocab_size 259 is too small: bpe"),
     ],
     TrainingConfig: [
         ({"steps": 0}, "steps is 0: give 1 to 1,000,000,000"),

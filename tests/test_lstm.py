@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, RecurrentConfig
+from tests.helpers.scripted import padded_sources
+from transformer.config import BOS_ID, PAD_ID, RecurrentConfig
 from transformer.decoding import beam_search, greedy_search
 from transformer.lstm import Recurrent
 
-BATCH, SRC_LEN, TGT_LEN, WIDTH, SIZE, SRC_VOCAB, TGT_VOCAB = 3, 7, 5, 11, 13, 19, 23
-LENGTHS = (7, 2, 5)  # the second is shorter than the target
+BATCH, TGT_LEN, WIDTH, SIZE, SRC_VOCAB, TGT_VOCAB = 5, 7, 11, 13, 19, 23
+LENGTHS = (13, 2, 7, 5, 11)  # of the sources: the second is shorter than the target
 KINDS = pytest.mark.parametrize("attention", [False, True])
 
 
@@ -28,12 +29,7 @@ def make(attention: bool, **changes: float) -> Recurrent:
 
 @pytest.fixture
 def src() -> Tensor:
-    chance = torch.Generator().manual_seed(11)
-    ids = torch.randint(4, SRC_VOCAB, (BATCH, SRC_LEN), generator=chance)
-    for row, length in enumerate(LENGTHS):
-        ids[row, length - 1] = EOS_ID
-        ids[row, length:] = PAD_ID
-    return ids
+    return padded_sources(SRC_VOCAB)
 
 
 @pytest.fixture
@@ -50,7 +46,7 @@ def test_without_attention_it_is_two_lstms(src: Tensor, tgt_in: Tensor) -> None:
     model = make(attention=False)
     decoder = nn.LSTM(WIDTH, SIZE, batch_first=True).double()
     decoder.load_state_dict({f"{k}_l0": v for k, v in model.decoder.state_dict().items()})
-    assert {len(maps) for maps in model.attention_maps(src, tgt_in)} == {0}
+    assert list(map(len, model.attention_maps(src, tgt_in))) == [0, 0, 0]
     for row, length in enumerate(LENGTHS):
         _, state = model.encoder(model.src_embedding(src[row : row + 1, :length]))
         hidden, _ = decoder(model.tgt_embedding(tgt_in[row : row + 1]), state)
@@ -62,6 +58,7 @@ def test_without_attention_it_is_two_lstms(src: Tensor, tgt_in: Tensor) -> None:
 def test_with_attention_step_by_step(src: Tensor, tgt_in: Tensor) -> None:
     """The oracle computes one sentence with plain vectors, softmax and sum by hand."""
     model = make(attention=True)
+    logits, maps = model(src, tgt_in), model.attention_maps(src, tgt_in)
     for row, length in enumerate(LENGTHS):
         memory = model.encoder(model.src_embedding(src[row, :length]))[0]  # (length, 2 * SIZE)
         hidden = torch.tanh(model.first_state(memory[0, SIZE:]))
@@ -75,11 +72,11 @@ def test_with_attention_step_by_step(src: Tensor, tgt_in: Tensor) -> None:
             context = sum(w * vector for w, vector in zip(weights, memory, strict=True))
             entered = torch.cat((model.tgt_embedding(token), context))
             hidden, cell = model.decoder(entered, (hidden, cell))
-            torch.testing.assert_close(model(src, tgt_in)[row, position], model.output(hidden))
-            seen = model.attention_maps(src, tgt_in).cross[0, row, 0, position]
+            torch.testing.assert_close(logits[row, position], model.output(hidden))
+            seen = maps.cross[0, row, 0, position]
             torch.testing.assert_close(seen[:length], torch.tensor(weights, dtype=torch.float64))
             assert not seen[length:].any()
-    assert [len(maps) for maps in model.attention_maps(src, tgt_in)] == [0, 0, 1]
+    assert list(map(len, maps)) == [0, 0, 1]
 
 
 def test_a_search_projects_the_source_once(src: Tensor) -> None:

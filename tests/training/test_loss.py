@@ -10,9 +10,6 @@ from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
 
 BATCH, TGT_LEN, VOCAB = 3, 5, 11
-CASES = pytest.mark.parametrize(
-    ("smoothing", "pad_id"), [(0.0, 0), (0.1, 4), (0.7, VOCAB - 1), (0.1, 0)]
-)
 
 
 def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
@@ -25,7 +22,7 @@ def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
     return logits, targets
 
 
-@CASES
+@pytest.mark.parametrize(("smoothing", "pad_id"), [(0.0, 0), (0.1, 4), (0.7, VOCAB - 1), (0.1, 0)])
 def test_equals_torch_in_value_and_gradient(smoothing: float, pad_id: int) -> None:
     logits, targets = example(pad_id)
     ours, theirs = (logits.double().requires_grad_() for _ in range(2))

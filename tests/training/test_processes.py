@@ -26,31 +26,28 @@ NO_END = ["train", "demo", *SETTINGS, "--steps", "100000"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
-@pytest.fixture
-def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def set_sizes(size: int, here: int) -> None:
-        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "17")
-        monkeypatch.setenv("WORLD_SIZE", str(size))
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(here))
-
-    return set_sizes
+def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch, size: int, here: int) -> None:
+    sizes = {"TORCHELASTIC_RUN_ID": 17, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": here}
+    for name, value in sizes.items():
+        monkeypatch.setenv(name, str(value))
 
 
-def test_what_began_the_process_is_named(begun_by_torchrun: Any) -> None:
+def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launcher() == "python"
-    begun_by_torchrun(1, 1)
-    assert launcher() == "python"
-    begun_by_torchrun(3, 3)
-    assert launcher() == "torchrun --nproc-per-node 3"
-    begun_by_torchrun(10, 5)
-    assert launcher() == "torchrun --nproc-per-node 5 --nnodes 2 ..."
+    for size, here, said in (
+        (1, 1, "python"),
+        (3, 3, "torchrun --nproc-per-node 3"),
+        (10, 5, "torchrun --nproc-per-node 5 --nnodes 2 ..."),
+    ):
+        begun_by_torchrun(monkeypatch, size, here)
+        assert launcher() == said
 
 
-def test_one_process_is_alone_with_torchrun_or_without(begun_by_torchrun: Any) -> None:
-    for begin in (lambda: None, lambda: begun_by_torchrun(1, 1)):
-        begin()
+def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
         with processes.joined() as device:
             assert (device, processes.rank(), processes.size()) == (None, 0, 1)
+        begun_by_torchrun(monkeypatch, 1, 1)
     model, before = network(), torch.get_rng_state()
     assert processes.wrap(model) is model
     processes.seed(3, 5)
