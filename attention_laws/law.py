@@ -16,10 +16,8 @@ from attention_laws.report import Finding, Verdict, kept
 from attention_laws.untouched import in_double
 from attention_laws.watch import Called, Watch
 
-# What a model raises that makes tensors of 32 bits itself: anything.
-CANNOT = Exception, SystemExit
-# Share of the largest logit that stays of a fault in 64 bits.
-FAULT = 1e-6
+CANNOT = Exception, SystemExit  # what a model raises that makes tensors of 32 bits itself
+FAULT = 1e-6  # share of the largest logit that stays of a fault in 64 bits
 
 Given = TypeVar("Given")
 Check = Callable[[Any], Finding]

@@ -1,6 +1,6 @@
-"""Tables in Markdown, those of README.md and of docs among them, and their places.
+"""Tables in Markdown, of records: those of docs/results.md, and one of README.md.
 
-Not in the paper. They are made of records and lessons; `python -m experiments tables` puts them in.
+Not in the paper. `pages.py` has their places.
 """
 
 import math
@@ -10,62 +10,25 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import lesson_counts
 from lessonkit.analysis.compare import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
-from transformer.support.files import read_json, results_folder, write_atomically
+from transformer.support.files import read_json, results_folder
 
 FEWEST_SEEDS = 3  # of a mean in one precision
 
 _TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (_TABLES[name] for name in ("runs", "seeds", "systems"))
-SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of seeds, README's
 PUBLISHED = _TABLES["published"]  # what each earlier system reported of itself
 # Fields of words: they stand at the left of their cells, numbers at the right.
 WORDS = {"recipe", "test_set", "precision", "hardware", "date"}
 WORDS |= {"published", "published_on", "ours_on"}
 
 
-def put_table(page: Path, mark: str, table: str) -> None:
-    """Put a table in its place on a page, between `<!-- MARK -->` and `<!-- /MARK -->`."""
-    before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
-    _, ended, after = rest.partition(f"\n<!-- /{mark} -->")
-    assert begun and ended, f"{page} has no place for {mark}"
-    write_atomically(page, f"{before}{begun}{table}{ended}{after}".encode())
-
-
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
     """Write a table some of whose columns, from 0, hold words; the others are set to the right."""
     rule = ["---" if place in words else "---:" for place in range(len(heading))]
     return _table(heading, rule, *rows)
-
-
-def write_tables(root: Path) -> str:
-    """Put every table in its place; say which."""
-    pages = page_tables(root)
-    for (page, mark), table in pages.items():
-        put_table(root / page, mark, table)
-    return "\n".join(f"{page}: {mark}" for page, mark in pages)
-
-
-def page_tables(root: Path) -> dict[tuple[str, str], str]:
-    """Give every table by the page that it stands on and the name of its place there."""
-    from experiments import museum_table, speedrun
-    from experiments.bench import sections
-
-    steps, gpu = (read_json(results_folder() / "bench" / f"{n}.json") for n in ("training", "gpu"))
-    return {
-        ("README.md", "lessons"): lesson_counts.page_table(lesson_counts.lessons(root)),
-        ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),
-        ("docs/results.md", "results"): runs_table(),
-        ("docs/results.md", "seeds"): seeds_table(),
-        ("docs/results.md", "systems"): systems_table(),
-        ("docs/records.md", "records"): speedrun.records_table(speedrun.load_speed_runs()),
-        ("docs/benchmarks.md", "training"): sections.training_table(steps),
-        ("docs/benchmarks.md", "gpu"): sections.gpu_table(gpu),
-        **{("docs/museum.md", mark): text for mark, text in museum_table.tables().items()},
-    }
 
 
 def runs_table() -> str:

@@ -35,7 +35,7 @@ def text_of(exercise: Exercise, right: bool) -> str:
         name = next(iter(exercise.wrong))
         call = f"ex.{exercise.name}.mistakes[{name!r}]({arguments})"
         return f"def {head}):\n    return {call}"
-    old, new = next(wrong for wrong in exercise.wrong.values() if isinstance(wrong, tuple))[:2]
+    old, new = next(edits for edits in exercise.wrong.values() if edits)[:2]
     return textwrap.dedent(inspect.getsource(exercise.reference)).replace(old, new)
 
 

@@ -113,8 +113,8 @@ def search_ends(subject: Subject) -> Finding:
     nothing bars is said by a model that has not learned yet, seldom by one that has
     Look: at the condition that ends a sentence, in a batch above all
     """
-    adapter, searches = subject.adapter, []
-    greedy, beam = adapter.greedy, adapter.beam
+    adapter, greedy, beam = subject.adapter, subject.adapter.greedy, subject.adapter.beam
+    searches = []
     if greedy is not None:
         searches.append(lambda src: ([ids] for ids in greedy(src, LENGTH)))
     if beam is not None:

@@ -131,7 +131,7 @@ def _altered(ended: Sequence[Tried], names: Sequence[str], again: Again) -> str:
     some = ended[:: len(ended) // MOST_ALTERED + 1]
     alike: dict[bool, list[str]] = {True: [], False: []}
     for place, name in enumerate(names):
-        asked = [(each, new) for each in some for new in _with_another(each, place, again)]
+        asked = [(each, new) for each in some for new in _with_another(each, place, some, again)]
         right = sum(_differ(old.right, new.right) for old, new in asked)
         mine = sum(_differ(old.outcome.value, new.outcome.value) for old, new in asked)
         if max(mine, right) >= FEW and not (mine and right):
@@ -145,16 +145,18 @@ def _altered(ended: Sequence[Tried], names: Sequence[str], again: Again) -> str:
     return f"with another {so} it changes as the right value does, with another {not_so} not"
 
 
-def _with_another(tried: Tried, place: int, again: Again) -> Iterator[Tried]:
+def _with_another(tried: Tried, place: int, some: Sequence[Tried], again: Again) -> Iterator[Tried]:
     """Try a case again with other values of one argument, where these make a case."""
-    value, is_tensor = tried.args[place], isinstance(tried.args[place], Tensor)
-    others: list[Any] = []
+    value = tried.args[place]
+    shape = getattr(value, "shape", None)
+    alike = [x for x in (each.args[place] for each in some) if type(x) is type(value)]
+    others = [x for x in alike if getattr(x, "shape", None) == shape and not same(x, value)][:2]
     if isinstance(value, bool):
         others = [not value]
-    elif isinstance(value, int | float) or (is_tensor and value.is_floating_point()):
-        others = [value + 1, 2 * value]
-    elif is_tensor or isinstance(value, list):
-        others = [value.flip(-1)] if is_tensor else [value[::-1], value[:-1]]
+    elif isinstance(value, int | float) or (shape and value.is_floating_point()):
+        others += [value + 1, 2 * value]
+    elif isinstance(value, list):
+        others += [value[::-1], value[:-1]]
     for other in others:
         with contextlib.suppress(Exception):  # no case: there is no right value
             new = again(*tried.args[:place], other, *tried.args[place + 1 :])

@@ -106,23 +106,18 @@ def _deep() -> list[tuple[Table, int]]:
     return [(table, 4) for table in tables]
 
 
+_ROWS = {
+    2: {3: 0.1, 4: 0.5, 5: 0.4},
+    4: {3: 0.2, 4: 0.4, 5: 0.4},
+    5: {3: 0.9, 4: 0.05, 5: 0.05},
+}
+
 most_probable = Exercise(
     my_most_probable,
     words,
     worked=[
-        (
-            (
-                Table(
-                    {
-                        2: {3: 0.1, 4: 0.5, 5: 0.4},
-                        4: {3: 0.2, 4: 0.4, 5: 0.4},
-                        5: {3: 0.9, 4: 0.05, 5: 0.05},
-                    }
-                ),
-                2,
-            ),
-            [5],  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
-        )
+        ((Table(_ROWS), 2), [5]),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
+        ((Table({2: {3: 0.6, 4: 0.4}, 4: {3: 0.9, 4: 0.1}}), 2), []),  # at once, with no word
     ],
     cases=[case[:2] for case in clear_tables((EVERY,))] + _deep(),
     expected=lambda next_probs, limit: searched(next_probs, limit, EVERY),

@@ -28,15 +28,11 @@ TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{ke
 
 
 def test_help_names_what_there_is_with_an_example(run: Run) -> None:
-    for command, words in (
+    for command, words in (  # those that no other test types
         ("", "corpora train translate evaluate export diagnose"),
-        ("corpora", "list fetch"),
-        ("corpora fetch", "NAME TRANSFORMER_DATA"),
-        ("train", "--set --steps --out --resume demo multi30k-de-en"),
-        ("translate", "--beam --weights --attention"),
-        ("evaluate", "--split --beam --alpha --record"),
-        ("export", "--to --out ctranslate2 ONNX"),
-        ("diagnose", "MODULE:FACTORY --minute --json --length-first --pad --bos --eos"),
+        *(("corpora", "list fetch"), ("corpora fetch", "NAME TRANSFORMER_DATA")),
+        *(("train", "demo multi30k-de-en"), ("translate", ""), ("evaluate", "")),
+        *(("export", "--out ctranslate2 ONNX"), ("diagnose", "MODULE:FACTORY --minute --json")),
     ):
         status, out, err = run(*command.split(), "--help")
         assert (status, err) == (0, "")

@@ -12,8 +12,8 @@ import torch
 from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
 from experiments.commands import COMMANDS
+from experiments.pages import page_tables
 from experiments.plans import Experiment
-from experiments.tables import page_tables
 from tests.helpers import ROOT
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
@@ -171,7 +171,7 @@ def test_the_tables_are_put_where_they_stand(
     for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr("experiments.tables.page_tables", lambda root: pages)
+    monkeypatch.setattr("experiments.pages.page_tables", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]

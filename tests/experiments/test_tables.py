@@ -11,6 +11,7 @@ from stamping import readme
 
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
+from experiments.pages import page_tables
 from experiments.speedrun import (
     GOAL,
     load_speed_runs,
@@ -24,7 +25,6 @@ from experiments.tables import (
     COLUMNS,
     PUBLISHED,
     SYSTEM_COLUMNS,
-    page_tables,
     runs_table,
     search,
     seeds_table,

@@ -213,7 +213,7 @@ def test_what_is_measured_is_said_and_nothing_else() -> None:
         assert bool(says) == bool(found), says
     part = "only number 2 is ever wrong; every number is the negative of the right one"
     assert part in said_of(lambda both: (both[0], -both[1]), [(x, x) for x in PAIRS])
-    words = [as_words(row) for row in ROWS]
+    words = [list(map(str, row)) for row in ROWS]
     for make_list, says in (
         (lambda x: x[::-1], "the order is reversed"),
         (lambda x: x[:-1], "it begins right, and ends too early"),
@@ -244,10 +244,6 @@ def test_what_is_measured_of_the_cases_and_of_altered_ones() -> None:
     for says, (name, *edits) in MEASURED.items():
         verdict = ALL[name].check(edited(ALL[name].reference, *edits))
         assert says in " ".join(repr(verdict).split())
-
-
-def as_words(numbers: list[int]) -> list[str]:
-    return list(map(str, numbers))
 
 
 ONES = torch.ones(3)

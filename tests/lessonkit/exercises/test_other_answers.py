@@ -58,6 +58,7 @@ WRONG = {
     ),
     "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
     "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
+    "some word": ("most_probable", "> best_prob", "> best_prob and len(written) > 1"),
     "by alphabet alone": ("kept_types", "-counts[word]", "-counts[word] * (min_frequency < 2)"),
     "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
     "no unknown words": (

@@ -1,0 +1,45 @@
+"""The tables that stand on pages, README.md and those of docs: each is made anew in its place.
+
+Not in the paper. They are made of records and lessons: `python -m experiments tables`.
+"""
+
+from pathlib import Path
+
+from experiments import lesson_counts, museum_table, speedrun
+from experiments.bench import sections
+from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_table
+from transformer.support.files import read_json, results_folder, write_atomically
+
+SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of seeds, README's
+
+
+def write_tables(root: Path) -> str:
+    """Put every table in its place; say which."""
+    pages = page_tables(root)
+    for (page, mark), table in pages.items():
+        put_table(root / page, mark, table)
+    return "\n".join(f"{page}: {mark}" for page, mark in pages)
+
+
+def page_tables(root: Path) -> dict[tuple[str, str], str]:
+    """Give every table by the page that it stands on and the name of its place there."""
+    steps, gpu = (read_json(results_folder() / "bench" / f"{n}.json") for n in ("training", "gpu"))
+    return {
+        ("README.md", "lessons"): lesson_counts.page_table(lesson_counts.lessons(root)),
+        ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),
+        ("docs/results.md", "results"): runs_table(),
+        ("docs/results.md", "seeds"): seeds_table(),
+        ("docs/results.md", "systems"): systems_table(),
+        ("docs/records.md", "records"): speedrun.records_table(speedrun.load_speed_runs()),
+        ("docs/benchmarks.md", "training"): sections.training_table(steps),
+        ("docs/benchmarks.md", "gpu"): sections.gpu_table(gpu),
+        **{("docs/museum.md", mark): text for mark, text in museum_table.tables().items()},
+    }
+
+
+def put_table(page: Path, mark: str, table: str) -> None:
+    """Put a table in its place on a page, between `<!-- MARK -->` and `<!-- /MARK -->`."""
+    before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    _, ended, after = rest.partition(f"\n<!-- /{mark} -->")
+    assert begun and ended, f"{page} has no place for {mark}"
+    write_atomically(page, f"{before}{begun}{table}{ended}{after}".encode())
