@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.layers import FeedForward, Residual
+from transformer.config import ModelConfig
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 
 D_MODEL = 15
 SHAPE = (2, 7, D_MODEL)
@@ -40,3 +41,10 @@ def test_residual_dropout_falls_on_the_sublayer_alone() -> None:
     frame, hidden = Residual(D_MODEL, 0.9, pre_norm=True), torch.ones(SHAPE)
     result = frame.after(hidden, hidden)
     assert set(result.flatten().round().tolist()) == {1.0, 11.0}  # 1 + 0, or 1 + 1 / 0.1
+
+
+def test_layers_give_weights_only_when_asked() -> None:  # then: tests/test_model.py
+    config = ModelConfig(d_model=14, num_heads=7, d_ff=31)
+    hidden, mask = torch.randn(2, 5, 14), torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    assert EncoderLayer(config)(hidden, mask)[1] is None
+    assert DecoderLayer(config)(hidden, hidden, mask, mask)[1:] == (None, None)

@@ -10,6 +10,7 @@ from tests.helpers.scripted import padded_sources
 from transformer.config import BOS_ID, PAD_ID, RecurrentConfig
 from transformer.decoding import beam_search, greedy_search
 from transformer.lstm import Recurrent
+from transformer.masks import padding_mask
 
 BATCH, TGT_LEN, WIDTH, SIZE, SRC_VOCAB, TGT_VOCAB = 5, 7, 11, 13, 19, 23
 LENGTHS = (13, 2, 7, 5, 11)  # of the sources: the second is shorter than the target
@@ -79,6 +80,16 @@ def test_with_attention_step_by_step(src: Tensor, tgt_in: Tensor) -> None:
     assert list(map(len, maps)) == [0, 0, 1]
 
 
+@KINDS
+@torch.no_grad()
+def test_a_cache_changes_nothing(attention: bool, src: Tensor, tgt_in: Tensor) -> None:
+    model, src_mask = make(attention), padding_mask(src)
+    memory, cache = model.encode(src, src_mask), model.new_cache()
+    parts = tgt_in[:, :2], *tgt_in[:, 2:].split(1, dim=1)
+    steps = [model.decode(part, memory, src_mask, cache) for part in parts]
+    torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in))
+
+
 def test_a_search_projects_the_source_once(src: Tensor) -> None:
     model, projected = make(attention=True), []
     model.key_projection.register_forward_hook(lambda *_: projected.append(1))
@@ -94,8 +105,6 @@ def test_any_search_takes_it(attention: bool, src: Tensor) -> None:
     alone = [beam_search(model, row[row != PAD_ID][None], beam_size=3)[0] for row in src]
     for one, other in zip(together, alone, strict=True):
         assert [each.ids for each in one] == [each.ids for each in other]
-    without_cache = greedy_search(model, src, use_cache=False)
-    assert [each.ids for each in greedy_search(model, src)] == [each.ids for each in without_cache]
 
 
 def test_dropout_is_on_the_embeddings_in_training_and_attention_maps_know_none(

@@ -36,6 +36,7 @@ def test_equals_torch_in_value_and_gradient(smoothing: float, pad_id: int) -> No
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-12, atol=1e-14)
     nll = nn.CrossEntropyLoss(**options)(logits.double().flatten(0, 1), targets.flatten())
     torch.testing.assert_close(sums.nll, nll)
+    assert int(sums.tokens) == 5 + 4 + 2
     assert not sums.nll.requires_grad
 
 
