@@ -1,20 +1,20 @@
-"""Attention: a case by hand, PyTorch's own functions as oracles, and what must never change."""
+"""Attention: by hand and by PyTorch's function; tests/test_model.py has its module as oracle."""
 
 import math
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer.attention import KeyValueCache, MultiHeadAttention, scaled_dot_product_attention
-from transformer.masks import causal_mask
 
 BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 11, 13, 17
+Parts = tuple[Tensor, Tensor, Tensor]
 
 
 @pytest.fixture
-def parts() -> tuple[Tensor, Tensor, Tensor]:
+def parts() -> Parts:
     torch.manual_seed(3)
     query = torch.randn(BATCH, HEADS, Q_LEN, D_K)
     return query, torch.randn(BATCH, HEADS, K_LEN, D_K), torch.randn(BATCH, HEADS, K_LEN, D_V)
@@ -44,7 +44,7 @@ def test_equation_1_by_hand() -> None:
 
 
 def test_both_paths_agree_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
-    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
+    parts: Parts, mask: Tensor
 ) -> None:
     for allowed in (None, mask):
         output, weights = scaled_dot_product_attention(*parts, allowed)
@@ -55,9 +55,7 @@ def test_both_paths_agree_rows_sum_to_one_and_nothing_goes_to_what_is_hidden(
     assert (weights.masked_select(mask) > 0).all()
 
 
-def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
-    parts: tuple[Tensor, Tensor, Tensor], mask: Tensor
-) -> None:
+def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(parts: Parts, mask: Tensor) -> None:
     mask[1, 0, 2] = False
     output, weights = scaled_dot_product_attention(*parts, mask)
     assert (weights[1, :, 2] == 0).all()
@@ -69,35 +67,12 @@ def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(
 
 
 def test_dropout_acts_on_what_is_summed_and_not_on_what_is_shown(
-    parts: tuple[Tensor, Tensor, Tensor],
+    parts: Parts,
 ) -> None:
     output, weights = scaled_dot_product_attention(*parts, dropout=lambda w: 2 * w)
     plain, same = scaled_dot_product_attention(*parts)
     torch.testing.assert_close(output, 2 * plain)
     torch.testing.assert_close(weights, same)
-
-
-def test_multi_head_attention_against_pytorchs() -> None:
-    torch.manual_seed(6)
-    width, heads = 33, 3
-    ours = MultiHeadAttention(width, heads, 11, 11, bias=True)
-    theirs = nn.MultiheadAttention(width, heads, batch_first=True)
-    with torch.no_grad():
-        projections = (ours.query_projection, ours.key_projection, ours.value_projection)
-        theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
-        theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
-        theirs.out_proj.weight.copy_(ours.output_projection.weight)
-        theirs.out_proj.bias.copy_(ours.output_projection.bias)
-    query, memory = torch.randn(BATCH, Q_LEN, width), torch.randn(BATCH, K_LEN, width)
-    allowed = torch.ones(BATCH, K_LEN, dtype=torch.bool)
-    allowed[1, 4:] = False
-    expected, expected_weights = theirs(
-        query, memory, memory, key_padding_mask=~allowed, average_attn_weights=False
-    )
-    for return_weights in (False, True):
-        output, weights = ours(query, memory, allowed[:, None, None], return_weights=return_weights)
-        torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(weights, expected_weights)
 
 
 def test_shapes_with_widths_that_do_not_divide() -> None:
@@ -118,15 +93,6 @@ def test_attention_dropout_works_in_training_only(return_weights: bool) -> None:
     quiet, weights = attention(query, return_weights=return_weights)
     torch.testing.assert_close(quiet, make()(query)[0])
     assert (weights is not None) == return_weights
-
-
-def test_a_growing_cache_equals_the_whole_sequence() -> None:
-    attention, query = make(), torch.randn(BATCH, Q_LEN, D_MODEL)
-    whole, _ = attention(query, mask=causal_mask(Q_LEN))
-    cache = KeyValueCache()
-    steps = [attention(query[:, [t]], cache=cache)[0] for t in range(Q_LEN)]
-    torch.testing.assert_close(torch.cat(steps, dim=1), whole)
-    assert [part.shape[2:] for part in cache.kept] == [(Q_LEN, D_K), (Q_LEN, D_V)]
 
 
 def test_a_cross_attention_cache_is_filled_once() -> None:

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from transformer.config import (
-    DataConfig,
-    ModelConfig,
-    Positions,
-    Recipe,
-    RecurrentConfig,
-    TokenizerKind,
-    TrainingConfig,
-)
+from transformer.config import DataConfig, ModelConfig, Recipe, RecurrentConfig, TrainingConfig
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import BETA1
@@ -45,10 +37,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
         ({"positions": "learn"}, "unknown positions 'learn': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
-        (
-            {"positions": "concatenated", "position_dim": 512},
-            "position_dim 512 leaves no room for the word in d_model 512: give 1 to 511",
-        ),
+        ({"positions": "concatenated", "position_dim": 512}, "position_dim 512 leaves no room for"),
     ],
     RecurrentConfig: [
         ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
@@ -58,10 +47,7 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"vocab_size": 259}, "vocab_size 259 is too small: bpe needs at least 260"),
         ({"vocab_size": 4, "tokenizer": "words"}, "vocab_size 4 is too small: words needs at"),
         ({"src_vocab_size": 300}, "src_vocab_size has no effect on one vocabulary: set joint_"),
-        (
-            {"src_vocab_size": 259, "joint_vocabulary": False},
-            "vocab_size 259 is too small: bpe needs at least 260",
-        ),
+        ({"src_vocab_size": 259, "joint_vocabulary": False}, "vocab_size 259 is too small: bpe"),
     ],
     TrainingConfig: [
         ({"steps": 0}, "steps is 0: give 1 to 1,000,000,000"),
@@ -94,7 +80,7 @@ def test_parts_of_a_recipe_fit_each_other() -> None:
         DEMO.override({"max_len": "40", "max_train_tokens": "40"})
     assert DEMO.override({"max_len": "41", "max_train_tokens": "40"}).model.max_len == 41
     assert data(vocab_size=260).vocab_size == 260  # the smallest
-    assert data(vocab_size=5, tokenizer=TokenizerKind.WORDS).vocab_size == 5
+    assert data(vocab_size=5, tokenizer="words").vocab_size == 5
 
 
 def test_override_reads_every_kind_of_value() -> None:
@@ -102,9 +88,9 @@ def test_override_reads_every_kind_of_value() -> None:
     others = {"pre_norm": "False", "positions": "learned", "src_lang": "de", "tokenizer": "words"}
     recipe = DEMO.override(sizes | others)
     assert (recipe.model.d_model, recipe.model.d_k, recipe.model.d_v) == (96, 11, None)
-    assert (recipe.model.pre_norm, recipe.model.positions) == (False, Positions.LEARNED)
+    assert (recipe.model.pre_norm, recipe.model.positions) == (False, "learned")
     assert (recipe.model.dropout, recipe.training.steps) == (0.1, 7)
-    assert (recipe.data.src_lang, recipe.data.tokenizer) == ("de", TokenizerKind.WORDS)
+    assert (recipe.data.src_lang, recipe.data.tokenizer) == ("de", "words")
     assert DEMO.model.d_model == 128  # the recipe itself stays
 
 

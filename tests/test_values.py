@@ -52,68 +52,40 @@ def axes() -> Any:
 
 # --- found from outside: issue 39, point 1 and 2; each ended in torch's words or in nonsense ------
 
-FOUND: dict[str, tuple[Callable[[], Any], str]] = {
-    "an id beyond the vocabulary": (
-        lambda: MODEL(IDS + 9, IDS),
-        "ids go from 9 to 16, and the vocabulary from 0 to 12: encode with the tokenizer",
+FOUND: list[tuple[Callable[[], Any], str]] = [
+    (lambda: MODEL(IDS + 9, IDS), "ids go from 9 to 16, and the vocabulary from 0 to 12"),
+    (lambda: MODEL(IDS, IDS - 1), "ids go from -1 to 6"),
+    (lambda: ATTENTION(HIDDEN[..., :8]), r"query .* \(2, 3, 8\): give .* \(any, any, 14\)"),
+    (
+        lambda: ATTENTION(HIDDEN, mask=MASK.float()),
+        r"mask is float32 of .*give a boolean one, True",
     ),
-    "an id below it": (lambda: MODEL(IDS, IDS - 1), "ids go from -1 to 6"),
-    "a wrong width": (
-        lambda: ATTENTION(torch.randn(2, 3, 8)),
-        r"query is float32 of shape \(2, 3, 8\): give a float32 tensor of shape \(any, any, 14\)",
-    ),
-    "a float mask": (
-        lambda: ATTENTION(HIDDEN, mask=torch.ones(3, 3).tril()),
-        r"mask is float32 of shape \(3, 3\): give a boolean one, True = may attend",
-    ),
-    "a float mask, weights asked for": (
-        lambda: ATTENTION(HIDDEN, mask=torch.ones(3, 3).tril(), return_weights=True),
-        "mask is float32",
-    ),
-    "a mask of other lengths": (
+    (lambda: ATTENTION(HIDDEN, mask=MASK.float(), return_weights=True), "mask is float32"),
+    (
         lambda: ATTENTION(HIDDEN, mask=t.causal_mask(4)),
-        r"mask is bool of shape \(1, 1, 4, 4\): give one that broadcasts to \(2, 2, 3, 3\)",
+        r"\(1, 1, 4, 4\): give .* to \(2, 2, 3, 3\)",
     ),
-    "two sources, one target": (
-        lambda: MODEL(IDS, IDS[:1]),
-        "src has 2 sentences and tgt_in 1: give as many",
+    (lambda: MODEL(IDS, IDS[:1]), "src has 2 sentences and tgt_in 1: give as many"),
+    (lambda: t.length_penalty(-6), "length is -6: give a number of 1 or more"),
+    (lambda: t.learning_rate(3, 512, 4000, math.nan), "factor is nan: give a number above 0"),
+    (lambda: t.learning_rate(3, 512, 4000, -1), "factor is -1: give a number"),
+    (lambda: t.learning_rate(math.inf, 5, 4), "step is inf: give a number of 1"),
+    (lambda: t.TokenBudgetBatches(EXAMPLES, math.nan), "batch_tokens is nan: give a whole number"),
+    (lambda: t.bleu("abc", [["a"], ["b"], ["c"]]), "'abc' is one text: give a list of trans"),
+    (
+        lambda: draw_attention(WEIGHTS * math.nan, *[["a"] * 3] * 2, axes()),
+        "weights hold nan: give",
     ),
-    "a length below 1": (lambda: t.length_penalty(-6), "length is -6: give a number of 1 or more"),
-    "a rate of nan": (
-        lambda: t.learning_rate(3, 512, 4000, math.nan),
-        "factor is nan: give a number above 0",
-    ),
-    "a rate of -1": (lambda: t.learning_rate(3, 512, 4000, -1), "factor is -1: give a number"),
-    "a step of inf": (lambda: t.learning_rate(math.inf, 5, 4), "step is inf: give a number of 1"),
-    "batch_tokens of nan": (
-        lambda: t.TokenBudgetBatches(EXAMPLES, math.nan),
-        "batch_tokens is nan: give a whole number of 1 or more",
-    ),
-    "a text to a scorer": (
-        lambda: t.bleu("abc", [["a"], ["b"], ["c"]]),
-        "'abc' is one text: give a list of translations",
-    ),
-    "a weight of nan": (
-        lambda: draw_attention(WEIGHTS * math.nan, SAID[:1] * 3, SAID[:1] * 3, axes()),
-        "weights hold nan: give numbers from 0 to 1, after the softmax",
-    ),
-    "a weight of 9": (
-        lambda: draw_heads(27 * WEIGHTS[None], ["a"] * 3, ["a"] * 3, "heads"),
-        "weights hold 9: give numbers from 0 to 1",
-    ),
-    "a verdict on nan": (
-        lambda: compare.verdict(compare.Interval(math.nan, 1.0), 0.5),
-        "one of interval is nan: give a finite number",
-    ),
-    "nan degrees": (lambda: compare.student_t(math.nan), "degrees is nan: give a number of 1"),
-}
+    (lambda: draw_heads(27 * WEIGHTS[None], *[["a"] * 3] * 2, "heads"), "weights hold 9: give"),
+    (lambda: compare.verdict(compare.Interval(math.nan, 1.0), 0.5), "one of interval is nan: give"),
+    (lambda: compare.student_t(math.nan), "degrees is nan: give a number of 1"),
+]
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_what_was_found_from_outside_is_refused_in_a_line(name: str) -> None:
-    call, message = FOUND[name]
-    with pytest.raises(UserError, match=message):
-        call()
+def test_what_was_found_from_outside_is_refused_in_a_line() -> None:
+    for call, message in FOUND:
+        with pytest.raises(UserError, match=message):
+            call()
 
 
 def test_translators_doors(shipped: t.Translator) -> None:
@@ -156,13 +128,12 @@ LEAST: list[tuple[Callable[[Any], Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize("place", range(len(LEAST)))
-def test_the_least_is_taken_and_no_less_nor_a_fraction(place: int) -> None:
-    call, least = LEAST[place]
-    call(least)
-    for wrong in (least - 1, float(least)):
-        with pytest.raises(UserError, match=r"is -?\d.*: give a whole number"):
-            call(wrong)
+def test_the_least_is_taken_and_no_less_nor_a_fraction() -> None:
+    for call, least in LEAST:
+        call(least)
+        for wrong in (least - 1, float(least)):
+            with pytest.raises(UserError, match=r"is -?\d.*: give a whole number"):
+                call(wrong)
 
 
 # --- any value in any place -----------------------------------------------------------------------
@@ -257,13 +228,6 @@ def sane(found: Any) -> bool:
     return not isinstance(found, list | tuple) or all(map(sane, found))
 
 
-def refuse_or_answer(data: st.DataObject) -> None:
-    """Replace one argument of one call by anything."""
-    call, good = data.draw(st.sampled_from(CALLS))
-    name = data.draw(st.sampled_from([key for key in good if key not in FIXED]))
-    replace(call, good, name, data.draw(ANY))
-
-
 def replace(call: Callable[..., Any], good: Mapping[str, Any], name: str, odd: Any) -> None:
     """Replace one argument; what comes is a UserError of a line, or made of numbers."""
     try:
@@ -283,11 +247,17 @@ def test_any_number_in_every_place_is_refused_or_answered() -> None:
 @settings(max_examples=1500, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_any_value_in_any_place_is_refused_or_answered(data: st.DataObject) -> None:
-    refuse_or_answer(data)
+    replace_any(data)
+
+
+def replace_any(data: st.DataObject) -> None:
+    call, good = data.draw(st.sampled_from(CALLS))
+    name = data.draw(st.sampled_from([key for key in good if key not in FIXED]))
+    replace(call, good, name, data.draw(ANY))
 
 
 @pytest.mark.weekly
 @settings(max_examples=40_000, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_many_more_values(data: st.DataObject) -> None:
-    refuse_or_answer(data)
+    replace_any(data)

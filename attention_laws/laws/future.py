@@ -12,10 +12,6 @@ LENGTHS = (2, 3, 7)
 PADDED = (1, 3)  # places of padding that are added
 BATCHES = (1, 2, 7)
 DRAWS = 8
-MEANS = (
-    "the padding mask is missing, inverted, not passed on to every layer, made from something "
-    "else than the ids, or broadcast over the wrong axis"
-)
 
 
 @law()

@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import re
-import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -17,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import python
 from transformer.data import corpora
 from transformer.data.corpora import CORPORA
 from transformer.data.parallel import ParallelText, key
@@ -52,8 +51,7 @@ def test_importing_is_light() -> None:
         ("tokenizers", {"torch", "spacy"}),
     ):
         code = f"import sys, transformer.data.{module}; print({heavy} & set(sys.modules))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-        assert done.stdout == b"set()\n"
+        assert python("-c", code).stdout == "set()\n"
 
 
 def test_wrong_names() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from transformer.data import corpora
 from transformer.data.corpora import CORPORA, FILE, Embedded, embedded
-from transformer.evaluation.scores import phrases
 from transformer.support.files import corpus_folder
 
 SENTENCES = [each for split in CORPORA["embedded"].splits for each in embedded.sentences(split)]
@@ -27,19 +26,6 @@ def test_a_damaged_or_missing_file_is_not_read(
         (tmp_path / FILE).write_bytes(bad)
         with pytest.raises((OSError, EOFError, TypeError, zlib.error)):
             Embedded().pairs("train", "de", "en")
-
-
-def test_every_tree_is_whole() -> None:
-    kinds = set()
-    for sentence in SENTENCES:
-        tokens, words = sentence.parse.split(), len(sentence.en.split())
-        opened = [token for token in tokens if token.startswith("(")]
-        assert len(tokens) - 2 * len(opened) == words
-        found = phrases(sentence.parse)
-        assert found.total() == len(opened)
-        assert found["S", 0, words] == 1
-        kinds |= {*opened}
-    assert kinds == {"(S", "(SBAR", "(NP", "(VP", "(PP", "(ADVP"}
 
 
 TREES = {

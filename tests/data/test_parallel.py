@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.data.parallel import (
-    BY_LANGUAGE,
-    TREATMENTS,
-    group_pairs,
-    key,
-    side_by_side,
-    split_lines,
-    split_pairs,
-)
+from transformer.data import parallel
+from transformer.data.parallel import BY_LANGUAGE, TREATMENTS, group_pairs, key, side_by_side
 from transformer.support.errors import UserError
 
 # --- treatment: a text as a user types it becomes the text that training read --------------
@@ -58,7 +51,7 @@ def test_treated_twice_is_treated_once(text: str) -> None:
 
 
 def test_lines_end_at_line_feeds_only() -> None:
-    assert split_lines("a\u2028b\u0085c\rd\x1ce\nf\n") == ["a\u2028b\u0085c\rd\x1ce", "f"]
+    assert parallel.split_lines("a\u2028b\u0085c\rd\x1ce\nf\n") == ["a\u2028b\u0085c\rd\x1ce", "f"]
 
 
 def test_pairs_with_an_empty_side_are_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
@@ -105,10 +98,12 @@ def test_groups_are_the_connected_ones(pairs: list[tuple[str, str]]) -> None:
 
 def test_the_split_of_a_group_depends_on_its_words_alone() -> None:
     pairs = [(f"sentence {i}", f"phrase {i}") for i in range(10_007)]
-    splits = split_pairs(pairs)
+    splits = parallel.split_pairs(pairs)
     assert sorted(pair for held in splits.values() for pair in held) == sorted(pairs)
     assert 80 < len(splits["test"]) < 160
     assert 80 < len(splits["validation"]) < 160
     chosen = {key(en): split for split, held in splits.items() for en, _ in held}
-    for split, held in split_pairs([(f"Sentence, {i}!", f"x{i}") for i in range(1009)]).items():
+    for split, held in parallel.split_pairs(
+        [(f"Sentence, {i}!", f"x{i}") for i in range(1009)]
+    ).items():
         assert {chosen[key(en)] for en, _ in held} == {split}

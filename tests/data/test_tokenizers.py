@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.config import (
-    BOS_ID,
-    EOS_ID,
-    PAD_ID,
-    SPECIAL_TOKENS,
-    UNK_ID,
-    DataConfig,
-    TokenizerKind,
-)
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID, DataConfig
 from transformer.data.parallel import german
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load, split_words, train
 from transformer.support.errors import UserError
@@ -26,12 +18,12 @@ GERMAN = ["Der Hund läuft über die Straße.", "Der Hund schläft.", "Die Stra�
 ENGLISH = ["The dog runs across the street.", "The dog sleeps.", "The street is wet."] * 3
 
 
-def config(kind: TokenizerKind = TokenizerKind.BPE, **changes: Any) -> DataConfig:
+def config(kind: str = "bpe", **changes: Any) -> DataConfig:
     values: dict[str, Any] = {"vocab_size": 293, "tokenizer": kind} | changes
     return DataConfig(**{"corpus": "embedded", "src_lang": "de", "tgt_lang": "en"} | values)
 
 
-WORDS = config(TokenizerKind.WORDS)
+WORDS = config("words")
 TRAINED = train(config(), GERMAN, ENGLISH)[0]
 LOWERCASE = train(config(lowercase=True), GERMAN, ENGLISH)[0]
 
@@ -116,9 +108,7 @@ def test_bpe_joint_sides_share_their_ids_and_separate_sides_differ(
 
 
 @pytest.mark.parametrize(("kind", "most", "fewer"), [("bpe", 265, 262), ("words", 9, 6)])
-def test_the_source_may_have_a_vocabulary_of_another_size(
-    kind: TokenizerKind, most: int, fewer: int
-) -> None:
+def test_the_source_may_have_a_vocabulary_of_another_size(kind: str, most: int, fewer: int) -> None:
     changes = {"joint_vocabulary": False, "min_frequency": 1, "vocab_size": most}
     usual = train(config(kind, **changes), GERMAN, ENGLISH)
     src, tgt = train(config(kind, **changes, src_vocab_size=fewer), GERMAN, ENGLISH)
@@ -131,7 +121,7 @@ def test_the_source_may_have_a_vocabulary_of_another_size(
 
 def test_words_come_by_frequency_then_by_alphabet() -> None:
     changes = {"joint_vocabulary": False, "min_frequency": 2, "lowercase": True}
-    src, tgt = train(config(TokenizerKind.WORDS, **changes), ["B a b c"], ["c d c a d e", "A d"])
+    src, tgt = train(config("words", **changes), ["B a b c"], ["c d c a d e", "A d"])
     assert src.to_dict()["types"] == ["b"]
     assert tgt.to_dict()["types"] == ["d", "a", "c"]
     assert tgt.encode("a D e") == [5, 4, UNK_ID]
@@ -177,9 +167,7 @@ WRITTEN, TYPED = "L'été d'ici : \"x\" !", "L’e\u0301te\u0301\u00a0d’ici:\t
 
 
 @pytest.mark.parametrize(("kind", "joint"), [("bpe", True), ("words", False)])
-def test_text_is_treated_alike_in_training_and_on_every_way_in(
-    kind: TokenizerKind, joint: bool
-) -> None:
+def test_text_is_treated_alike_in_training_and_on_every_way_in(kind: str, joint: bool) -> None:
     changes = {"src_lang": "fr", "joint_vocabulary": joint, "min_frequency": 1}
     learned = train(config(kind, **changes), [WRITTEN], ["It's here!"])
     retyped = train(config(kind, **changes), [TYPED], ["It’s\u00a0here!"])

@@ -7,7 +7,7 @@ anywhere. LSTMs are left out: on a device they take kernels that the CPU does no
 Importing this adds the device to PyTorch for good: only in a process of its own.
 """
 
-import copy
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,10 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from tests.training.test_loop import HELD_OUT, go, transformer
 from transformer import dropout
-from transformer.config import ModelConfig, TrainingConfig
-from transformer.data.batches import Example, TokenBudgetBatches, collate
 from transformer.decoding import beam_search, greedy_search
-from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.training.loop import train
-from transformer.training.loss import validation_loss
 
 _setup_privateuseone_for_python_backend(rename="elsewhere")
 torch.__future__.set_swap_module_params_on_conversion(True)  # a moved weight stays tied
@@ -41,14 +37,9 @@ class Elsewhere(Tensor):
     @staticmethod
     def __new__(cls, inner: Tensor) -> "Elsewhere":
         with torch.inference_mode(False):  # its kind of tensor cannot be a view of another kind
-            made = Tensor._make_wrapper_subclass(
-                cls,
-                inner.size(),
-                strides=inner.stride(),
-                storage_offset=inner.storage_offset(),
-                dtype=inner.dtype,
-                device=DEVICE,
-            )
+            form = {"strides": inner.stride(), "storage_offset": inner.storage_offset()}
+            form |= {"dtype": inner.dtype, "device": DEVICE}
+            made = Tensor._make_wrapper_subclass(cls, inner.size(), **form)
         made.inner = inner
         return made
 
@@ -104,73 +95,28 @@ def _copy_from(source: Tensor, target: Tensor, non_blocking: bool = False) -> Te
     return target
 
 
-TYPES = 29
-EXAMPLES = [Example([4 + i % 23, 7, *[9] * (i % 5)], [11, 4 + i % 13]) for i in range(41)]
-CONFIG = TrainingConfig(steps=6, batch_tokens=24, clip_norm=1.0, report_every=2, validate_every=3)
-FORMS: list[dict[str, Any]] = [
-    {},
-    {"positions": "concatenated", "position_dim": 3, "tie_softmax": False, "output_bias": True},
-]
-
-
-@pytest.fixture(params=FORMS, ids=["paper", "concatenated"])
-def model(request: pytest.FixtureRequest) -> Transformer:
-    """A small network on the CPU, with dropout."""
-    torch.manual_seed(1)
-    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 3, "max_len": 37}
-    config = ModelConfig(**sizes | {"attention_dropout": 0.1} | request.param)
-    return Transformer(config, src_vocab_size=TYPES, tgt_vocab_size=TYPES)
-
-
-def there(model: Transformer) -> Transformer:
-    return copy.deepcopy(model).to(DEVICE)
-
-
-def here(tensor: Tensor) -> Tensor:
-    """Fetch what must have been computed on the device."""
-    assert isinstance(tensor, Elsewhere)
-    return tensor.cpu()
-
-
-def test_training_validation_and_resume(
-    model: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is stopped and resumed there ends with the weights of one made here."""
     monkeypatch.setattr(dropout, "dropout", F.dropout)  # ours draws other numbers, on a CPU alone
-    batches, held_out = TokenBudgetBatches(EXAMPLES, 24), [collate(EXAMPLES[:7])]
-    runs = {"cpu": model, "begun": there(model), "resumed": there(model)}
-
-    def go(name: str, folder: str, **options: Any) -> None:
-        train(
-            runs[name], CONFIG, batches, held_out, tmp_path / folder, d_model=22,
-            on_report=lambda report: None, **options,
-        )  # fmt: skip
-
-    before = copy.deepcopy(model.state_dict())
-    go("cpu", "1")
-    go("begun", "2", device=DEVICE, stop_after=3)
-    go("resumed", "2", device=DEVICE, resume=True)
-    for name, tensor in runs["cpu"].state_dict().items():
-        torch.testing.assert_close(here(runs["resumed"].state_dict()[name]), tensor, msg=name)
-        assert not tensor.equal(before[name]), name
-    loss = validation_loss(runs["resumed"], held_out, device=DEVICE)
-    assert loss == pytest.approx(validation_loss(runs["cpu"], held_out), rel=1e-6)
+    ours, resumed = transformer(), transformer().to(DEVICE)
+    result = go(tmp_path / "1", ours)
+    go(tmp_path / "2", transformer().to(DEVICE), device=DEVICE, stop_after=5)
+    again = go(tmp_path / "2", resumed, device=DEVICE, resume=True)
+    assert again.final_loss == pytest.approx(result.final_loss, rel=1e-6)
+    for name, tensor in ours.state_dict().items():
+        moved = resumed.state_dict()[name]
+        assert isinstance(moved, Elsewhere)
+        torch.testing.assert_close(moved.cpu(), tensor, msg=name)
 
 
-def test_both_searches(model: Transformer) -> None:
-    model.eval()
-    other, src = there(model), collate(EXAMPLES[:5]).src
-    for use_cache in (True, False):
+def test_both_searches() -> None:
+    src, said = HELD_OUT[0].src, list[Any]()
+    for device, use_cache in itertools.product(("cpu", DEVICE), (True, False)):
+        model, ids = transformer().eval().to(device), src.to(device)
         options = {"max_len": 17, "use_cache": use_cache}
-        greedy = greedy_search(model, src, **options)
-        found = greedy_search(other, src.to(DEVICE), **options)
-        assert [h.ids for h in found] == [h.ids for h in greedy]
-        beams = beam_search(model, src, beam_size=3, **options)
-        for ours, theirs in zip(
-            beams, beam_search(other, src.to(DEVICE), beam_size=3, **options), strict=True
-        ):
-            assert [h.ids for h in theirs] == [h.ids for h in ours]
-            assert [h.score for h in theirs] == pytest.approx([h.score for h in ours], rel=1e-5)
+        found = greedy_search(model, ids, **options), *beam_search(model, ids, **options)
+        said.append([[each.ids for each in hypotheses] for hypotheses in found])
+    assert said == [said[0]] * 4
 
 
 def test_a_translator() -> None:

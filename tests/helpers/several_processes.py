@@ -1,17 +1,11 @@
-"""Train in processes that torchrun began, and compare with one process by itself.
+"""Train in processes that torchrun began, in a folder for each case; test_processes compares.
 
-    torchrun --nproc-per-node 2 -m tests.helpers.several_processes FOLDER [CASE ...]
-
-The first process trains alone, then all train together, and it goes on alone. It writes what
-differed to FOLDER/answer.json: the largest differences of weights and of losses, by case.
+torchrun --nproc-per-node 2 -m tests.helpers.several_processes FOLDER CASE ...
 """
 
 import json
-import os
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +19,7 @@ from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.checkpoint import read_log
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(
@@ -52,127 +46,54 @@ def network(dropout: float = 0.0) -> Transformer:
     return Transformer(replace(SHAPE, dropout=dropout), src_vocab_size=23, tgt_vocab_size=23)
 
 
-def go(
-    out: Path, config: TrainingConfig = CONFIG, model: nn.Module | None = None, **options: Any
-) -> tuple[nn.Module, TrainingResult]:
-    """Train in a folder."""
-    model = model or network()
-    result = train(
-        model, config, DATA, HELD_OUT, out,
-        d_model=SHAPE.d_model, on_report=lambda report: None, **options,
-    )  # fmt: skip
-    return model, result
+def go(out: Path, model: nn.Module, **options: Any) -> None:
+    """Train in a folder; every process ends with the same weights."""
+    options |= {"d_model": SHAPE.d_model, "on_report": lambda report: None}
+    train(model, CONFIG, DATA, HELD_OUT, out, **options)
+    for tensor in model.state_dict().values():
+        assert torch.equal(tensor, processes.from_first(tensor.clone))
 
 
-def weights_apart(one: nn.Module, out: Path) -> float:
-    """Give the largest difference of a model's weights from those that a run has left."""
-    left, _ = load_tensors(out / "model.safetensors")
-    return max(float((one.state_dict()[name] - left[name]).abs().max()) for name in left)
+def apart(one: Path, two: Path) -> dict[str, float]:
+    """Give the largest differences of two runs: of losses, at every report, and of weights."""
+    logs = zip(*(read_log(out / "log.jsonl") for out in (one, two)), strict=True)
+    files = [load_tensors(out / "model.safetensors")[0] for out in (one, two)]
+    losses = [abs(a["loss"] - b["loss"]) for a, b in logs if a["step"] == b["step"]]
+    assert len(losses) == CONFIG.steps + CONFIG.steps // CONFIG.validate_every
+    weights = [float((files[0][name] - files[1][name]).abs().max()) for name in files[0]]
+    return {"losses": max(losses), "weights": max(weights)}
 
 
-def losses_apart(one: Path, two: Path) -> float:
-    """Give the largest difference of two runs' losses, of each step and each validation."""
-    logs = [read_log(out / "log.jsonl") for out in (one, two)]
-    assert [(a["kind"], a["step"]) for a in logs[0]] == [(b["kind"], b["step"]) for b in logs[1]]
-    return max(abs(a["loss"] - b["loss"]) for a, b in zip(*logs, strict=True))
-
-
-class DrawsMasks(nn.Module):
-    """Says how much dropout has dropped in the first pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(3)
-        self.embedding = nn.Embedding(23, 23)
-        self.seen: list[float] = []
-
-    def forward(self, src: torch.Tensor, tgt_in: torch.Tensor) -> torch.Tensor:
-        mask = nn.functional.dropout(torch.ones(997), 0.5, self.training)
-        self.seen.append(float((mask * torch.arange(997)).sum()))
-        logits: torch.Tensor = self.embedding(tgt_in)
-        return logits
-
-
-def before(name: str, folder: Path) -> None:
-    """What the first process does alone, before the processes join."""
-    if name in ("batches cut", "micro-batches"):
-        go(folder / "alone", model=network().double())
-    elif name == "resumed":
-        go(folder / "alone")
-        go(folder / "parts", stop_after=17)
-    elif name == "refused":
-        go(folder, stop_after=1)
-
-
-def compared(folder: Path, micro_tokens: int | None = None) -> dict[str, Any]:
-    """Train in 64 bits, and say how far this ends from where one process did."""
-    model, _ = go(folder / "both", model=network().double(), micro_tokens=micro_tokens)
-    losses = processes.from_first(lambda: losses_apart(folder / "alone", folder / "both"))
-    apart = processes.add_up([weights_apart(model, folder / "alone")])[0]
-    return {"losses": losses, "weights": apart / processes.size()}
-
-
-def resumed(folder: Path) -> dict[str, Any]:
-    """Go on with what one process began; it will go on alone with the rest."""
-    _, result = go(folder / "parts", resume=True, stop_after=33)
-    assert (result.step, result.interrupted) == (33, True)
-    return {}
-
-
-def exactly_resumed(folder: Path) -> dict[str, Any]:
-    """Train with dropout straight through, and in two parts."""
-    go(folder / "straight", model=network(0.3))
-    go(folder / "parts", model=network(0.3), stop_after=23)
-    model, _ = go(folder / "parts", model=network(0.3), resume=True)
-    losses = processes.from_first(lambda: losses_apart(folder / "straight", folder / "parts"))
-    return {"losses": losses, "weights": weights_apart(model, folder / "straight")}
-
-
-def masks(folder: Path) -> dict[str, Any]:
-    """Say what dropout drew in the first step of each process."""
-    model = DrawsMasks()
-    go(folder, model=model, stop_after=1)
+def carry_out(case: str, out: Path) -> list[float]:
+    """Train in this process and its like, and give one number of each where that is the case."""
+    seen: list[float] = []
+    if case == "whole":
+        go(out, network().double())
+    elif case == "micro":
+        go(out, network().double(), micro_tokens=13)
+    elif case == "resumed":  # begun and ended by one process
+        go(out, network(), resume=True, stop_after=33)
+    elif case == "straight":
+        go(out, network(0.3))
+    elif case == "parts":
+        go(out, network(0.3), stop_after=23)
+        go(out, network(0.3), resume=True)
+    elif case == "drawn":
+        model = network()
+        model.register_forward_pre_hook(lambda *_: seen.append(float(torch.rand(()))))
+        go(out, model, stop_after=1)
+    elif case == "refused":  # one process has begun here
+        try:
+            go(out, network())
+        except UserError as error:
+            seen.append(float("holds a run already" in str(error)))
     own = [0.0] * processes.size()
-    own[processes.rank()] = model.seen[0]
-    return {"drawn": processes.add_up(own)}
-
-
-def refused(folder: Path) -> dict[str, Any]:
-    """Train over a run that is there: every process is to hear the same."""
-    try:
-        go(folder)
-    except UserError as error:
-        heard = float("holds a run already" in str(error))
-    return {"heard": processes.add_up([heard])[0]}
-
-
-CASES: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "batches cut": compared,
-    "micro-batches": partial(compared, micro_tokens=13),
-    "resumed": resumed,
-    "exactly resumed": exactly_resumed,
-    "masks": masks,
-    "refused": refused,
-}
-
-
-def main(folder: Path, names: Sequence[str]) -> None:
-    first, names = os.environ["RANK"] == "0", names or list(CASES)
-    for name in names if first else ():
-        before(name, folder / name)
-    with processes.joined():
-        found = {name: CASES[name](folder / name) for name in names}
-        size = processes.size()
-    if first and "resumed" in names:
-        alone, parts = folder / "resumed" / "alone", folder / "resumed" / "parts"
-        model, _ = go(parts, resume=True)
-        found["resumed"] = {
-            "losses": losses_apart(alone, parts),
-            "weights": weights_apart(model, alone),
-        }
-    if first:
-        (folder / "answer.json").write_text(json.dumps(found | {"processes": size}))
+    own[processes.rank()] = seen[0] if seen else 0.0
+    return processes.add_up(own)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    folder = Path(sys.argv[1])
+    with processes.joined():
+        found = {case: carry_out(case, folder / case) for case in sys.argv[2:]}
+        processes.from_first(lambda: (folder / "answer.json").write_text(json.dumps(found)))

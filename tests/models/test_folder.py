@@ -10,16 +10,7 @@ from torch import nn
 
 from transformer.data import tokenizers
 from transformer.models import folder as model_folder
-from transformer.models.folder import (
-    MANIFEST,
-    SUMMED,
-    WEIGHTS,
-    average,
-    load_tensors,
-    load_weights,
-    save_tensors,
-    weights,
-)
+from transformer.models.folder import WEIGHTS, load_tensors, save_tensors, weights
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
@@ -57,7 +48,7 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
 
 
 def test_one_flipped_bit_is_seen(folder: Path) -> None:
-    for name in (*SUMMED, MANIFEST):
+    for name in (*model_folder.SUMMED, model_folder.MANIFEST):
         content = (folder / name).read_bytes()
         for place in range(3, len(content), len(content) // 7):
             flipped = bytearray(content)
@@ -77,7 +68,9 @@ def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
 
 def test_a_tokenizer_of_another_model(folder: Path) -> None:
     """Refused where the sizes tell; tied embeddings need one size on both sides."""
-    (folder / MANIFEST).unlink()  # as of a run that has not ended: no sums are looked at
+    (
+        folder / model_folder.MANIFEST
+    ).unlink()  # as of a run that has not ended: no sums are looked at
     recipe = find_recipe("demo").override({"vocab_size": "271"})
     small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
     write_json(folder / model_folder.SRC_TOKENIZER, small.to_dict())
@@ -136,7 +129,7 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
     assert set(weights(model)) == {"embedding.weight", "count"}
     path = tmp_path / "tied.safetensors"
     save_tensors(path, weights(model))
-    load_weights(other, load_tensors(path)[0], path)
+    model_folder.load_weights(other, load_tensors(path)[0], path)
     assert torch.equal(other.output.weight, model.embedding.weight)
     assert other.output.weight is other.embedding.weight
 
@@ -152,7 +145,7 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
 def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> None:
     before = {name: tensor.clone() for name, tensor in given.state_dict().items()}
     with pytest.raises(UserError, match=f"a.safetensors does not fit this model: {problem}"):
-        load_weights(given, weights(saved), Path("a.safetensors"))
+        model_folder.load_weights(given, weights(saved), Path("a.safetensors"))
     assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
 
 
@@ -185,6 +178,6 @@ def test_average_by_hand(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.safetensors" for number in range(4)]
     for path, value in zip(paths, (2.0**24, 1.0, 1.0, 2.0), strict=True):
         save_tensors(path, {"a": torch.tensor([value, 2 * value])})
-    mean = average(paths)["a"]
+    mean = model_folder.average(paths)["a"]
     assert mean.dtype == torch.float32
     assert mean.tolist() == [(2**24 + 4) / 4, (2**24 + 4) / 2]

@@ -14,23 +14,14 @@ from torch import nn
 from transformer import __version__
 from transformer.support.errors import UserError
 from transformer.training import devices
-from transformer.training.devices import (
-    Precision,
-    check_memory,
-    command,
-    commit,
-    hardware,
-    memory,
-    pick,
-    pick_device,
-    provenance,
-)
+from transformer.training.devices import Precision, check_memory, command, commit, pick
 
+Patch = pytest.MonkeyPatch
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def machine(monkeypatch: Patch) -> Callable[..., None]:
     """A stand-in for hardware that is not here: it says what that would say."""
 
     def says(
@@ -72,7 +63,7 @@ def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> N
 def test_where_nothing_is_said() -> None:
     assert min(devices._seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
     assert pick(torch.device("mps")).precision == Precision.FLOAT32
-    assert pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert devices.pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def test_what_is_asked_for_is_taken_where_it_can_be_had(machine: Callable[..., None]) -> None:
@@ -95,7 +86,7 @@ def test_products_are_in_the_precision() -> None:
 
 
 def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(torch, "set_float32_matmul_precision", said.append)
@@ -107,8 +98,8 @@ def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(
         assert said == [setting, torch.get_float32_matmul_precision()]
 
 
-def test_a_giant_is_refused_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory(CPU) > 100e6
+def test_a_giant_is_refused_without_being_made(monkeypatch: Patch) -> None:
+    assert devices.memory(CPU) > 100e6
     monkeypatch.setattr(devices, "memory", lambda device: 4 * 4 * 2**34)  # four times the weights
     check_memory(nn.Linear(2**17, 2**17, bias=False, device="meta"), CPU)
     with pytest.raises(UserError, match=r"needs 274\.9 GB of memory .* cpu has 274\.9 GB: give"):
@@ -125,7 +116,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def test_a_checkout_has_its_commit_and_all_else_the_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     git(tmp_path, "init", "-q")
     tracked = tmp_path / "tracked.txt"
@@ -149,7 +140,7 @@ def test_a_checkout_has_its_commit_and_all_else_the_version(
     assert commit(tmp_path) == version
 
 
-def test_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command(monkeypatch: Patch) -> None:
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     for typed, shown in (
         (["/x/transformer/__main__.py", "train", "a b"], "python -m transformer train 'a b'"),
@@ -167,11 +158,11 @@ def test_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_hardware_names_the_processor_and_counts_the_threads(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
 ) -> None:
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        name, _, said = hardware(CPU).rpartition(", ")
+        name, _, said = devices.hardware(CPU).rpartition(", ")
         assert name
         assert said == words
     cpuinfo = Path("/proc/cpuinfo")
@@ -180,7 +171,7 @@ def test_hardware_names_the_processor_and_counts_the_threads(
 
 
 def test_all_of_it_is_ready_for_json() -> None:
-    values = provenance(torch.device("cpu"))
+    values = devices.provenance(torch.device("cpu"))
     assert json.loads(json.dumps(values)) == values
     assert list(values) == ["command", "commit", "hardware", "torch", "date"]
     age = datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(values["date"])

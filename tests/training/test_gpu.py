@@ -1,15 +1,13 @@
 """What only a GPU can show: `make gpu`. Skipped where there is none."""
 
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.helpers import ROOT, TINY
+from tests.helpers import ROOT, TINY, python
 from tests.training.test_loop import CONFIG, D_MODEL, HELD_OUT, VOCAB, Tiny, close, go
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
@@ -126,14 +124,7 @@ def test_what_does_not_fit_is_done_in_parts(tmp_path: Path) -> None:
 
 def test_more_processes_than_gpus_are_refused(tmp_path: Path) -> None:
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    command += [str(torch.cuda.device_count() + 1), "-m", "transformer", "train", "demo"]
-    done = subprocess.run(
-        [sys.executable, *command, "--out", str(tmp_path / "run")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode != 0
+    command += [torch.cuda.device_count() + 1, "-m", "transformer", "train", "demo"]
+    done = python(*command, "--out", tmp_path / "run", cwd=ROOT, status=1)
     assert "processes on a machine with" in done.stderr
     assert not (tmp_path / "run").exists()

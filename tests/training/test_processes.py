@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.helpers import ROOT, TINY
-from tests.helpers.several_processes import network
+from tests.helpers import ROOT, TINY, python
+from tests.helpers.several_processes import apart, go, network
 from transformer.training import processes
 from transformer.training.processes import launcher, noted_interrupt
 
@@ -26,70 +26,71 @@ NO_END = ["train", "demo", *SETTINGS, "--steps", "100000"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
-@pytest.fixture
-def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def set_sizes(size: int, here: int) -> None:
-        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "17")
-        monkeypatch.setenv("WORLD_SIZE", str(size))
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(here))
-
-    return set_sizes
+def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch, size: int, here: int) -> None:
+    sizes = {"TORCHELASTIC_RUN_ID": 17, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": here}
+    for name, value in sizes.items():
+        monkeypatch.setenv(name, str(value))
 
 
-def test_what_began_the_process_is_named(begun_by_torchrun: Any) -> None:
+def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launcher() == "python"
-    begun_by_torchrun(1, 1)
-    assert launcher() == "python"
-    begun_by_torchrun(3, 3)
-    assert launcher() == "torchrun --nproc-per-node 3"
-    begun_by_torchrun(10, 5)
-    assert launcher() == "torchrun --nproc-per-node 5 --nnodes 2 ..."
+    for size, here, said in (
+        (1, 1, "python"),
+        (3, 3, "torchrun --nproc-per-node 3"),
+        (10, 5, "torchrun --nproc-per-node 5 --nnodes 2 ..."),
+    ):
+        begun_by_torchrun(monkeypatch, size, here)
+        assert launcher() == said
 
 
-def test_one_process_is_alone_with_torchrun_or_without(begun_by_torchrun: Any) -> None:
-    for begin in (lambda: None, lambda: begun_by_torchrun(1, 1)):
-        begin()
+def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
         with processes.joined() as device:
             assert (device, processes.rank(), processes.size()) == (None, 0, 1)
+        begun_by_torchrun(monkeypatch, 1, 1)
     model, before = network(), torch.get_rng_state()
     assert processes.wrap(model) is model
     processes.seed(3, 5)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def answers(folder: Path, *cases: str) -> dict[str, Any]:
-    """What two processes found of some cases, and of all where none is named."""
-    run = subprocess.run(
-        [*TORCHRUN, "-m", "tests.helpers.several_processes", str(folder), *cases],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr
-    found: dict[str, Any] = json.loads((folder / "answer.json").read_text())
-    print(json.dumps(found, indent=1))
-    assert found["processes"] == 2
+def together(folder: Path, *cases: str) -> dict[str, list[float]]:
+    """Carry out some cases in two processes, and give a number of each."""
+    module = ("-m", "tests.helpers.several_processes", str(folder), *cases)
+    python(*TORCHRUN[1:], *module, env=ENVIRONMENT)
+    found: dict[str, list[float]] = json.loads((folder / "answer.json").read_text())
+    assert list(map(len, found.values())) == [2] * len(cases)
     return found
 
 
 @pytest.mark.slow
 def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
-    found = answers(tmp_path, "batches cut", "exactly resumed")
-    assert found["batches cut"]["weights"] < 1e-12
-    assert found["batches cut"]["losses"] < 1e-5  # which are added up in 32 bits
-    assert found["exactly resumed"] == {"losses": 0, "weights": 0}
+    go(tmp_path / "alone", network().double())
+    together(tmp_path, "whole", "straight", "parts")
+    found = apart(tmp_path / "alone", tmp_path / "whole")
+    print("batches cut:", found)
+    assert found["weights"] < 1e-12
+    assert found["losses"] < 1e-5  # which are added up in 32 bits
+    assert apart(tmp_path / "straight", tmp_path / "parts") == {"losses": 0, "weights": 0}
 
 
 @pytest.mark.weekly
 @pytest.mark.slow
 def test_two_processes_equal_one_in_every_way(tmp_path: Path) -> None:
-    found = answers(tmp_path)
-    assert found["micro-batches"]["weights"] < 1e-12
-    assert 0 < found["resumed"]["weights"] < 1e-4
-    assert found["resumed"]["losses"] < 1e-4
-    assert len(set(found["masks"]["drawn"])) == 2  # each drops its own
-    assert found["refused"]["heard"] == 2  # all hear a refusal
+    go(tmp_path / "alone", network().double())
+    go(tmp_path / "single", network())
+    go(tmp_path / "resumed", network(), stop_after=17)
+    go(tmp_path / "refused", network(), stop_after=1)
+    heard = together(tmp_path, "micro", "resumed", "drawn", "refused")
+    go(tmp_path / "resumed", network(), resume=True)
+    micro = apart(tmp_path / "alone", tmp_path / "micro")
+    resumed = apart(tmp_path / "single", tmp_path / "resumed")
+    print("micro-batches:", micro, "resumed:", resumed)
+    assert micro["weights"] < 1e-12
+    assert 0 < resumed["weights"] < 1e-4
+    assert resumed["losses"] < 1e-4
+    assert len(set(heard["drawn"])) == 2  # each drops its own
+    assert heard["refused"] == [1, 1]  # all hear a refusal
 
 
 @pytest.fixture
@@ -111,22 +112,15 @@ def workers(run: "subprocess.Popen[str]") -> dict[int, int]:
     """The process id of each rank."""
     pids = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
     settings = {int(pid): Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids}
-    ranks = {
-        pid: [v[5:] for v in all_of if v.startswith("RANK=")] for pid, all_of in settings.items()
-    }
-    return {int(rank): pid for pid, found in ranks.items() for rank in found}
+    ranks = [(pid, each) for pid, all_of in settings.items() for each in all_of]
+    return {int(each[5:]): pid for pid, each in ranks if each.startswith("RANK=")}
 
 
 def resumed_alone(out: Path) -> list[str]:
     """What one process says that goes on for a step."""
     step = json.loads(out.joinpath("log.jsonl").read_text().splitlines()[-1])["step"]
     command = [*NO_END[:-1], str(step + 1), "--out", str(out), "--resume"]
-    run = subprocess.run(
-        [sys.executable, "-m", "transformer", *command],
-        env=ENVIRONMENT, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout.splitlines()
+    return python("-m", "transformer", *command, env=ENVIRONMENT).stdout.splitlines()
 
 
 @pytest.mark.weekly

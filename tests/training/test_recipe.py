@@ -1,7 +1,6 @@
 """Recipes carried out: what a run writes, when, and how it goes on."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from transformer.models.folder import load_tensors, read_model
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
+from transformer.support.files import read_json
 from transformer.training import devices
 from transformer.training import recipe as recipe_run
 from transformer.training.checkpoint import read_log
@@ -30,19 +30,19 @@ from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult
 from transformer.training.recipe import train_recipe
 
+Patch = pytest.MonkeyPatch
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
-CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch: Patch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
 
 
 def carry_out(recipe: Recipe, out: Path, **options: Any) -> TrainingResult:
     """Train without a word."""
-    quiet: Callable[[object], None] = lambda _: None  # noqa: E731
-    return train_recipe(recipe, out, device=CPU, on_begin=quiet, on_report=quiet, **options)
+    quiet: dict[str, Any] = dict.fromkeys(("on_begin", "on_report"), lambda _: None)
+    return train_recipe(recipe, out, device=torch.device("cpu"), **quiet | options)
 
 
 def same(one: Path, two: Path) -> bool:
@@ -51,16 +51,11 @@ def same(one: Path, two: Path) -> bool:
     return all(torch.equal(first[name], second[name]) for name in first)
 
 
-def record(out: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads((out / "run.json").read_text())
-    return values
-
-
 def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     begun: list[str] = []
     reports: list[object] = []
     out = tmp_path / "runs" / "tiny"
-    result = train_recipe(RECIPE, out, device=CPU, on_begin=begun.append, on_report=reports.append)
+    result = carry_out(RECIPE, out, on_begin=begun.append, on_report=reports.append)
     assert not result.interrupted
     assert sorted(path.name for path in out.iterdir()) == [
         "checkpoints", "data.json", "log.jsonl", "manifest.json", "model.safetensors",
@@ -72,7 +67,7 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     (said,) = begun
     assert "199 sentence pairs to learn from, 23 to validate with" in said
     assert f"{count_parameters(model):,} parameters, 5 steps" in said
-    kept = record(out)
+    kept = read_json(out / "run.json")
     assert (kept["steps"], kept["seed"]) == (5, 1)
     assert kept["validation_loss"] == result.final_loss
     assert {"command", "commit", "hardware", "torch", "date", "minutes"} <= kept.keys()
@@ -82,19 +77,18 @@ def test_a_run_in_two_parts_ends_where_one_in_one_part_does_and_may_go_on(tmp_pa
     one, two, longer = tmp_path / "one", tmp_path / "two", RECIPE.override({"steps": "7"})
     carry_out(RECIPE, one)
     stopped = carry_out(RECIPE, two, stop_after=3)
-    assert (stopped.interrupted, stopped.step) == (True, 3)
-    assert not (two / "model.safetensors").exists()
+    assert stopped.interrupted
     assert not (two / "run.json").exists()
     assert carry_out(RECIPE, two, resume=True).step == 5
     assert same(one, two)
     assert carry_out(longer, two, resume=True).step == 7
-    assert record(two)["steps"] == 7
+    assert read_json(two / "run.json")["steps"] == 7
     with pytest.raises(UserError, match="has done 7 steps already"):
         carry_out(RECIPE, two, resume=True)
     assert read_model(two)[0].recipe == longer
 
 
-def test_other_data_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_data_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     carry_out(RECIPE, tmp_path, stop_after=3)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
 
@@ -106,22 +100,16 @@ def test_other_data_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for split, part in (("train", "training"), ("validation", "validation")):
         with monkeypatch.context() as patch:
             patch.setattr(corpora, "load", partial(changed, split))
-            with pytest.raises(UserError) as caught:
+            with pytest.raises(UserError, match=rf"the {part} examples are not .*data\.json"):
                 carry_out(RECIPE, tmp_path, resume=True)
-        assert str(caught.value) == (
-            f"the {part} examples are not those that the run was begun with "
-            f"({tmp_path / 'data.json'}): put the corpus and the tokenizers back as they were, "
-            "or begin in another folder"
-        )
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
     assert carry_out(RECIPE, tmp_path, resume=True).step == 5
 
 
-def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: Patch) -> None:
     def resumed(stop_after: int) -> list[str]:
         said: list[str] = []
-        options: dict[str, Any] = {"device": CPU, "on_begin": said.append, "resume": True}
-        train_recipe(RECIPE, tmp_path, on_report=lambda _: None, stop_after=stop_after, **options)
+        carry_out(RECIPE, tmp_path, stop_after=stop_after, on_begin=said.append, resume=True)
         return said[:-1]  # without the summary
 
     carry_out(RECIPE, tmp_path, stop_after=1)
@@ -135,7 +123,7 @@ def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     first, second = tmp_path / "alone", tmp_path / "shared"
     carry_out(RECIPE, first)
@@ -164,7 +152,7 @@ def test_damaged_data_json(tmp_path: Path) -> None:
 
 
 def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
         monkeypatch.setattr(devices, "commit", lambda: "later")
@@ -175,14 +163,14 @@ def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_d
     monkeypatch.setattr(recipe_run, "train", someone_commits)
     carry_out(RECIPE, tmp_path)
     carry_out(RECIPE, tmp_path, resume=True)
-    assert record(tmp_path)["commit"] == "at the beginning"
+    assert read_json(tmp_path / "run.json")["commit"] == "at the beginning"
     (tmp_path / "run.json").unlink()
     carry_out(RECIPE, tmp_path, resume=True)
-    assert record(tmp_path)["commit"] == "later"
+    assert read_json(tmp_path / "run.json")["commit"] == "later"
 
 
 def test_held_out_sentences_longer_than_a_batch_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def load(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         text = small_corpus(name, split, src_lang, tgt_lang)
@@ -205,23 +193,20 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
     assert len(translator.translate(["word1 and word2", ""])) == 2
 
 
-def test_a_run_keeps_the_precision_that_it_was_begun_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_keeps_the_precision_that_it_was_begun_in(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.BF16, "as measured"))
     begun: list[str] = []
-    options: dict[str, Any] = {"device": CPU, "on_begin": begun.append, "on_report": lambda _: 0}
-    train_recipe(RECIPE, tmp_path, stop_after=1, **options)
+    carry_out(RECIPE, tmp_path, stop_after=1, on_begin=begun.append)
     assert begun[0].endswith("bf16 (as measured)")
     with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
         carry_out(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.FLOAT32, "as measured"))
     carry_out(RECIPE, tmp_path, resume=True)
-    assert record(tmp_path)["precision"] == "bf16"
+    assert read_json(tmp_path / "run.json")["precision"] == "bf16"
 
 
 def test_the_memory_decides_how_much_is_computed_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     seen: list[int] = []
     forward = Transformer.forward
@@ -242,7 +227,7 @@ def test_the_memory_decides_how_much_is_computed_at_once(
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def die(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -261,9 +246,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     assert not same(tmp_path / "one", tmp_path / "plain")
 
 
-def test_a_run_is_refused_before_its_first_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_refused_before_its_first_file(tmp_path: Path, monkeypatch: Patch) -> None:
     with pytest.raises(UserError, match="has nothing to resume"):
         carry_out(RECIPE, tmp_path / "run", resume=True)
     monkeypatch.setattr(devices, "memory", lambda device: 1000)
