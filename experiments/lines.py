@@ -20,14 +20,14 @@ class Size(NamedTuple):
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
     "transformer": Size(4_500, 35),
-    "attention_laws": Size(4_997, 34),
+    "attention_laws": Size(4_993, 34),
     "engines": Size(1_122, 11),
     "lessonkit": Size(12_748, 82),
     "attention_course": Size(520, 4),
     "experiments": Size(5_846, 43),
-    "tests": Size(19_099, 167),
+    "tests": Size(18_547, 167),
 }
-TOTAL = 29_728  # of all rooms but the tests
+TOTAL = 29_724  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:
