@@ -110,17 +110,12 @@ def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> N
 # The least whole number that each takes; one less, and the same as a fraction, are refused.
 LEAST: list[tuple[Callable[[Any], Any], int]] = [
     (lambda size: t.MultiHeadAttention(size, 1, 1, 1), 1),
-    (lambda size: t.MultiHeadAttention(1, 1, 1, size), 1),
-    (lambda size: t.FeedForward(size, 1), 1),
     (lambda size: t.FeedForward(1, size), 1),
     (lambda size: t.Residual(size, 0.0, True), 1),
     (lambda size: t.Transformer(CONFIG, src_vocab_size=size, tgt_vocab_size=4), 4),
-    (lambda size: t.Transformer(CONFIG, src_vocab_size=4, tgt_vocab_size=size), 4),
     (lambda length: t.sinusoidal_positions(length, 2), 0),
-    (lambda width: t.sinusoidal_positions(1, width), 0),
     (lambda start: MODEL.src_embedding(IDS, start), 0),
     (lambda length: t.causal_mask(length), 0),
-    (lambda length: t.causal_mask(length, 3), 0),
     (lambda pad_id: t.padding_mask(IDS, pad_id), -(10**9)),
     (lambda size: beam_search(MODEL, IDS, beam_size=size, max_len=1), 1),
     (lambda length: beam_search(MODEL, IDS, extra_length=length, max_len=1), 0),

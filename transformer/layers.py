@@ -1,6 +1,6 @@
 """What the two stacks are built of (§3.1, §3.3)."""
 
-from torch import Tensor, is_grad_enabled, nn
+from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import MOST_SIZE, ModelConfig
@@ -24,8 +24,7 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
-        if is_grad_enabled():  # a search made its tensors itself
-            check_hidden("hidden", hidden, self)
+        check_hidden("hidden", hidden, self)
         inner = self.inner(hidden).relu()  # (batch, length, d_ff)
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 
@@ -51,15 +50,13 @@ class Residual(nn.Module):
         """Give the sub-layer's input, (batch, length, d_model)."""
         if not self.pre_norm:
             return hidden
-        if is_grad_enabled():
-            check_hidden("hidden", hidden, self)
+        check_hidden("hidden", hidden, self)
         return self.norm(hidden)
 
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
-        if is_grad_enabled():
-            check_hidden("hidden", hidden, self)
-            check_floats("output", output, hidden.shape, hidden)
+        check_hidden("hidden", hidden, self)
+        check_floats("output", output, hidden.shape, hidden)
         hidden = hidden + self.dropout(output)
         return hidden if self.pre_norm else self.norm(hidden)
 

@@ -90,6 +90,7 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     assert records.run_folder("lesson").parent.samefile(stub / colab.KEPT)
 
 
+@pytest.mark.slow
 def test_a_tpu_is_told_to_be_of_no_use(
     stub: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -103,6 +103,7 @@ for exercises in known().values():
         assert not done.stderr, (seed, done.stderr)
 
 
+@pytest.mark.slow
 def test_help_helps_and_a_mistake_has_one_line(tmp_path: Path) -> None:
     assert "FILE" in command("grade", "--help").stdout
     empty = tmp_path / "empty.py"

@@ -62,6 +62,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_a_sound_module_breaks_no_law(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", f"{code}:made"]) == 0
     out, err = capsys.readouterr()
@@ -70,6 +71,7 @@ def test_a_sound_module_breaks_no_law(code: str, capsys: pytest.CaptureFixture[s
     assert "imported" in err
 
 
+@pytest.mark.slow
 def test_a_broken_law_is_told_with_what_shows_it(
     code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +84,7 @@ def test_a_broken_law_is_told_with_what_shows_it(
     assert any("--length-first" in each for each in report["assumptions"])
 
 
+@pytest.mark.slow
 def test_ids_may_be_length_first_and_special_ids_others(
     code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

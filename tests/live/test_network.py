@@ -78,6 +78,7 @@ def compare(answer: dict[str, Any], wanted: dict[str, Any], *, maps: bool = True
         torch.testing.assert_close(torch.tensor(answer["maps"][stack]), each, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SENTENCES)
 def test_every_head_and_logit_of_a_shipped_model(name: str, tmp_path: Path) -> None:
     description, model = read_model(models_folder() / name)

@@ -285,6 +285,7 @@ def test_fp16_leaves_out_a_step_that_overflows_and_says_so(tmp_path: Path) -> No
         go(tmp_path / "2", spoiled(Tiny(), range(1, 99)), config, **options)
 
 
+@pytest.mark.slow
 def test_a_compiled_model_learns_the_same(tmp_path: Path, monkeypatch: Patch) -> None:
     ours = nn.Module.compile
     monkeypatch.setattr(nn.Module, "compile", lambda m, **o: ours(m, **o, backend="aot_eager"))

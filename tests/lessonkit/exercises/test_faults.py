@@ -27,6 +27,7 @@ def found(ticket: Ticket) -> tuple[str, ...]:
     return tuple(lines)
 
 
+@pytest.mark.slow
 def test_the_experiments_tell_every_cause_from_every_other() -> None:
     others = [Ticket(specimen, letter, "", "") for letter, specimen in DECOYS.items()]
     every = {each.cause: found(each) for each in (*ex.tickets.list, *others)}
