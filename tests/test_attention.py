@@ -66,9 +66,7 @@ def test_a_query_that_may_see_nothing_gives_zero_on_both_paths(parts: Parts, mas
     assert query.grad.isfinite().all()
 
 
-def test_dropout_acts_on_what_is_summed_and_not_on_what_is_shown(
-    parts: Parts,
-) -> None:
+def test_dropout_acts_on_what_is_summed_and_not_on_what_is_shown(parts: Parts) -> None:
     output, weights = scaled_dot_product_attention(*parts, dropout=lambda w: 2 * w)
     plain, same = scaled_dot_product_attention(*parts)
     torch.testing.assert_close(output, 2 * plain)

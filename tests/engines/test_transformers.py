@@ -23,7 +23,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"pre_norm": False},
     "learned positions": {"pre_norm": True, "positions": "learned"},
     "biases, and an own softmax": {
-        **{"pre_norm": True, "attention_bias": True, "output_bias": True, "tie_softmax": False},
+        **{"pre_norm": True, "attention_bias": True, "output_bias": True, "tie_softmax": False}
     },
 }
 SOURCES = [[11, 5, 260], [4, 7, 9, 13, 8, 6, 5], [12]]

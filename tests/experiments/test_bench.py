@@ -75,11 +75,7 @@ def test_contenders_do_the_same_work() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("peer", "precision"),
-    [
-        (OURS, Precision.FLOAT32),
-        (OURS, Precision.BF16),
-        (TORCH, Precision.FLOAT32),
-    ],
+    [(OURS, Precision.FLOAT32), (OURS, Precision.BF16), (TORCH, Precision.FLOAT32)],
 )
 def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
     contender = peers.make_contenders(workload(CAPTIONS), precision)[peer]

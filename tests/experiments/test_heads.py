@@ -4,11 +4,7 @@ import pytest
 
 from experiments import heads
 from experiments.heads import attribution_scores
-from lessonkit.analysis.alignment import (
-    alignment_error_rate,
-    strongest_links,
-    word_attention,
-)
+from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.compare import paired_bootstrap
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads

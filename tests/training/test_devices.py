@@ -85,9 +85,7 @@ def test_products_are_in_the_precision() -> None:
         assert (one @ one.T).dtype == torch.float32
 
 
-def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(
-    monkeypatch: Patch,
-) -> None:
+def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(monkeypatch: Patch) -> None:
     said: list[str] = []
     monkeypatch.setattr(torch, "set_float32_matmul_precision", said.append)
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: torch.inference_mode())
@@ -157,9 +155,7 @@ def test_command(monkeypatch: Patch) -> None:
     assert command() == "a notebook"
 
 
-def test_hardware_names_the_processor_and_counts_the_threads(
-    monkeypatch: Patch,
-) -> None:
+def test_hardware_names_the_processor_and_counts_the_threads(monkeypatch: Patch) -> None:
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         name, _, said = devices.hardware(CPU).rpartition(", ")

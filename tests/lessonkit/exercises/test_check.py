@@ -272,11 +272,7 @@ def test_difference() -> None:
         ({"a": 1, "b": 2}, {"a": 1}, "the name 'b' should not be there"),
     ):
         assert difference(yours, expected) == says, (yours, expected)
-    for yours, expected in (
-        (ONES, ONES.long()),
-        (ONES.int(), ONES.long()),
-        (ONES.bool(), ONES),
-    ):
+    for yours, expected in ((ONES, ONES.long()), (ONES.int(), ONES.long()), (ONES.bool(), ONES)):
         says = f"its numbers are {yours.dtype}, not {expected.dtype}"
         assert difference(yours, expected) == difference([yours], [expected]) == says
 
