@@ -18,7 +18,10 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from lab_server import ROOT, lab
@@ -52,29 +55,35 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=[*CUT_OFF])
 
 
-def cut_off(page: Page, *schemes: str) -> list[str]:
-    """Let a page reach this computer only; gives the list of what it asked for elsewhere.
+@contextmanager
+def opened(browser: Browser, *schemes: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
+    """Give a page that reaches this computer only, and the list of what goes wrong there.
 
     Args:
-        page: The browser's.
+        browser: Where it is opened; it is closed in the end.
         schemes: That it may use besides, such as "file".
+        options: Of the page.
     """
-    outside: list[str] = []
+    page, problems = browser.new_page(**options), list[str]()
+
+    def is_here(address: str) -> bool:
+        asked = urlsplit(address)
+        here = asked.scheme in ("data", "blob", *schemes) or asked.hostname in HERE
+        if not here:
+            problems.append(f"asked for {address}")
+        return here
 
     def guard(route: Route) -> None:
-        address = urlsplit(route.request.url)
-        if address.scheme in ("data", "blob", *schemes) or address.hostname in HERE:
-            route.continue_()
-        else:
-            outside.append(route.request.url)
-            route.abort()
+        route.continue_() if is_here(route.request.url) else route.abort()
 
     page.context.route("**/*", guard)
-    page.on(
-        "websocket",
-        lambda socket: urlsplit(socket.url).hostname in HERE or outside.append(socket.url),
-    )
-    return outside
+    page.on("websocket", lambda socket: is_here(socket.url))
+    page.on("pageerror", lambda error: problems.append(f"the page: {error}"))
+    try:
+        yield page, problems
+    except Error as error:
+        problems.append(f"the browser: {error.message.splitlines()[0]}")
+    page.context.close()
 
 
 def judge(page: Page) -> list[str]:
@@ -87,30 +96,23 @@ def judge(page: Page) -> list[str]:
 def check(browser: Browser, address: str, name: str) -> list[str]:
     """Check one lesson, print its line, and give what is wrong with it."""
     start = time.monotonic()
-    page = browser.new_page(viewport={"width": 1200, "height": 1000})
-    outside = cut_off(page)
-    lesson = LessonPage(page)
-    page.on("pageerror", lambda error: lesson.problems.append(f"the page: {error}"))
-    try:
+    with opened(browser, viewport={"width": 1200, "height": 1000}) as (page, problems):
+        lesson = LessonPage(page, problems)
         lesson.open(address.format(name))
         lesson.look("stored")
         lesson.run()
         lesson.look("run")
         lesson.type()
         lesson.stop()
-    except Error as error:
-        lesson.problems.append(f"the browser: {error.message.splitlines()[0]}")
-    page.context.close()
-    lesson.problems.extend(f"asked for {asked}" for asked in outside)
-    verdict = "wrong" if lesson.problems else "right"
+    verdict = "wrong" if problems else "right"
     print(
         f"{name}: {verdict}; {lesson.pictures} pictures and {lesson.charts} charts drawn, "
         f"{lesson.moved} controls moved, {time.monotonic() - start:.0f} s",
-        *(f"  {problem}" for problem in lesson.problems),
+        *(f"  {problem}" for problem in problems),
         sep="\n",
         flush=True,
     )
-    return lesson.problems
+    return problems
 
 
 def main() -> int:

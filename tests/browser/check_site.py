@@ -16,67 +16,49 @@ It needs what `check_lessons.py` needs, and axe-core:
 import argparse
 import sys
 import time
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from check_lessons import AXE, cut_off, judge, launch
-from lesson_page import move_controls
-from playwright.sync_api import Browser, Error, Page, TimeoutError, sync_playwright
+from check_lessons import AXE, judge, launch, opened
+from lab_server import ROOT
+from lesson_page import holds, move_controls
+from playwright.sync_api import Page, sync_playwright
 
-SITE = Path(__file__).resolve().parents[2] / "build" / "site"
+SITE = ROOT / "build" / "site"
 LIVE = "live"  # its page reads files, which needs a server: it has a check of its own
-SOUGHT, FOUND = "warm-up", "#search-results li"
-DRAWN = 30_000  # milliseconds a chart may take to appear
-UNDRAWN = "() => document.querySelectorAll('.chart:not(.drawn)').length === 0"
+SEARCH, FOUND = "search.html?q=warm-up", "() => document.querySelector('#search-results li')"
+DRAWN = 30  # seconds a chart or a result may take to appear
+ALL_DRAWN = "() => document.querySelectorAll('.chart:not(.drawn)').length === 0"
 WITHOUT_ALT = """() => [...document.querySelectorAll('article img')]
   .filter(image => !image.alt.trim() || !image.naturalWidth).map(image => image.src)"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 UNFOLDED = """() => [...document.querySelectorAll('.tag_hide-output .cell_output')]
   .filter(output => !output.closest('details:not([open])')).length"""
+DESK = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+VIEWS: dict[str, dict[str, Any]] = {
+    "desk": DESK,
+    "dark": DESK | {"color_scheme": "dark"},
+    "phone": DESK | {"viewport": {"width": 390, "height": 844}},
+}
 
 
-class View(NamedTuple):
-    """How a reader looks at a page: the window, and light or dark."""
-
-    name: str
-    width: int
-    height: int
-    scheme: str
-
-
-VIEWS = (
-    View("desk", 1280, 900, "light"),
-    View("dark", 1280, 900, "dark"),
-    View("phone", 390, 844, "light"),
-)
-
-
-class Seen(NamedTuple):
-    """What was wrong with a page, a line each; how many charts and moving controls it has."""
-
-    problems: list[str]
-    charts: int
-    moved: int
-
-
-def visit(page: Page, address: str, move: bool) -> Seen:
+def visit(page: Page, problems: list[str], address: str, move: bool) -> tuple[int, int]:
     """Open an address, wait until its charts are drawn, and look.
 
     Args:
         page: The browser's, on which everything else is refused.
+        problems: What is wrong is added here, a line each.
         address: Of the page.
         move: Whether to move every control of every chart.
+
+    Returns:
+        How many charts the page has, and how many controls that change one.
     """
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(f"the page: {error}"))
     page.on(
         "console",
         lambda said: said.type in ("error", "warning") and problems.append(said.text[:200]),
     )
     page.goto(address)
-    try:
-        page.wait_for_function(UNDRAWN, timeout=DRAWN)
-    except TimeoutError:
+    if not holds(page, ALL_DRAWN, DRAWN):
         problems.append("a chart was not drawn")
     for source in page.evaluate(WITHOUT_ALT):
         problems.append(f"a picture without alt text, or not there: {source[:90]}")
@@ -88,36 +70,7 @@ def visit(page: Page, address: str, move: bool) -> Seen:
     charts = page.query_selector_all(".chart")
     tried = [each for chart in charts if move for each in move_controls(page, chart).items()]
     problems += [f"{name} moves nothing" for name, changed in tried if not changed]
-    return Seen(problems, len(charts), sum(changed for _, changed in tried))
-
-
-def check(browser: Browser, path: Path, view: View) -> Seen:
-    """Open one page in one view, and give what was seen."""
-    size = {"width": view.width, "height": view.height}
-    page = browser.new_page(viewport=size, color_scheme=view.scheme)
-    outside = cut_off(page, "file")
-    try:
-        seen = visit(page, path.as_uri(), view is VIEWS[0])
-    except Error as error:
-        seen = Seen([f"the browser: {error.message.splitlines()[0]}"], 0, 0)
-    page.context.close()
-    seen.problems.extend(f"asked for {asked}" for asked in outside)
-    return seen
-
-
-def finds(browser: Browser) -> bool:
-    """Search from the folder, without a server; the result must name pages."""
-    page = browser.new_page()
-    cut_off(page, "file")
-    page.goto(f"{(SITE / 'search.html').as_uri()}?q={SOUGHT}")
-    try:
-        page.wait_for_selector(FOUND, timeout=DRAWN)
-    except TimeoutError:
-        print(f"search: nothing found for {SOUGHT!r}")
-        return False
-    finally:
-        page.context.close()
-    return True
+    return len(charts), sum(changed for _, changed in tried)
 
 
 def main() -> int:
@@ -131,19 +84,24 @@ def main() -> int:
     for path in [*pages, AXE]:
         if not path.is_file():
             parser.error(f"there is no {path}: `python -m experiments check site` makes it")
-    start, wrong, charts, moved = time.monotonic(), 0, 0, 0
+    start, wrong, charts, moved, found = time.monotonic(), 0, 0, 0, False
     with sync_playwright() as playwright, launch(playwright) as browser:
         for path in pages:
-            for view in VIEWS:
-                seen = check(browser, path, view)
-                charts, moved = charts + seen.charts, moved + seen.moved
-                wrong += bool(seen.problems)
-                for problem in seen.problems:
-                    print(f"{path.relative_to(SITE)}, {view.name}: {problem}", flush=True)
-        found = finds(browser)
+            for name, view in VIEWS.items():
+                with opened(browser, "file", **view) as (page, problems):
+                    seen = visit(page, problems, path.as_uri(), view is DESK)
+                    charts, moved = charts + seen[0], moved + seen[1]
+                wrong += bool(problems)
+                for problem in problems:
+                    print(f"{path.relative_to(SITE)}, {name}: {problem}", flush=True)
+        with opened(browser, "file") as (page, _):
+            page.goto(f"{SITE.as_uri()}/{SEARCH}")
+            found = holds(page, FOUND, DRAWN)
     print(
         f"{len(pages)} pages, {len(VIEWS)} views: {wrong} wrong; {charts} charts drawn, "
-        f"{moved} controls moved, {time.monotonic() - start:.0f} s"
+        f"{moved} controls moved, {time.monotonic() - start:.0f} s",
+        *[f"search: nothing found by {SEARCH}"] * (not found),
+        sep="\n",
     )
     return 1 if wrong or not found else 0
 

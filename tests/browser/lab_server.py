@@ -8,10 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,7 +37,9 @@ def lab(notebooks: list[Path], dark: bool = False) -> Iterator[str]:
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         _copy(notebooks, folder / "course")
-        port, token = _free_port(), secrets.token_hex(16)
+        token = secrets.token_hex(16)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
         log = (folder / "lab.log").open("w+")
         server = subprocess.Popen(
             _command(port, token, folder / "course"),
@@ -48,7 +48,7 @@ def lab(notebooks: list[Path], dark: bool = False) -> Iterator[str]:
             stderr=subprocess.STDOUT,
         )
         try:
-            _wait(server, f"http://127.0.0.1:{port}/api?token={token}", log.name)
+            _wait(server, port, log.name)
             yield f"http://127.0.0.1:{port}/lab/tree/notebooks/{{}}?reset&token={token}"
         finally:
             server.terminate()
@@ -68,13 +68,6 @@ def _copy(notebooks: list[Path], course: Path) -> None:
     for beside in ROOT.iterdir():
         if beside.name not in ("notebooks", "figures") and not beside.name.startswith("."):
             (course / beside.name).symlink_to(beside)
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def _command(port: int, token: str, course: Path) -> list[str]:
@@ -108,16 +101,12 @@ def _environment(folder: Path, dark: bool) -> dict[str, str]:
     }
 
 
-def _wait(server: "subprocess.Popen[bytes]", address: str, log: str) -> None:
+def _wait(server: "subprocess.Popen[bytes]", port: int, log: str) -> None:
     """Wait until the server answers; end the command with its last words if it does not."""
-    ask = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
-    for _ in range(2 * START):
-        if server.poll() is not None:
-            break
-        try:
-            ask(address, timeout=5).close()
+    end = time.monotonic() + START
+    while server.poll() is None and time.monotonic() < end:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.5)
+        time.sleep(0.5)
     words = Path(log).read_text(encoding="utf-8").splitlines()[-5:]
     sys.exit("\n".join(["JupyterLab did not start. Its last words:", *words]))

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from playwright.sync_api import ElementHandle, Error, Page, TimeoutError
 
@@ -10,8 +11,7 @@ VEGALITE = "application/vnd.vegalite.v5+json"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TYPED = "The cat."  # into every line that a lesson has for a sentence
 OPEN, RUN = 90, 600  # seconds that a lesson may take to open, and to run
-DRAWN = 15.0  # seconds that a picture may take to appear
-CHANGE = 20_000  # milliseconds that a chart may take to change
+DRAWN, CHANGE = 15, 20  # seconds that a picture may take to appear, and a chart to change
 
 READY = """() => { const panel = window.jupyterapp?.shell.currentWidget;
   return panel?.content?.widgets?.length > 0 && panel.context.isReady
@@ -40,9 +40,13 @@ GROUNDS = """node => [...node.querySelectorAll('.vega-embed canvas')].map(canvas
   [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].every(value => value === 0))"""
 PIXELS = """chart => { const canvas = chart.querySelector('canvas');
   return canvas ? canvas.toDataURL() : chart.querySelector('svg.marks').outerHTML; }"""
-CHANGED = f"([chart, before]) => ({PIXELS})(chart) !== before"
 ALL_PIXELS = """node => [...node.querySelectorAll('.vega-embed canvas')]
   .map(canvas => canvas.toDataURL()).join()"""
+CHANGED = "([node, before]) => !['', before].includes(({})(node))"
+ALL_DRAWN = f"""([node, pictures, charts]) => {{
+  const widths = ({IMAGES})(node), filled = ({FILLED})(node);
+  return widths.length === pictures && filled.length === charts
+    && [...widths, ...filled].every(Boolean); }}"""
 # Moves a control as far as it goes, one way or the other; false where there is no other place.
 MOVE = """(control, back) => {
   const tell = () => { for (const kind of ['input', 'change'])
@@ -72,13 +76,18 @@ def _changes(page: Page, chart: ElementHandle, control: ElementHandle) -> bool:
     """Move a control one way, and if need be the other; tell whether the chart changed."""
     for back in (False, True):
         before = chart.evaluate(PIXELS)
-        if not control.evaluate(MOVE, back):
-            continue
-        try:
-            page.wait_for_function(CHANGED, arg=[chart, before], timeout=CHANGE)
-        except TimeoutError:
-            continue
-        time.sleep(0.3)  # let it come to rest
+        if control.evaluate(MOVE, back) and holds(
+            page, CHANGED.format(PIXELS), CHANGE, [chart, before]
+        ):
+            time.sleep(0.3)  # let it come to rest
+            return True
+    return False
+
+
+def holds(page: Page, condition: str, seconds: float, *given: object) -> bool:
+    """Wait until a condition holds; tell whether it does after so many seconds."""
+    with suppress(TimeoutError):
+        page.wait_for_function(condition, arg=next(iter(given), None), timeout=1000 * seconds)
         return True
     return False
 
@@ -91,9 +100,8 @@ class LessonPage:
         pictures, charts, moved: How many were seen drawn, and how many controls changed a chart.
     """
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.problems: list[str] = []
+    def __init__(self, page: Page, problems: list[str]) -> None:
+        self.page, self.problems = page, problems
         self.pictures = self.charts = self.moved = 0
 
     def open(self, address: str) -> None:
@@ -122,28 +130,39 @@ class LessonPage:
         """
         self.pictures = self.charts = self.moved = 0
         for index, pictures, charts in self._expected(kind):
-            node = self.page.evaluate_handle(SHOW, index).as_element()
-            assert node is not None
-            if self._drawn(node, pictures, charts):
+            node, where = self._show(index), f"{kind}, cell {index}"
+            if holds(self.page, ALL_DRAWN, DRAWN, [node, pictures, charts]):
                 self.pictures += pictures
                 self.charts += charts
             else:
                 self.problems.append(
-                    f"{kind}, cell {index}: {pictures} pictures and {charts} charts, drawn are "
+                    f"{where}: {pictures} pictures and {charts} charts, drawn are "
                     f"images {node.evaluate(IMAGES)} wide and charts {node.evaluate(FILLED)}"
                 )
             if not all(node.evaluate(GROUNDS)):
-                self.problems.append(f"{kind}, cell {index}: a chart has a ground of its own")
+                self.problems.append(f"{where}: a chart has a ground of its own")
             for chart in node.query_selector_all(".vega-embed"):
-                self._move(chart, f"{kind}, cell {index}")
+                tried = move_controls(self.page, chart)
+                if not tried:
+                    self.problems.append(f"{where}: a chart without a control")
+                self.moved += sum(tried.values())
+                self.problems += [
+                    f"{where}: {name} moved, and the chart stayed the same"
+                    for name, changed in tried.items()
+                    if not changed
+                ]
 
     def type(self) -> None:
         """Type a sentence into each line for one; the chart below must become another."""
         for index, cell in enumerate(self.page.evaluate(CELLS)):
             if any(WIDGET in output.get("data", {}) for output in cell.get("outputs", [])):
-                node = self.page.evaluate_handle(SHOW, index).as_element()
-                assert node is not None
-                if self._answers(node):
+                node = self._show(index)
+                line = node.wait_for_selector(".widget-text input", timeout=1000 * DRAWN)
+                node.wait_for_selector(".vega-embed canvas", timeout=1000 * DRAWN)
+                before = node.evaluate(ALL_PIXELS)
+                line.fill(TYPED)  # type: ignore[union-attr]
+                line.press("Enter")  # type: ignore[union-attr]
+                if holds(self.page, CHANGED.format(ALL_PIXELS), DRAWN, [node, before]):
                     self.moved += 1
                 else:
                     self.problems.append(f"cell {index}: a sentence typed, and no other chart")
@@ -153,10 +172,14 @@ class LessonPage:
         self.page.evaluate(STOP)
 
     def _wait(self, condition: str, seconds: int, what: str) -> None:
-        try:
-            self.page.wait_for_function(condition, timeout=1000 * seconds)
-        except TimeoutError as error:
-            raise Error(f"the lesson is not {what} after {seconds} s") from error
+        if not holds(self.page, condition, seconds):
+            raise Error(f"the lesson is not {what} after {seconds} s")
+
+    def _show(self, index: int) -> ElementHandle:
+        """Scroll to a cell, and give it."""
+        node = self.page.evaluate_handle(SHOW, index).as_element()
+        assert node is not None
+        return node
 
     def _expected(self, kind: str) -> Iterator[tuple[int, int, int]]:
         """Give every cell that shows something: its place, its pictures, its charts.
@@ -174,41 +197,3 @@ class LessonPage:
                 pictures, charts = len(re.findall(r"!\[|<img", "".join(cell["source"]))), 0
             if pictures or charts:
                 yield index, pictures, charts
-
-    def _drawn(self, node: ElementHandle, pictures: int, charts: int) -> bool:
-        """Wait until a cell shows so many pictures and charts, none of them empty."""
-        end = time.monotonic() + DRAWN
-        while time.monotonic() < end:
-            widths, filled = node.evaluate(IMAGES), node.evaluate(FILLED)
-            if len(widths) == pictures and len(filled) == charts and all([*widths, *filled]):
-                return True
-            time.sleep(0.1)
-        return False
-
-    def _move(self, chart: ElementHandle, where: str) -> None:
-        """Move every control of a chart; each must change the picture."""
-        tried = move_controls(self.page, chart)
-        if not tried:
-            self.problems.append(f"{where}: a chart without a control")
-        self.moved += sum(tried.values())
-        still = [name for name, changed in tried.items() if not changed]
-        if still:
-            self.problems.append(
-                f"{where}: {', '.join(still)} moved, and the chart stayed the same"
-            )
-
-    def _answers(self, node: ElementHandle) -> bool:
-        """Type into a cell's line; tell whether the chart below it changed."""
-        line = node.wait_for_selector(".widget-text input", timeout=1000 * DRAWN)
-        chart = node.wait_for_selector(".vega-embed canvas", timeout=1000 * DRAWN)
-        assert line is not None
-        assert chart is not None
-        before = node.evaluate(ALL_PIXELS)
-        line.fill(TYPED)
-        line.press("Enter")
-        end = time.monotonic() + DRAWN
-        while time.monotonic() < end:
-            time.sleep(0.1)
-            if node.evaluate(ALL_PIXELS) not in ("", before):
-                return True
-        return False

@@ -22,25 +22,27 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
-from check_lessons import AXE, cut_off, judge, launch  # noqa: E402  (it says what to do without Playwright)
-from playwright.sync_api import Browser, Error, Route, sync_playwright  # noqa: E402
+from check_lessons import AXE, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
+from playwright.sync_api import Page, Route, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
+SIZE = {"width": 1100, "height": 900}
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing of it."""
+    """Serves files, and says nothing of it: the terminal is the check's."""
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Leave the terminal to the check."""
+        pass
 
 
 @contextmanager
@@ -64,20 +66,15 @@ def served() -> Iterator[str]:
 class Visit:
     """One visit to the page: what was tried, and what was wrong."""
 
-    def __init__(self, browser: Browser, shots: Path | None, bypass_csp: bool = True) -> None:
-        size = {"width": 1100, "height": 900}  # Playwright's own waiting evaluates strings
-        self.page = browser.new_page(viewport=size, bypass_csp=bypass_csp)
-        self.page.set_default_timeout(PATIENCE)
-        self.shots = shots
-        self.problems: list[str] = []
-        self.outside = cut_off(self.page)
-        self.page.on("pageerror", lambda error: self.problems.append(f"the page: {error}"))
-        self.page.on("console", self._listen)
+    def __init__(self, page: Page, problems: list[str]) -> None:
+        self.page, self.problems = page, problems
         self.missed_on_purpose = False
+        page.set_default_timeout(PATIENCE)
+        page.on("console", self._listen)
 
-    def _listen(self, message: object) -> None:
-        if message.type == "error" and not self.missed_on_purpose:  # type: ignore[attr-defined]
-            self.problems.append(f"the console: {message.text}")  # type: ignore[attr-defined]
+    def _listen(self, message: Any) -> None:
+        if message.type == "error" and not self.missed_on_purpose:
+            self.problems.append(f"the console: {message.text}")
 
     def expect(self, what: str, found: object, wanted: object) -> None:
         """Print what was tried, and keep it where it went wrong."""
@@ -118,20 +115,8 @@ class Visit:
         self.page.wait_for_function(SETTLED, arg=before)
 
     def type(self, sentence: str) -> None:
-        """Type a sentence, key by key at once, and wait for its translation."""
+        """Type a sentence, and wait for its translation."""
         self.settle(lambda: self.page.fill("#sentence", sentence))
-
-    def shoot(self, name: str) -> None:
-        """Take a picture of the whole page, if pictures are wanted."""
-        if self.shots is not None:
-            self.page.screenshot(path=self.shots / f"{name}.png", full_page=True)
-
-    def audit(self, where: str) -> None:
-        """Let axe-core look for what shuts readers out."""
-        if not AXE.is_file():
-            print(f"left out: axe-core, {where}; `python -m experiments check live` gets it")
-            return
-        self.expect(f"axe-core finds nothing, {where}", judge(self.page), [])
 
 
 def translates(visit: Visit, address: str) -> None:
@@ -259,14 +244,11 @@ def links(visit: Visit, address: str) -> None:
     opened(address)
 
 
-def obeys_its_own_policy(browser: Browser, address: str) -> list[str]:
+def obeys_its_own_policy(visit: Visit, address: str) -> None:
     """With the page's Content-Security-Policy in force it translates, and nothing is blocked."""
-    visit = Visit(browser, None, bypass_csp=False)
     visit.page.goto(address)
     visit.page.wait_for_selector("#architecture:not([hidden])")
     visit.expect("it obeys its own policy", visit.problems, [])
-    visit.page.context.close()
-    return visit.problems
 
 
 def damages(visit: Visit) -> None:
@@ -324,36 +306,31 @@ def without_models(visit: Visit, address: str) -> None:
     from_file.close()
 
 
-def looks(browser: Browser, address: str, shots: Path | None) -> list[str]:
-    """Look at the page in light, in dark and on a phone."""
-    problems: list[str] = []
-    for scheme, (device, width) in product(("light", "dark"), (("desk", 1366), ("phone", 360))):
-        name = f"{device}-{scheme}"
-        visit = Visit(browser, shots)
-        visit.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        visit.page.set_viewport_size({"width": width, "height": 800})
-        visit.settle(lambda visit=visit: visit.page.goto(address))
-        visit.settle(visit.page.locator("#stops button").nth(5).click)
-        visit.page.wait_for_selector("#stop:not([hidden])")
-        visit.audit(name)
-        wide = visit.page.evaluate("document.documentElement.scrollWidth")
-        visit.expect(f"nothing sticks out, {name}", wide <= width, True)
-        visit.shoot(name)
-        problems += visit.problems + [f"asked for {asked}" for asked in visit.outside]
-        visit.page.context.close()
-    return problems
+def looks(visit: Visit, address: str, name: str, shots: Path | None) -> None:
+    """Let axe-core look for what shuts readers out; nothing is wider than the window."""
+    page = visit.page
+    visit.settle(lambda: page.goto(address))
+    visit.settle(page.locator("#stops button").nth(5).click)
+    page.wait_for_selector("#stop:not([hidden])")
+    if AXE.is_file():
+        visit.expect(f"axe-core finds nothing, {name}", judge(page), [])
+    else:
+        print(f"left out: axe-core, {name}; `python -m experiments check live` gets it")
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    visit.expect(f"nothing sticks out, {name}", wide <= 0, True)
+    if shots:
+        page.screenshot(path=shots / f"{name}.png", full_page=True)
 
 
 def main() -> int:
     """Try the page; 1 where something is wrong."""
     parser = argparse.ArgumentParser(description="Try the live page in a browser.")
     parser.add_argument("--shots", type=Path, metavar="FOLDER", help="where to put screenshots")
-    shots = parser.parse_args().shots
-    if shots:
-        shots.mkdir(parents=True, exist_ok=True)
+    shots, found = parser.parse_args().shots, list[str]()
     with sync_playwright() as playwright, launch(playwright) as browser, served() as address:
-        visit = Visit(browser, shots)
-        try:
+        # Playwright's own waiting evaluates strings, which the page's policy forbids.
+        with opened(browser, viewport=SIZE, bypass_csp=True) as (page, problems):
+            visit = Visit(page, problems)
             translates(visit, address)
             unseen(visit)
             explores(visit)
@@ -361,14 +338,18 @@ def main() -> int:
             boxes_and_tour(visit)
             links(visit, address)
             without_models(visit, address)
-        except Error as error:
-            visit.problems.append(f"the browser: {error.message.splitlines()[0]}")
-        problems = visit.problems + [f"asked for {asked}" for asked in visit.outside]
-        visit.page.context.close()
-        problems += obeys_its_own_policy(browser, address)
-        problems += looks(browser, address, shots)
-    print(*(f"  {problem}" for problem in problems), sep="\n")
-    return 1 if problems else 0
+        found += problems
+        with opened(browser, viewport=SIZE) as (page, problems):
+            obeys_its_own_policy(Visit(page, problems), address)
+        found += problems
+        for scheme, (device, width) in product(("light", "dark"), (("desk", 1366), ("phone", 360))):
+            view = {"viewport": {"width": width, "height": 800}, "bypass_csp": True}
+            view |= {"color_scheme": scheme, "reduced_motion": "reduce"}
+            with opened(browser, **view) as (page, problems):
+                looks(Visit(page, problems), address, f"{device}-{scheme}", shots)
+            found += problems
+    print(*(f"  {problem}" for problem in found), sep="\n")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

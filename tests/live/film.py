@@ -20,19 +20,17 @@ BOXES = ("encoder", "cross", "output")
 
 def main(out: Path) -> None:
     """Write the film; says how large it is."""
-    frames: list[Image.Image] = []
-    lengths: list[int] = []  # of each frame, milliseconds
+    frames, lengths = list[Image.Image](), list[int]()  # of each frame, milliseconds
 
     def shoot(milliseconds: int) -> None:
-        picture = Image.open(io.BytesIO(visit.page.screenshot()))
+        picture = Image.open(io.BytesIO(page.screenshot()))
         height = picture.height * WIDTH // picture.width
         frames.append(picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS))
         lengths.append(milliseconds)
 
     with sync_playwright() as playwright, launch(playwright) as browser, served() as address:
-        visit = Visit(browser, None)
-        page = visit.page
-        page.set_viewport_size(SIZE)
+        page = browser.new_page(viewport=SIZE, bypass_csp=True)
+        visit = Visit(page, [])
         page.goto(f"{address}?embed")
         page.wait_for_selector("#architecture:not([hidden])")
         for end in range(4, len(SENTENCE) + 1, 4):
@@ -42,12 +40,10 @@ def main(out: Path) -> None:
         page.evaluate("document.querySelector('#architecture').scrollIntoView()")
         for box in BOXES:
             page.click(f"[data-box={box}]")
-            steps = 8 if box == "cross" else 3
-            for step in range(1, steps + 1):
-                place = page.locator(f"#tgt-tokens button >> nth={step - 1}")
-                if place.count():
-                    place.click()
-                    shoot(700 if box == "cross" else 500)
+            steps, long = (8, 700) if box == "cross" else (3, 500)
+            for place in page.locator("#tgt-tokens button").all()[:steps]:
+                place.click()
+                shoot(long)
             shoot(1200)
     first, *others = frames
     first.save(
