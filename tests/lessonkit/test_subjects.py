@@ -11,7 +11,7 @@ from attention_course.__main__ import main
 CODE = """
 from attention_laws import Pipeline
 from lessonkit.subjects import corpus_bleu
-from lessonkit.museum.sound import sound, sound_model
+from lessonkit.museum.sound import sound_model
 from torch import nn
 print("imported")
 
@@ -29,26 +29,9 @@ class Ahead(nn.Module):
     def forward(self, src, tgt_in):
         return self.model(src, tgt_in.flip(1)).flip(1)
 
-class Pair(LengthFirst):
-    def forward(self, src, tgt_in):
-        return self.model(src, tgt_in), None
-
 made = sound_model()
 pipeline = Pipeline(score=lambda said, wanted: corpus_bleu(wanted, said), test=tuple(
     (str(i), f"sentence number {i} of a set of {i + 9} in all") for i in range(9)))
-number = 3
-
-def needs(width):
-    return width
-
-def no_logits():
-    return nn.Linear(3, 3)
-
-def stops():
-    raise SystemExit(0)
-
-def forgets():
-    sound_model()
 """
 
 

@@ -7,19 +7,15 @@ from pathlib import Path
 import pytest
 
 from lessonkit.analysis.beam_tree import grow_beam_tree
-from lessonkit.analysis.heads import Head
-from lessonkit.analysis.interventions import Hiding, network_of, source_of, without_heads
 from tests.live.node import ask
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
-from transformer.decoding import greedy_search
 from transformer.models.translator import Translator
 from transformer.support.files import models_folder
 
 EMBEDDED = {"demo-en-fr": ("en", "fr"), "demo-fr-en": ("fr", "en")}
 SPLITS = ("test", "test_combinations", "test_long")
-SENTENCE = "The clever saleswoman is reading an interesting novel."
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
@@ -49,34 +45,6 @@ def test_every_candidate_of_every_step(beam_size: int, shipped: Translator, tmp_
     for ours, theirs in zip(answer["hypotheses"], tree.hypotheses, strict=True):
         assert (ours["ids"], ours["finished"]) == (theirs.ids, theirs.finished)
         assert ours["score"] == pytest.approx(theirs.score, rel=1e-4)
-
-
-HIDDEN = [
-    {"after": [2]},
-    {"after": list(range(1, 10))},
-    {"before": [2]},
-    {"before": [7], "after": [0, 1]},
-]
-
-
-def translate_hiding(translator: Translator, **hidden: list[int]) -> str:
-    network = network_of(translator)
-    hiding = Hiding(network, hidden.get("before", ()), hidden.get("after", ()))
-    (said,) = greedy_search(hiding, source_of(translator, SENTENCE))
-    return translator.tgt_tokenizer.decode(said.ids)
-
-
-def test_hidden_places_and_heads_removed(shipped: Translator, tmp_path: Path) -> None:
-    folder = models_folder() / "demo-en-fr"
-    question = {"act": "greedy", "folder": folder, "sentences": [SENTENCE]}
-    answers = ask(tmp_path, question, *(question | hidden for hidden in HIDDEN))
-    expected = [[translate_hiding(shipped, **hidden)] for hidden in ({}, *HIDDEN)]
-    assert answers == expected
-    assert expected[0] != expected[3]  # the noun unseen by the encoder: the gender is lost
-    lost = [Head("cross", 2, head) for head in (1, 2, 3, 4)]
-    (answer,) = ask(tmp_path, question | {"removed": [head._asdict() for head in lost]})
-    with without_heads(shipped.model, lost):
-        assert answer == shipped.translate([SENTENCE], beam_size=1) != expected[0]
 
 
 MODELS = ("demo-en-fr", "de-en")  # each treatment of text once
