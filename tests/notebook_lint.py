@@ -8,7 +8,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,7 @@ STRAY_ITEM = re.compile(
 )
 
 Cell = dict[str, Any]
-Finding = tuple[int, str, str]  # cell, rule, remedy
-Rule = Callable[[list[Cell]], Iterator[Finding]]
+Finding = tuple[int, str]  # the place of a cell; what is wrong, and the remedy
 
 
 def source(cell: Cell) -> str:
@@ -55,14 +54,9 @@ def code_cells(cells: list[Cell]) -> list[tuple[int, Cell]]:
     return [(i, c) for i, c in enumerate(cells) if c["cell_type"] == "code" and source(c).strip()]
 
 
-def is_ignored(cell: Cell) -> bool:
-    """Whether nbval is told not to compare this cell's output."""
-    return "nbval-ignore-output" in cell["metadata"].get("tags", [])
-
-
-def is_setup(cell: Cell) -> bool:
-    """Whether this is the cell that fetches the course on Colab, the same in every lesson."""
-    return "colab" in cell["metadata"].get("tags", [])
+def is_tagged(cell: Cell, tag: str) -> bool:
+    """Whether a cell has a tag: colab (it fetches the course there), or nbval-ignore-output."""
+    return tag in cell["metadata"].get("tags", [])
 
 
 def output_texts(cell: Cell) -> list[str]:
@@ -71,192 +65,163 @@ def output_texts(cell: Cell) -> list[str]:
     return ["".join(text) for text in texts if text]
 
 
-def has_picture(cell: Cell) -> bool:
-    """Whether a cell has stored a picture."""
-    return any("image/png" in output.get("data", {}) for output in cell["outputs"])
+def pictures(cell: Cell) -> list[Cell]:
+    """The outputs of a cell that have a picture."""
+    return [output for output in cell["outputs"] if "image/png" in output.get("data", {})]
 
 
-def canary_cell(cells: list[Cell]) -> int | None:
-    """The place of the first cell with an output that nbval compares as text."""
-    for index, cell in code_cells(cells):
-        if not is_ignored(cell) and output_texts(cell) and not has_picture(cell):
-            return index
-    return None
+def executed(cell: Cell, count: int) -> Iterator[str]:
+    """A code cell ran once, in its order, and what it printed is stored."""
+    if cell["execution_count"] != count:
+        yield f"execution count {cell['execution_count']}, not {count}: {EXECUTE}"
+    statements = ast.parse(source(cell)).body
+    calls = [s.value for s in statements if isinstance(s, ast.Expr)]
+    prints = any(isinstance(c, ast.Call) and ast.unparse(c.func) == "print" for c in calls)
+    if prints and not output_texts(cell):
+        yield f"prints, but no output is stored: {EXECUTE}"
+    if source(cell).rstrip().endswith(";"):  # nbval would see the value all the same
+        yield "ends in a semicolon: assign the value: `_ = ...`"
 
 
-def executed(cells: list[Cell]) -> Iterator[Finding]:
-    """Every code cell ran once, in order, and what it printed is stored."""
-    for count, (index, cell) in enumerate(code_cells(cells), start=1):
-        if cell["execution_count"] != count:
-            yield index, f"execution count {cell['execution_count']}, not {count}", EXECUTE
-        statements = ast.parse(source(cell)).body
-        calls = [s.value for s in statements if isinstance(s, ast.Expr)]
-        prints = any(isinstance(c, ast.Call) and ast.unparse(c.func) == "print" for c in calls)
-        if prints and not output_texts(cell):
-            yield index, "prints, but no output is stored", EXECUTE
-        if source(cell).rstrip().endswith(";"):  # nbval would see the value all the same
-            yield index, "ends in a semicolon", "assign the value: `_ = ...`"
-
-
-def clean_outputs(cells: list[Cell]) -> Iterator[Finding]:
+def clean_outputs(cell: Cell) -> Iterator[str]:
     """No errors, no warnings, no vector pictures, no state of widgets."""
-    for index, cell in code_cells(cells):
-        for output in cell["outputs"]:
-            data = output.get("data", {})
-            if output["output_type"] == "error":
-                yield index, f"ends in {output['ename']}", "mend the cell, then " + EXECUTE
-            if output.get("name") == "stderr":
-                yield index, "wrote to stderr", "remove the cause of the warning, then " + EXECUTE
-            if "image/svg+xml" in data:
-                yield index, "stores an SVG", "show the figure as PNG"
-            if "application/vnd.jupyter.widget-view+json" in data:
-                yield index, "stores a widget", "show a chart that needs no kernel"
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if output["output_type"] == "error":
+            yield f"ends in {output['ename']}: mend the cell, then {EXECUTE}"
+        if output.get("name") == "stderr":
+            yield f"wrote to stderr: remove the cause of the warning, then {EXECUTE}"
+        if "image/svg+xml" in data:
+            yield "stores an SVG: show the figure as PNG"
+        if "application/vnd.jupyter.widget-view+json" in data:
+            yield "stores a widget: show a chart that needs no kernel"
 
 
-def anonymous(cells: list[Cell]) -> Iterator[Finding]:
-    """Nothing tells which machine ran the lesson, or when."""
-    for index, cell in enumerate(cells):
-        texts = [source(cell), *(output_texts(cell) if cell["cell_type"] == "code" else [])]
-        for text in texts:
-            if found := MACHINE_PATH.search(text):
-                yield index, f"names a path of a machine, {found[0]!r}", "name a relative path"
-            if found := TIMESTAMP.search(text):
-                yield index, f"holds a time, {found[0]!r}", "leave the time out; a date may stay"
-        if "execution" in cell["metadata"]:
-            yield index, "its metadata hold the times of its run", EXECUTE
+def code_lines(cell: Cell) -> list[str]:
+    """The lines of a cell that are not blank."""
+    return [line for line in source(cell).splitlines() if line.strip()]
 
 
-def short_cells(cells: list[Cell]) -> Iterator[Finding]:
+def short(cell: Cell) -> Iterator[str]:
     """A code cell is read at one glance."""
-    lengths = []
-    for index, cell in code_cells(cells):
-        lines = [line for line in source(cell).splitlines() if line.strip()]
-        if not is_setup(cell):
-            lengths.append(len(lines))
-        kinds = [type(s) for s in ast.parse(source(cell)).body]
-        is_class = set(kinds) - {ast.Import, ast.ImportFrom} == {ast.ClassDef}
-        limit = MAX_CLASS_LINES if is_class and kinds.count(ast.ClassDef) == 1 else MAX_LINES
-        if len(lines) > limit:
-            remedy = "split the cell, or move the code into the package"
-            yield index, f"{len(lines)} lines of code, over {limit}", remedy
-        if widest := max((len(line) for line in lines if len(line) > MAX_COLUMNS), default=0):
-            yield index, f"{widest} columns, over {MAX_COLUMNS}", "break the line"
-    if lengths and statistics.median(lengths) > MAX_MEDIAN_LINES:
-        median = statistics.median(lengths)
-        yield 0, f"median of {median} lines a code cell, over {MAX_MEDIAN_LINES}", "split cells"
+    lines, kinds = code_lines(cell), [type(s) for s in ast.parse(source(cell)).body]
+    is_class = set(kinds) - {ast.Import, ast.ImportFrom} == {ast.ClassDef}
+    limit = MAX_CLASS_LINES if is_class and kinds.count(ast.ClassDef) == 1 else MAX_LINES
+    if len(lines) > limit:
+        remedy = "split the cell, or move the code into the package"
+        yield f"{len(lines)} lines of code, over {limit}: {remedy}"
+    if (widest := max(map(len, lines))) > MAX_COLUMNS:
+        yield f"{widest} columns, over {MAX_COLUMNS}: break the line"
+
+
+def explained(cell: Cell, below: str) -> Iterator[str]:
+    """A picture says in words what it is; under it a sentence says what to see in it."""
+    if not SEE.search(below):
+        remedy = "begin the markdown cell below it with *What to look for.* and a sentence"
+        yield f"a picture without explanation: {remedy}"
+    if any(text.startswith("<") for text in output_texts(cell)):
+        remedy = "call `renderer.enable()` of lessonkit.charts where plotting begins"
+        yield f"a picture without a line of text: {remedy}"
+    if not all(each["metadata"].get("image/png", {}).get("alt") for each in pictures(cell)):
+        yield f"a picture without alt text in its metadata: {EXECUTE}"
+
+
+def anonymous(cell: Cell) -> Iterator[str]:
+    """Nothing tells which machine ran the lesson, or when."""
+    for text in [source(cell), *(output_texts(cell) if cell["cell_type"] == "code" else [])]:
+        if found := MACHINE_PATH.search(text):
+            yield f"names a path of a machine, {found[0]!r}: name a relative path"
+        if found := TIMESTAMP.search(text):
+            yield f"holds a time, {found[0]!r}: leave the time out; a date may stay"
+    if "execution" in cell["metadata"]:
+        yield f"its metadata hold the times of its run: {EXECUTE}"
+
+
+def plain_text(text: str) -> Iterator[str]:
+    """Callouts are known, a passage of the paper is linked, and what is named is there.
+
+    No line of prose begins as an item of a list does, and no table is in a quotation: some of the
+    programs that show notebooks would draw the first as a list, the second as bars.
+    """
+    for name in re.findall(r"^> \*\*(.+?)\.?\*\*", text, re.MULTILINE):
+        if not name.startswith("Paper") and name not in CALLOUTS:
+            yield f"unknown callout {name!r}: use one of {', '.join(CALLOUTS)}"
+        if name.startswith("Paper") and not PAPER.match(name):
+            yield f"callout {name!r} names no section: write **Paper §3.2.1.**"
+        if name.startswith("Paper") and not PAPER_LINK.search(text):
+            remedy = "link its section of https://arxiv.org/abs/1706.03762"
+            yield f"callout {name!r} has no link: {remedy}"
+    if found := STRAY_ITEM.search(text):
+        remedy = "break the line elsewhere, or leave a line free before a list"
+        yield f"prose goes on with {found[1][:20]!r}: {remedy}"
+    if QUOTED_TABLE.search(text):
+        yield "a table in a quotation: let it follow the quotation"
+    yield from (f"names {name!r}: that is not there: has it moved?" for name in missing(text))
 
 
 def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
     """A lesson says what it needs first, and what was learned last."""
-    if not cells or cells[0]["cell_type"] != "markdown":
-        yield 0, "does not open with text", "begin with a markdown cell: title and header"
-        return
-    missing = [word for word in HEADER if word.lower() not in source(cells[0]).lower()]
-    if missing or not source(cells[0]).startswith("# "):
+    first = source(cells[0]) if cells and cells[0]["cell_type"] == "markdown" else ""
+    lacking = [word for word in HEADER if word.lower() not in first.lower()]
+    if lacking or not first.startswith("# "):
         remedy = "open with a title, Paper sections, modules, tests, minutes on CPU and on GPU"
-        yield 0, f"header without {', '.join(missing) or 'a title'}", remedy
+        yield 0, f"header without {', '.join(lacking) or 'a title'}: {remedy}"
     text = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
     for heading in () if APPENDIX.match(text) else ("Recap", "Exercises"):
         if not re.search(rf"^#+ .*\b{heading}\b", text, re.MULTILINE | re.IGNORECASE):
-            yield len(cells) - 1, f"no heading {heading!r}", "close with a recap and exercises"
-
-
-def explained_pictures(cells: list[Cell]) -> Iterator[Finding]:
-    """A picture says in words what it is; under it a sentence says what to see in it."""
-    for index, cell in code_cells(cells):
-        below = cells[index + 1] if index + 1 < len(cells) else None
-        explained = below and below["cell_type"] == "markdown" and SEE.search(source(below))
-        if has_picture(cell) and not explained:
-            remedy = "begin the markdown cell below it with *What to look for.* and a sentence"
-            yield index, "a picture without explanation", remedy
-        if has_picture(cell) and any(text.startswith("<") for text in output_texts(cell)):
-            remedy = "call `renderer.enable()` of lessonkit.charts where plotting begins"
-            yield index, "a picture without a line of text", remedy
-        metadata = [o["metadata"] for o in cell["outputs"] if "image/png" in o.get("data", {})]
-        if not all(each.get("image/png", {}).get("alt") for each in metadata):
-            yield index, "a picture without alt text in its metadata", EXECUTE
+            yield len(cells) - 1, f"no heading {heading!r}: close with a recap and exercises"
 
 
 def compared(cells: list[Cell]) -> Iterator[Finding]:
-    """Nearly every output is compared when the lesson is tested."""
-    ignored = [index for index, cell in code_cells(cells) if is_ignored(cell)]
+    """Nearly every output is compared when the lesson is tested, and soon one as text."""
+    ignored = [i for i, cell in code_cells(cells) if is_tagged(cell, "nbval-ignore-output")]
     if len(ignored) > MAX_IGNORED:
         remedy = "print rounded values or verdicts instead"
-        yield ignored[-1], f"{len(ignored)} outputs not compared, over {MAX_IGNORED}", remedy
-    first = [index for index, cell in code_cells(cells) if not is_setup(cell)][:CANARY_CELLS]
-    if first and canary_cell(cells) not in first:
+        yield ignored[-1], f"{len(ignored)} outputs not compared, over {MAX_IGNORED}: {remedy}"
+    own = [(i, cell) for i, cell in code_cells(cells) if not is_tagged(cell, "colab")]
+    soon = [cell for i, cell in own[:CANARY_CELLS] if i not in ignored and not pictures(cell)]
+    if own and not any(map(output_texts, soon)):
         remedy = "print a value that is always the same in one of them"
-        yield first[0], f"no text to compare in the first {CANARY_CELLS} code cells", remedy
+        yield own[0][0], f"no text to compare in the first {CANARY_CELLS} code cells: {remedy}"
+    median = statistics.median([len(code_lines(cell)) for _, cell in own] or [0])
+    if median > MAX_MEDIAN_LINES:
+        yield 0, f"median of {median} lines a code cell, over {MAX_MEDIAN_LINES}: split cells"
 
 
-def callouts(cells: list[Cell]) -> Iterator[Finding]:
-    """A callout is of a known kind, and a passage of the paper is linked."""
+def findings(notebook: Any, size: int) -> Iterator[Finding]:
+    """Give what is wrong with a notebook."""
+    cells = notebook["cells"]
+    if size > MAX_BYTES:
+        yield 0, f"{size:,} bytes, over {MAX_BYTES:,}: show fewer or smaller pictures"
+    if notebook["metadata"].get("widgets"):
+        yield 0, f"holds the state of widgets: {EXECUTE}"
+    if (kernel := notebook["metadata"].get("kernelspec", {}).get("name")) != "python3":
+        yield 0, f"kernel {kernel!r}: choose the kernel python3"
+    yield from (*opens_and_closes(cells), *compared(cells))
+    for count, (index, cell) in enumerate(code_cells(cells), start=1):
+        below = cells[index + 1] if index + 1 < len(cells) else {}
+        words = source(below) if below.get("cell_type") == "markdown" else ""
+        rules = [executed(cell, count), clean_outputs(cell), short(cell)]
+        rules += [explained(cell, words)] * bool(pictures(cell))
+        yield from ((index, what) for rule in rules for what in rule)
     for index, cell in enumerate(cells):
-        if cell["cell_type"] != "markdown":
-            continue
-        for name in re.findall(r"^> \*\*(.+?)\.?\*\*", source(cell), re.MULTILINE):
-            if name.startswith("Paper"):
-                if not PAPER.match(name):
-                    yield index, f"callout {name!r} names no section", "write **Paper §3.2.1.**"
-                if not PAPER_LINK.search(source(cell)):
-                    remedy = "link its section of https://arxiv.org/abs/1706.03762"
-                    yield index, f"callout {name!r} has no link", remedy
-            elif name not in CALLOUTS:
-                yield index, f"unknown callout {name!r}", f"use one of {', '.join(CALLOUTS)}"
-
-
-def plain_markdown(cells: list[Cell]) -> Iterator[Finding]:
-    """No line of prose begins as an item of a list does; no table is in a quotation.
-
-    Some of the programs that show notebooks would draw the first as a list, the second as bars.
-    """
-    for index, cell in enumerate(cells):
-        if cell["cell_type"] != "markdown":
-            continue
-        if found := STRAY_ITEM.search(source(cell)):
-            remedy = "break the line elsewhere, or leave a line free before a list"
-            yield index, f"prose goes on with {found[1][:20]!r}", remedy
-        if QUOTED_TABLE.search(source(cell)):
-            yield index, "a table in a quotation", "let it follow the quotation"
-
-
-def named_things(cells: list[Cell]) -> Iterator[Finding]:
-    """What a lesson names of the package and its tests is there."""
-    for index, cell in enumerate(cells):
-        if cell["cell_type"] == "markdown":
-            for name in missing(source(cell)):
-                yield index, f"names {name!r}", "that is not there: has it moved?"
-
-
-RULES: tuple[Rule, ...] = (
-    *(executed, clean_outputs, anonymous, short_cells, opens_and_closes),
-    *(explained_pictures, compared, callouts, plain_markdown, named_things),
-)
+        text = source(cell) if cell["cell_type"] == "markdown" else ""
+        yield from ((index, what) for what in (*anonymous(cell), *plain_text(text)))
 
 
 def lint(path: Path) -> list[str]:
     """Give one line for each thing wrong with a notebook."""
     text = path.read_text(encoding="utf-8")
-    notebook = json.loads(text)
-    findings: list[Finding] = []
-    if (size := len(text.encode())) > MAX_BYTES:
-        remedy = "show fewer or smaller pictures"
-        findings.append((0, f"{size:,} bytes, over {MAX_BYTES:,}", remedy))
-    if notebook["metadata"].get("widgets"):
-        findings.append((0, "holds the state of widgets", EXECUTE))
-    if (kernel := notebook["metadata"].get("kernelspec", {}).get("name")) != "python3":
-        findings.append((0, f"kernel {kernel!r}", "choose the kernel python3"))
-    for rule in RULES:
-        findings.extend(rule(notebook["cells"]))
-    return [f"{path.name}: cell {cell}: {what}: {remedy}" for cell, what, remedy in findings]
+    found = findings(json.loads(text), len(text.encode()))
+    return [f"{path.name}: cell {cell}: {what}" for cell, what in found]
 
 
 def main(names: list[str]) -> int:
     """Print every finding; the exit status says whether there was one."""
     paths = [Path(name) for name in names] or sorted(NOTEBOOKS.glob("*.ipynb"))
-    findings = [finding for path in paths for finding in lint(path)]
-    print("\n".join([*findings, f"{len(paths)} notebooks, {len(findings)} findings"]))
-    return 1 if findings else 0
+    found = [finding for path in paths for finding in lint(path)]
+    print("\n".join([*found, f"{len(paths)} notebooks, {len(found)} findings"]))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
