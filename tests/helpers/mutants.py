@@ -3,7 +3,6 @@
 import ast
 import copy
 import inspect
-import linecache
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,8 +10,7 @@ from typing import Any
 
 Answer = Callable[..., Any]
 
-MAX_TURNS = 2_000  # of a loop: more than any reference needs, and soon over
-GUARD = "turn_of_a_loop"
+MAX_TURNS = 2_000  # of its loops: more than any reference needs, and soon over
 
 OPERATORS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     **{ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add)},
@@ -47,31 +45,21 @@ def mutants(function: Answer) -> Iterator[tuple[str, Answer]]:
                 continue
             changed = copy.deepcopy(plain)
             old = list(ast.walk(changed))[number]
-            changed = _Exchange(old, new).visit(changed)
+            changed = _changed(changed, lambda each, old=old, new=new: new if each is old else each)
             text = f"{ast.unparse(node)} -> {ast.unparse(new)}".replace("\n", "; ")
             seen[text] += 1
             name = text if seen[text] == 1 else f"{text} #{seen[text]}"
             yield name, _compiled(changed, function)
 
 
-class _Exchange(ast.NodeTransformer):
-    """Put one node in the place of another."""
+def _changed(tree: Any, change: Callable[[Any], ast.AST]) -> Any:
+    """Put in the place of every node what is made of it."""
 
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
+    class Change(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return change(self.generic_visit(node))
 
-    def visit(self, node: ast.AST) -> Any:
-        return self.new if node is self.old else self.generic_visit(node)
-
-
-class _Guard(ast.NodeTransformer):
-    """Count the turns of every loop."""
-
-    def generic_visit(self, node: ast.AST) -> Any:
-        super().generic_visit(node)
-        if isinstance(node, ast.While | ast.For):
-            node.body.insert(0, ast.parse(f"{GUARD}()").body[0])
-        return node
+    return Change().visit(tree)
 
 
 def _without_words(function: Answer) -> ast.FunctionDef:
@@ -81,15 +69,13 @@ def _without_words(function: Answer) -> ast.FunctionDef:
     tree.returns, tree.body = None, tree.body[1:]
     for argument in tree.args.args:
         argument.annotation = None
-    return _Untyped().visit(tree)  # type: ignore[no-any-return]
 
-
-class _Untyped(ast.NodeTransformer):
-    """Make a plain assignment of one with a type."""
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        assert node.value is not None
+    def untyped(node: Any) -> Any:
+        if not isinstance(node, ast.AnnAssign):
+            return node
         return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    return _changed(tree, untyped)  # type: ignore[no-any-return]
 
 
 def _names(tree: ast.FunctionDef) -> list[set[str]]:
@@ -111,28 +97,19 @@ def _names(tree: ast.FunctionDef) -> list[set[str]]:
 
 
 def _compiled(tree: ast.FunctionDef, function: Answer) -> Answer:
-    turns = 0
+    """Make a function of its tree; too many turns of its loops raise StopIteration."""
 
-    def turn() -> None:
-        nonlocal turns
-        turns += 1
-        if turns > MAX_TURNS:
-            raise RuntimeError(f"a loop has made {MAX_TURNS} turns")
+    def guarded(node: Any) -> Any:
+        if isinstance(node, ast.While | ast.For):
+            node.body[:0] = ast.parse("next(turns_left)").body
+        return node
 
-    module = ast.fix_missing_locations(ast.Module([_Guard().visit(tree)], []))
-    names, text = {**function.__globals__, GUARD: turn}, ast.unparse(module)
-    file = f"<mutant {hash(text)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), names)
+    tree = _changed(tree, guarded)
+    tree.body[:0] = ast.parse(f"turns_left = iter(range({MAX_TURNS}))").body
+    names = {**function.__globals__}
+    exec(ast.unparse(ast.fix_missing_locations(tree)), names)
     answer: Answer = names[tree.name]
-
-    def fresh(*args: Any) -> Any:
-        nonlocal turns
-        turns = 0
-        return answer(*args)
-
-    fresh.__wrapped__ = answer  # type: ignore[attr-defined]  # whose lines are shown
-    return fresh
+    return answer
 
 
 def _changes(node: Any, names: list[set[str]]) -> Iterator[ast.AST]:
@@ -143,15 +120,17 @@ def _changes(node: Any, names: list[set[str]]) -> Iterator[ast.AST]:
         case ast.Constant(value):
             yield from map(ast.Constant, _other_constants(value))
         case ast.BinOp(left, op, right):
-            yield from (ast.BinOp(left, other(), right) for other in _swaps(op))
+            yield from (ast.BinOp(left, other(), right) for other in OPERATORS.get(type(op), ()))
             yield from (left, right)
             if isinstance(op, TURNED):
                 yield ast.BinOp(right, op, left)
         case ast.BoolOp(op, values):
-            yield from (ast.BoolOp(other(), values) for other in _swaps(op))
+            yield from (ast.BoolOp(other(), values) for other in OPERATORS.get(type(op), ()))
             yield from values
         case ast.Compare(left, ops, others):
-            yield from (ast.Compare(left, [other()], others) for other in _swaps(ops[0]))
+            yield from (
+                ast.Compare(left, [other()], others) for other in OPERATORS.get(type(ops[0]), ())
+            )
         case ast.UnaryOp(_, value) | ast.Subscript(value, _, ast.Load()):
             yield value
         case ast.IfExp(_, body, orelse):
@@ -187,7 +166,9 @@ def _statement_changes(node: Any) -> Iterator[ast.AST]:
         case ast.Continue():
             yield ast.Break()
         case ast.AugAssign(target, op, value):
-            yield from (ast.AugAssign(target, other(), value) for other in _swaps(op))
+            yield from (
+                ast.AugAssign(target, other(), value) for other in OPERATORS.get(type(op), ())
+            )
             yield ast.copy_location(ast.Assign([target], value), node)
         case ast.If(_, body, orelse):
             yield from (ast.If(ast.Constant(always), body, orelse) for always in (True, False))
@@ -218,7 +199,3 @@ def _other_constants(value: Any) -> Iterator[Any]:
         yield from (2 * value, value / 2) if value else (1.0, -1.0)
     elif isinstance(value, str):
         yield value + "_"
-
-
-def _swaps(operator: ast.AST) -> tuple[type[Any], ...]:
-    return OPERATORS.get(type(operator), ())
